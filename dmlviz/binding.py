@@ -1,0 +1,29 @@
+"""Binds the code of a choice to its declaration by name."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dmlviz.declarations import Catalogue
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+class Registry(dict[str, Callable[..., Any]]):
+    """Code by name; a name must be declared, and only once."""
+
+    def __init__(self, catalogue: Catalogue[Any]) -> None:
+        super().__init__()
+        self.catalogue = catalogue
+
+    def implements(self, name: str) -> Callable[[T], T]:
+        """Decorate the function or class that the declaration `name` describes."""
+
+        def bind(code: T) -> T:
+            if name not in self.catalogue:
+                raise ValueError(f"{code!r} implements {name!r}, which no {self.catalogue.noun} declares")
+            if name in self:
+                raise ValueError(f"{name!r} is implemented twice: {self[name]!r} and {code!r}")
+            self[name] = code
+            return code
+
+        return bind

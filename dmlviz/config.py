@@ -1,0 +1,137 @@
+"""The one vocabulary of everything below: what to train, what to draw. Validated, hashable, JSON both ways."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.errors import UserError
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets.declared import NETS
+from dmlviz.projection.declared import PROJECTIONS
+
+
+class Config(BaseModel):
+    """Frozen settings with an identity: equal settings have equal hashes, on every machine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **fields: Any) -> None:
+        """Raise UserError, with every complaint as a sentence, where pydantic would raise its report."""
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise UserError(" ".join(_sentence(type(self), problem) for problem in error.errors())) from None
+
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits; the name of the run or projection that these settings ask for."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def to_json(self) -> str:
+        """Write every field, defaults included, as one canonical line."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; raise UserError for anything else."""
+        try:
+            return cls(**json.loads(text))
+        except json.JSONDecodeError as error:
+            raise UserError(f"A config is one JSON object; got text that is not JSON ({error}).") from None
+
+    def but(self, **changes: Any) -> Self:
+        """The same settings with some changed."""
+        return type(self)(**self.model_dump(mode="json") | changes)
+
+
+class TrainConfig(Config):
+    """A training: data, net, loss, miner, batches, optimiser, length.
+
+    Fields left out take the values that the loss's declaration recommends, then the defaults below.
+    """
+
+    dataset: str = Field("mnist", description="images to train on and to test on")
+    train_images: int | None = Field(None, ge=10, description="train on the first so many images; all when empty")
+
+    net: str = Field("small", description="embedding net")
+    embedding_dim: int = Field(64, ge=1, le=1024, description="dimensions of the embedding")
+    normalize: bool = Field(True, description="put the embeddings on the unit sphere; otherwise they lie free")
+
+    loss: str = Field("nt_xent", description="what training makes small")
+    loss_params: dict[str, Any] = Field(default_factory=dict, description="the loss's own parameters")
+    miner: str | None = Field(None, description="which pairs or triplets of a batch the loss sees; all when empty")
+    miner_params: dict[str, Any] = Field(default_factory=dict, description="the miner's own parameters")
+
+    sampler: str = Field("balanced", description="how a batch is put together")
+    classes_per_batch: int = Field(10, ge=1, le=1000, description="P: classes in a balanced batch")
+    images_per_class: int = Field(16, ge=1, le=1000, description="K: images of each class in a balanced batch")
+    batch_size: int = Field(160, ge=1, le=4096, description="images in a shuffled batch")
+
+    optimizer: Literal["adam", "sgd"] = Field("adam", description="optimiser")
+    learning_rate: float = Field(2e-3, gt=0, le=10, description="learning rate at the start")
+    schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the learning rate falls")
+    momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
+    weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
+    steps: int = Field(600, ge=1, le=1_000_000, description="batches to train on")
+    max_seconds: float | None = Field(None, gt=0, description="stop after so many seconds; no limit when empty")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
+
+    watched: int = Field(2000, ge=2, description="test images embedded at every snapshot; all at the end")
+    snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recommended(cls, fields: Any) -> Any:
+        if not isinstance(fields, Mapping):
+            return fields
+        loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
+        return {**loss.recommended, **fields}
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        loss, miner = LOSSES[self.loss], MINERS[self.miner] if self.miner is not None else None
+        for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
+            _ = catalogue[name]
+        if miner is None and self.miner_params:
+            raise UserError(f"miner_params go with a miner; got {self.miner_params} and no miner.")
+        if miner is not None and miner.makes not in loss.accepts:
+            offered = [entry.name for entry in MINERS.values() if entry.makes in loss.accepts]
+            takes = f"takes {' or '.join(sorted(loss.accepts))}" if loss.accepts else "takes no miner"
+            use = f"use {', '.join(offered)}, or no miner" if offered else "leave the miner out"
+            raise UserError(f"{self.loss} {takes}; {self.miner} makes {miner.makes}: {use}.")
+        object.__setattr__(self, "loss_params", loss.complete(self.loss_params))
+        object.__setattr__(self, "miner_params", miner.complete(self.miner_params) if miner else {})
+        return self
+
+
+class ProjectionConfig(Config):
+    """A map of embeddings: the method, its parameters, dimensions and seed."""
+
+    method: str = Field("pca", description="how the embedding is drawn in two or three dimensions")
+    params: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
+    dims: Literal[2, 3] = Field(2, description="dimensions of the map")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of whatever the method draws at random")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        object.__setattr__(self, "params", PROJECTIONS[self.method].complete(self.params))
+        return self
+
+
+def _sentence(model: type[BaseModel], problem: Any) -> str:
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, UserError):
+        return str(cause)
+    name = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"There is no setting {name!r}; the settings are {', '.join(model.model_fields)}."
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"{name}: {message}; got {problem['input']!r}."

@@ -1,0 +1,133 @@
+"""How a choice is declared once: from a declaration come widget, option, validation, page and test row.
+
+This file and every `declared.py` import no torch, because the server shows the choices and has none.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Generic, TypeVar
+
+from dmlviz.errors import UnknownName, UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One knob: `kind` is float, int, bool or str; numbers lie in [minimum, maximum] when these are given.
+
+    `choices` lists the words a str may be; `words` lists words a number may be instead (a margin of "soft").
+    """
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    step: float | None = None
+    choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def check(self, owner: str, value: Any) -> Any:
+        """Return `value` as `kind`; raise UserError when it is of another kind or out of range."""
+        if isinstance(value, str) and value in self.words:
+            return value
+        if self.kind is bool:
+            if not isinstance(value, bool):
+                raise UserError(f"{owner}: {self.name} is true or false; got {value!r}.")
+            return value
+        if self.kind is str:
+            if value not in self.choices:
+                raise UserError(f"{owner}: {self.name} is one of {', '.join(self.choices)}; got {value!r}.")
+            return value
+        return self._number(owner, value)
+
+    def _number(self, owner: str, value: Any) -> float | int:
+        noun = "a whole number" if self.kind is int else "a number"
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+            also = f" or {' or '.join(map(repr, self.words))}" if self.words else ""
+            raise UserError(f"{owner}: {self.name} is {noun}{also}; got {value!r}.")
+        if self.kind is int and int(value) != value:
+            raise UserError(f"{owner}: {self.name} is a whole number; got {value!r}.")
+        low = -float("inf") if self.minimum is None else self.minimum
+        high = float("inf") if self.maximum is None else self.maximum
+        if not low <= value <= high:
+            raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {value:g}.")
+        return self.kind(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """One choice: its name, what a person reads about it, and its parameters."""
+
+    name: str
+    title: str
+    summary: str
+    formula: str = ""
+    reference: str = ""
+    family: str = ""
+    parameters: tuple[Parameter, ...] = ()
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                offered = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+                raise UserError(f"{self.name} has no parameter {name!r}; {offered}.")
+        return {
+            name: parameter.check(self.name, given[name]) if name in given else parameter.default
+            for name, parameter in known.items()
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossDeclaration(Declaration):
+    """A loss. `accepts` holds the kinds of tuples a miner may hand it ("pairs", "triplets").
+
+    `recommended` maps TrainConfig fields to the values this loss was found to train well with; they stand in for
+    whatever a config leaves out. `on_sphere` says that it looks at directions only. `lesson` is
+    not empty for a loss that fails on purpose and says what it teaches.
+    """
+
+    accepts: frozenset[str] = frozenset()
+    needs_classes: bool = False
+    on_sphere: bool = False
+    recommended: Mapping[str, Any] = field(default_factory=dict)
+    lesson: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinerDeclaration(Declaration):
+    """A miner; `makes` is "pairs" or "triplets"."""
+
+    makes: str
+
+
+D = TypeVar("D", bound=Declaration)
+
+
+class Catalogue(Mapping[str, D], Generic[D]):
+    """Declarations by name, in the order in which they are offered."""
+
+    def __init__(self, noun: str, entries: Iterable[D]) -> None:
+        self.noun = noun
+        self._entries: dict[str, D] = {}
+        for entry in entries:
+            if entry.name in self._entries:
+                raise ValueError(f"two {noun} entries are called {entry.name!r}")
+            self._entries[entry.name] = entry
+
+    def __getitem__(self, name: str) -> D:
+        try:
+            return self._entries[name]
+        except (KeyError, TypeError):
+            near = get_close_matches(str(name), self._entries, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(self._entries)}."
+            raise UnknownName(f"There is no {self.noun} called {name!r}: {hint}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)

@@ -1,0 +1,68 @@
+"""What a training says while it happens."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The first event. `watched` holds the test images (indices) that every snapshot embeds."""
+
+    steps: int
+    watched: np.ndarray
+    train_images: int
+    test_images: int
+    device: str
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One batch: its loss, the share of its terms that were active, mean distances within and between classes."""
+
+    step: int
+    loss: float
+    active: float
+    positive_distance: float
+    negative_distance: float
+    images_per_second: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves."""
+
+    step: int
+    embeddings: np.ndarray
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """The end: every test image embedded (n × d), scored, and the net's weights."""
+
+    step: int
+    embeddings: np.ndarray
+    metrics: dict[str, float]
+    weights: dict[str, np.ndarray] = field(repr=False)
+    cpu_seconds: float
+    seconds: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped(Finished):
+    """As Finished, but earlier than asked: `reason` says whether by hand or by max_seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """No further event comes: the sentence that says why."""
+
+    step: int
+    reason: str
+
+
+Event = Started | Step | Snapshot | Finished | Stopped | Failed
