@@ -52,7 +52,7 @@ SAMPLERS = Catalogue(
         Declaration(
             name="balanced",
             title="Balanced",
-            summary="P classes with K images each, so that every image has partners; an epoch visits nearly every image.",
+            summary="P classes with K images each, so that every image has partners.",
         ),
         Declaration(
             name="shuffled",

@@ -1,0 +1,151 @@
+"""From any picture to what a net was trained on: a drawing, an upload, a photograph becomes one small image.
+
+The steps are those that made the data sets themselves (LeCun et al. 1998; Xiao et al. 2017), and each is kept
+to be shown.
+"""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+
+MAX_BYTES = 2 * 1024 * 1024
+MAX_SIDE = 4096
+WORKING_SIDE = 512  # more pixels than this add nothing to an image of 28 × 28
+TOO_LARGE = f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels"
+FORMATS = ("PNG", "JPEG", "WEBP")
+FAINT = 0.12  # ink below this share of the darkest stroke is paper
+
+
+@dataclass(frozen=True)
+class PreparationStep:
+    """One picture on the way, uint8 h × w, and what was done to get it."""
+
+    caption: str
+    image: np.ndarray
+
+
+@dataclass(frozen=True)
+class Query:
+    """`image` is the net's input before normalisation, uint8 size × size; `steps` lead to it, the last one is it."""
+
+    image: np.ndarray
+    steps: tuple[PreparationStep, ...]
+
+
+@dataclass(frozen=True)
+class Framing:
+    """How the images of a data set sit in their square: longest side `box`, centred by mass or by outline."""
+
+    box: int
+    by_mass: bool
+
+
+FRAMINGS = {"mnist": Framing(20, True), "fashion_mnist": Framing(28, False), "digits": Framing(8, False)}
+
+
+def decode(data: bytes) -> np.ndarray:
+    """Read a PNG, JPEG or WebP picture as uint8 grey h × w, transparent parts on white; raise UserError otherwise.
+
+    The announced size is checked before any pixel is decoded, since 80 kB can announce 160 MB.
+    """
+    if len(data) > MAX_BYTES:
+        raise UserError(f"A picture may have up to 2 MB; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+            width, height = picture.size
+            if max(width, height) > MAX_SIDE:
+                raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
+            picture.draft("RGB", (WORKING_SIDE, WORKING_SIDE))
+            return _grey(ImageOps.exif_transpose(picture))
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise UserError(
+            f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels; this one announces far more."
+        ) from None
+    except UnidentifiedImageError:
+        raise UserError("A picture is a PNG, JPEG or WebP file; this file is none of them.") from None
+    except (OSError, SyntaxError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
+
+
+def _grey(picture: Image.Image) -> np.ndarray:
+    if picture.mode.startswith("I"):  # 16 bits a pixel: Pillow's own conversion would clip them
+        deep = np.asarray(picture, dtype=np.float64)
+        picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
+    picture.thumbnail((WORKING_SIDE, WORKING_SIDE))
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+    return np.asarray(picture.convert("L"))
+
+
+def prepare(picture: np.ndarray, dataset: str) -> Query:
+    """Frame a grey picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one."""
+    declared = DATASETS[dataset]
+    framing = FRAMINGS[dataset]
+    picture = np.asarray(picture)
+    if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
+        raise UserError(f"A picture is a grey uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
+    steps = [PreparationStep("grey", picture)]
+
+    ink = picture.astype(np.float64)
+    ground = float(np.median(_border(ink)))
+    if ground > 127:
+        ink, ground = 255 - ink, 255 - ground
+        steps.append(PreparationStep("inverted: the ground was light", _as_bytes(ink)))
+    ink = np.clip(ink - ground, 0, None)
+    peak = np.percentile(ink[ink > 0], 99) if (ink > 0).any() else 0.0
+    if peak < 16:
+        raise UserError("The picture is blank: nothing stands out from its ground. Draw or choose something else.")
+    ink = np.clip(ink / peak, 0, 1)
+    ink[ink < FAINT] = 0
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    steps.append(PreparationStep("cropped to the ink", _as_bytes(ink * 255)))
+
+    ink = _scale(ink, framing.box)
+    steps.append(PreparationStep(f"scaled to {framing.box} × {framing.box}", _as_bytes(ink * 255)))
+    ink = _centre(ink, declared.size, framing.by_mass)
+    how = "centre of mass" if framing.by_mass else "outline"
+    image = _as_bytes(ink * 255)
+    steps.append(PreparationStep(f"centred by its {how} in {declared.size} × {declared.size}", image))
+    return Query(image=image, steps=tuple(steps))
+
+
+def _border(image: np.ndarray) -> np.ndarray:
+    return np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+
+
+def _as_bytes(image: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def _scale(ink: np.ndarray, box: int) -> np.ndarray:
+    """Fit the longest side to `box` pixels, every new pixel the mean of the old ones it covers."""
+    height, width = ink.shape
+    factor = box / max(height, width)
+    size = max(1, round(width * factor)), max(1, round(height * factor))
+    way = Image.Resampling.BOX if factor < 1 else Image.Resampling.BICUBIC
+    scaled = np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, way))
+    return np.clip(scaled / max(float(scaled.max()), 1e-6), 0, 1)
+
+
+def _centre(ink: np.ndarray, size: int, by_mass: bool) -> np.ndarray:
+    """Lay `ink` into a square so that its centre is the square's, as far as all of it stays inside."""
+    height, width = ink.shape
+    top, left = (size - height) / 2, (size - width) / 2
+    if by_mass:
+        mass = ink.sum()
+        top = size / 2 - (ink.sum(axis=1) @ (np.arange(height) + 0.5)) / mass
+        left = size / 2 - (ink.sum(axis=0) @ (np.arange(width) + 0.5)) / mass
+    top = int(np.clip(round(top), 0, size - height))
+    left = int(np.clip(round(left), 0, size - width))
+    square = np.zeros((size, size))
+    square[top : top + height, left : left + width] = ink
+    return square
