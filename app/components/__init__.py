@@ -1,0 +1,53 @@
+"""The components of the page: plain ES modules in one folder, mounted by name.
+
+Component `map` is `map/map.js` with `map/map.css`. Streamlit's own discovery looks for assets inside the package
+that the distribution is named after, which is the library; so the folder is registered here, the same way for
+`dmlviz serve`, `streamlit run app/main.py`, a wheel and a test.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+NAMES = ("map", "inspector", "readouts", "curve", "progress", "pad")
+FOLDER = Path(__file__).parent
+PROJECT = "dmlviz"
+
+
+def mount(
+    name: str,
+    *,
+    key: str,
+    data: dict[str, Any],
+    height: int | str = "content",
+    default: dict[str, Any] | None = None,
+    **callbacks: Callable[[], None],
+) -> Any:
+    """Mount component `name` and return its values; `callbacks` are Streamlit's `on_<value>_change`.
+
+    Raises TypeError where `data` holds more than JSON does: Streamlit would silently send it as one string.
+    """
+    json.dumps(data)
+    _register()
+    return _renderer(name)(key=key, data=data, default=default, height=height, **callbacks)
+
+
+def _register() -> None:
+    manager = get_bidi_component_manager()
+    if manager.get_component_asset_root(f"{PROJECT}.{NAMES[0]}") is None:
+        components = [ComponentConfig(name=name, asset_dir=FOLDER.name) for name in NAMES]
+        manager.register_from_manifest(ComponentManifest(PROJECT, "0", components), FOLDER.parent)
+
+
+@cache
+def _renderer(name: str) -> Any:
+    css = f"{name}/{name}.css"
+    return st.components.v2.component(
+        f"{PROJECT}.{name}", js=f"{name}/{name}.js", css=css if (FOLDER / css).exists() else None
+    )
