@@ -1,0 +1,153 @@
+"""The data sets as NumPy arrays: found on disk or fetched, checked, never a torch import."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.data import fetching, idx
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import DataUnavailable, UserError
+
+Progress = Callable[[int, int], object]
+"""Told how many bytes are here, and of how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Images (uint8, n × h × w or n × h × w × 3) with their labels (int64, n), in the data set's own order."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, count: int | None) -> "Split":
+        """The first `count` images, all of them when None or when there are fewer."""
+        return Split(self.images[:count], self.labels[:count])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Images to train on and to test on; `classes` names the labels, `mean` and `std` are of pixels in [0, 1]."""
+
+    name: str
+    classes: tuple[str, ...]
+    train: Split
+    test: Split
+    mean: float
+    std: float
+
+    @property
+    def size(self) -> int:
+        """Pixels of the shorter side of an image."""
+        return min(self.test.images.shape[1:3])
+
+    @property
+    def channels(self) -> int:
+        """1 for grey images, 3 for colour."""
+        return 1 if self.test.images.ndim == 3 else self.test.images.shape[3]
+
+
+def data_root(root: str | Path | None = None) -> Path:
+    """Where data sets lie: `root`, else the environment's DMLVIZ_DATA, else the user's cache folder."""
+    if root is not None:
+        return Path(root).expanduser()
+    if os.environ.get("DMLVIZ_DATA"):
+        return Path(os.environ["DMLVIZ_DATA"]).expanduser()
+    return _cache() / "dmlviz" / "data"
+
+
+def available(root: str | Path | None = None) -> list[str]:
+    """Names of the data sets that need no download, in the order in which they are offered."""
+    return [name for name in DATASETS if not _missing(name, data_root(root))]
+
+
+def fetch(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
+    """Download what is missing of a data set, checked and file by file complete; raise DataUnavailable if it fails."""
+    _ = DATASETS[name]
+    missing = _missing(name, data_root(root))
+    if missing:
+        source = fetching.SOURCES[name]
+        try:
+            fetching.fetch(source, data_root(root) / source.folder, missing, progress)
+        except DataUnavailable as error:
+            here = " and ".join(available(root))
+            raise DataUnavailable(f"{DATASETS[name].title} is not on disk. {error} Available now: {here}.") from None
+
+
+def load(name: str, root: str | Path | None = None, progress: Progress | None = None) -> Dataset:
+    """Return a data set, fetching what is missing; raise DataUnavailable where files are missing, damaged or odd."""
+    fetch(name, root, progress)
+    declared = DATASETS[name]
+    if name == "digits":
+        train, test = _digits()
+    else:
+        folder = data_root(root) / fetching.SOURCES[name].folder
+        train, test = (_idx_split(folder, part, len(declared.classes)) for part in ("train", "t10k"))
+        if train.images.shape[1:] != test.images.shape[1:]:
+            shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
+            raise DataUnavailable(f"{folder} holds training and test images of different sizes: {shapes}.")
+    return Dataset(name, declared.classes, train, test, declared.mean, declared.std)
+
+
+def watched_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
+    """Return `count` sorted indices (int64), drawn from every class in proportion; all when `count` is not smaller."""
+    labels = np.asarray(labels)
+    if count >= len(labels):
+        return np.arange(len(labels))
+    if count < 1:
+        raise UserError(f"Watch at least 1 image; got {count}.")
+    # Spread each class evenly over [0, 1) in random order, then keep the first so many of all: proportional by
+    # construction, and a smaller subset is part of a larger one.
+    order = np.random.default_rng(seed).permutation(len(labels))
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        members = order[labels[order] == label]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return np.sort(np.argsort(place, kind="stable")[:count]).astype(np.int64)
+
+
+def _missing(name: str, root: Path) -> list[str]:
+    source = fetching.SOURCES.get(name)
+    return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
+
+
+def _idx_split(folder: Path, part: str, classes: int) -> Split:
+    paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    if paths[0] is None or paths[1] is None:  # removed since `fetch` looked
+        raise DataUnavailable(f"{folder} has no {part} images or no {part} labels.")
+    images, labels = idx.read(paths[0], 3), idx.read(paths[1], 1)
+    if len(images) != len(labels):
+        raise DataUnavailable(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
+    if len(images) == 0:
+        raise DataUnavailable(f"{folder}: the {part} split holds no image. {idx.HINT}")
+    if labels.max() >= classes:
+        wrong = labels[labels >= classes][0]
+        raise DataUnavailable(f"{paths[1]} holds the label {wrong}; labels run from 0 to {classes - 1}. {idx.HINT}")
+    return Split(images, labels.astype(np.int64))
+
+
+def _digits() -> tuple[Split, Split]:
+    with np.load(Path(__file__).parent / "digits.npz") as file:
+        levels, labels = file["images"], file["labels"].astype(np.int64)
+    images = np.rint(levels * (255 / 16)).astype(np.uint8)  # the pixels come in 17 levels
+    # The set has no split of its own: every third image of each class is a test image.
+    rank = np.zeros(len(labels), np.int64)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        rank[members] = np.arange(len(members))
+    test = rank % 3 == 2
+    return Split(images[~test], labels[~test]), Split(images[test], labels[test])
+
+
+def _cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -7,10 +7,15 @@ from dmlviz.declarations import Catalogue, Declaration
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetDeclaration(Declaration):
-    """A data set of small images; `classes` are the class names, by label."""
+    """A data set of small images; `classes` are the class names, by label.
+
+    `mean` and `std` are those of the training pixels, scaled to [0, 1].
+    """
 
     classes: tuple[str, ...]
     size: int
+    mean: float
+    std: float
     channels: int = 1
 
 
@@ -26,6 +31,8 @@ DATASETS = Catalogue(
             reference="LeCun, Cortes, Burges: The MNIST database of handwritten digits, 1998",
             classes=_DIGITS,
             size=28,
+            mean=0.1307,
+            std=0.3081,
         ),
         DatasetDeclaration(
             name="fashion_mnist",
@@ -34,6 +41,8 @@ DATASETS = Catalogue(
             reference="Xiao, Rasul, Vollgraf: Fashion-MNIST, 2017",
             classes=("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Boot"),
             size=28,
+            mean=0.2860,
+            std=0.3530,
         ),
         DatasetDeclaration(
             name="digits",
@@ -42,6 +51,8 @@ DATASETS = Catalogue(
             reference="Alpaydin, Kaynak: Optical recognition of handwritten digits, UCI, 1998",
             classes=_DIGITS,
             size=8,
+            mean=0.3048,
+            std=0.3757,
         ),
     ],
 )

@@ -1,0 +1,60 @@
+"""Reads IDX, the file format of MNIST and its relatives (LeCun, Cortes, Burges 1998), and says what is wrong."""
+
+import gzip
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.errors import DataUnavailable
+
+UINT8 = 0x08
+HINT = "Delete it to have it fetched again."
+
+
+def find(folder: Path, name: str) -> Path | None:
+    """The file `name` in `folder`, plain before compressed; None where there is neither."""
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    return None
+
+
+def read(path: Path, dims: int) -> np.ndarray:
+    """Return the uint8 array with `dims` axes that `path` (plain or .gz) holds; raise DataUnavailable otherwise."""
+    try:
+        data = _bytes(path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataUnavailable(f"{path} is damaged or cut off ({error}). {HINT}") from None
+    except OSError as error:
+        raise DataUnavailable(f"{path} cannot be read: {error.strerror or error}.") from None
+    return parse(data, dims, str(path))
+
+
+def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
+    """Return the array in the bytes of an IDX file, without copying; `name` is what an error calls it."""
+    header = 4 + 4 * dims
+    magic = bytes(data[:4])
+    if magic != bytes([0, 0, UINT8, dims]):
+        kind = "images" if dims == 3 else "labels"
+        raise DataUnavailable(
+            f"{name} is no IDX file of {kind}: it begins with {magic.hex(' ') or 'nothing'}, "
+            f"not with 00 00 08 {dims:02x}. {HINT}"
+        )
+    if data.size < header:
+        raise DataUnavailable(f"{name} is cut off: {data.size} bytes do not hold its header. {HINT}")
+    shape = tuple(int(side) for side in data[4:header].view(">u4"))
+    expected = header + int(np.prod(shape, dtype=object))
+    if data.size != expected:
+        what = "is cut off" if data.size < expected else "is too long"
+        sides = " × ".join(map(str, shape))
+        raise DataUnavailable(
+            f"{name} {what}: it announces {sides} values, {expected:,} bytes, and has {data.size:,}. {HINT}"
+        )
+    return data[header:].reshape(shape)
+
+
+def _bytes(path: Path) -> np.ndarray:
+    if path.suffix == ".gz":
+        return np.frombuffer(bytearray(gzip.decompress(path.read_bytes())), np.uint8)
+    return np.fromfile(path, np.uint8)

@@ -1,0 +1,186 @@
+"""What `dmlviz.data` promises about files on disk."""
+
+import gzip
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dmlviz.data import available, data_root, load, watched_subset
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import DataUnavailable, UserError
+
+HERE = Path(__file__).resolve()
+SHARED = Path(os.environ.get("DMLVIZ_DATA") or HERE.parents[2].parent / "shared" / "data")
+needs_mnist = pytest.mark.skipif("mnist" not in available(SHARED), reason=f"no MNIST in {SHARED} (set DMLVIZ_DATA)")
+
+
+def idx_bytes(array: np.ndarray) -> bytes:
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(int(side).to_bytes(4, "big") for side in array.shape)
+    return header + array.astype(np.uint8).tobytes()
+
+
+def write_mnist(root: Path, *, train: int = 20, test: int = 10, suffix: str = "") -> Path:
+    folder = root / "MNIST" / "raw"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for part, count in (("train", train), ("t10k", test)):
+        images = rng.integers(0, 256, (count, 28, 28))
+        labels = np.arange(count) % 10
+        for kind, array in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", labels)):
+            data = idx_bytes(array)
+            (folder / f"{part}-{kind}{suffix}").write_bytes(gzip.compress(data) if suffix else data)
+    return folder
+
+
+def test_loading_data_imports_no_torch() -> None:
+    code = "import sys, dmlviz.data as d; d.load('digits'); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_digits_are_scikit_learns_and_their_split_is_fixed_and_stratified() -> None:
+    from sklearn.datasets import load_digits
+
+    reference, ours = load_digits(), load("digits")
+    levels = {
+        (label, np.rint(image * (16 / 255)).astype(int).tobytes())
+        for split in (ours.train, ours.test)
+        for image, label in zip(split.images, split.labels, strict=True)
+    }
+    theirs = {
+        (label, image.astype(int).tobytes()) for image, label in zip(reference.images, reference.target, strict=True)
+    }
+    assert levels == theirs
+    assert len(ours.train) + len(ours.test) == len(reference.target) == 1797
+    assert ours.train.images.max() == 255
+    counts = np.bincount(ours.test.labels)
+    assert counts.min() >= 58
+    assert counts.max() <= 61
+    again = load("digits")
+    assert np.array_equal(again.test.images, ours.test.images)
+
+
+def test_declared_mean_and_std_are_those_of_the_training_pixels() -> None:
+    digits = load("digits")
+    assert digits.mean == pytest.approx(np.mean(digits.train.images / 255), abs=5e-5)
+    assert digits.std == pytest.approx(np.std(digits.train.images / 255), abs=5e-5)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_idx_files_are_read_plain_or_compressed(tmp_path: Path, suffix: str) -> None:
+    write_mnist(tmp_path, suffix=suffix)
+    assert "mnist" in available(tmp_path)
+    mnist = load("mnist", tmp_path)
+    expected = np.random.default_rng(0).integers(0, 256, (20, 28, 28))
+    assert np.array_equal(mnist.train.images, expected)
+    assert mnist.train.images.dtype == np.uint8
+    assert mnist.train.labels.dtype == np.int64
+    assert mnist.test.labels.tolist() == list(range(10))
+    assert mnist.train.images.flags.writeable, "torch refuses read-only arrays"
+    assert (mnist.size, mnist.channels) == (28, 1)
+
+
+@needs_mnist
+def test_mnist_loads_in_its_official_order_at_once() -> None:
+    load("mnist", SHARED)
+    start = time.perf_counter()
+    mnist = load("mnist", SHARED)
+    assert time.perf_counter() - start < 0.5
+    assert mnist.train.images.shape == (60000, 28, 28)
+    assert mnist.test.labels[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
+    assert mnist.train.labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert mnist.mean == pytest.approx(np.mean(mnist.train.images) / 255, abs=5e-4)
+    assert mnist.std == pytest.approx(np.std(mnist.train.images) / 255, abs=5e-4)
+
+
+def _damage(folder: Path, name: str, change) -> None:
+    path = folder / name
+    path.write_bytes(change(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("train-images-idx3-ubyte", lambda data: data[:-5], "is cut off"),
+        ("train-images-idx3-ubyte", lambda data: data + b"x", "is too long"),
+        ("train-images-idx3-ubyte", lambda data: b"", "begins with nothing"),
+        ("train-images-idx3-ubyte", lambda data: data[:10], "do not hold its header"),
+        ("train-images-idx3-ubyte", lambda data: b"<!DOCTYPE html>", "begins with 3c 21 44 4f"),
+        ("train-images-idx3-ubyte", lambda data: data[:4] + b"\xff" * 12 + data[16:], "is cut off"),
+        ("train-images-idx3-ubyte", lambda data: idx_bytes(np.zeros((20, 14, 14))), "different sizes"),
+        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros(9)), "10 t10k images but 9 labels"),
+        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.full(10, 10)), "the label 10; labels run from 0 to 9"),
+        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros((10, 1, 1))), "no IDX file of labels"),
+    ],
+)
+def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, name: str, change, says: str) -> None:
+    folder = write_mnist(tmp_path)
+    _damage(folder, name, change)
+    with pytest.raises(DataUnavailable, match=says) as caught:
+        load("mnist", tmp_path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:100], lambda data: b"no gzip at all", lambda data: b""])
+def test_a_damaged_compressed_file_is_one_clear_sentence(tmp_path: Path, change) -> None:
+    folder = write_mnist(tmp_path, suffix=".gz")
+    _damage(folder, "train-images-idx3-ubyte.gz", change)
+    with pytest.raises(DataUnavailable, match=r"damaged or cut off|begins with nothing"):
+        load("mnist", tmp_path)
+
+
+def test_an_empty_split_is_refused(tmp_path: Path) -> None:
+    write_mnist(tmp_path, test=0)
+    with pytest.raises(DataUnavailable, match="t10k split holds no image"):
+        load("mnist", tmp_path)
+
+
+def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path) -> None:
+    from dmlviz.data import idx
+
+    with pytest.raises(DataUnavailable, match="cannot be read"):
+        idx.read(tmp_path, 3)
+
+
+def test_what_is_on_disk_is_listed_and_digits_always_is(tmp_path: Path) -> None:
+    assert available(tmp_path) == ["digits"]
+    assert available(tmp_path / "not" / "there") == ["digits"]
+    (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte").unlink()
+    assert available(tmp_path) == ["digits"]
+
+
+def test_the_folder_is_the_argument_then_the_environment_then_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DMLVIZ_DATA", "/from/environment")
+    assert data_root("/given") == Path("/given")
+    assert data_root() == Path("/from/environment")
+    monkeypatch.delenv("DMLVIZ_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert data_root() == Path("/cache/dmlviz/data")
+
+
+def test_an_unknown_name_is_answered_with_a_near_one() -> None:
+    with pytest.raises(UserError, match="did you mean 'mnist'"):
+        load("mnits")
+
+
+def test_every_declared_data_set_names_each_class_once() -> None:
+    for declared in DATASETS.values():
+        assert len(set(declared.classes)) == len(declared.classes) == 10
+
+
+def test_the_watched_subset_is_fixed_sorted_and_proportional() -> None:
+    labels = np.repeat([0, 1, 2], [1000, 600, 400])
+    chosen = watched_subset(labels, 200)
+    assert chosen.dtype == np.int64
+    assert np.bincount(labels[chosen]).tolist() == [100, 60, 40]
+    assert (np.diff(chosen) > 0).all()
+    assert np.array_equal(chosen, watched_subset(labels, 200))
+    assert not np.array_equal(chosen, watched_subset(labels, 200, seed=1))
+    assert set(watched_subset(labels, 50)) < set(chosen), "a smaller subset is part of a larger one"
+    assert np.array_equal(watched_subset(labels, 5000), np.arange(2000))
