@@ -1,0 +1,34 @@
+"""The losses: `LOSSES` says what there is, `build` makes one. Importing this loads no torch; building does."""
+
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.errors import UserError
+from dmlviz.losses.declared import LOSSES
+
+if TYPE_CHECKING:
+    from dmlviz.losses.module import Loss
+
+__all__ = ["LOSSES", "build"]
+
+
+def build(name: str, *, embedding_dim: int | None = None, num_classes: int | None = None, **params: Any) -> "Loss":
+    """Return the loss `name` as a module: `loss(embeddings, labels, tuples=None) -> scalar`, its `.active` beside it.
+
+    `embedding_dim` and `num_classes` are for losses with weights of their own. `reduction="none"` gives a vector of the
+    loss's terms instead of a scalar; it is for study, so no declaration offers it. Raises UserError.
+    """
+    from dmlviz.losses.registry import implemented
+
+    declaration = LOSSES[name]
+    unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
+    if unreduced:
+        del params["reduction"]
+    values = declaration.complete(params)
+    if unreduced:
+        values["reduction"] = "none"
+    for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
+        if declaration.needs_classes and given is None:
+            raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")
+    loss: Loss = implemented()[name](embedding_dim=embedding_dim, num_classes=num_classes, **values)
+    loss.declaration = declaration
+    return loss

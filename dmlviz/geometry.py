@@ -1,0 +1,266 @@
+"""Distances, cosines and masked reductions: the only place with numerical tricks.
+
+float16 and bfloat16 are computed in float32, autocast or not. Nothing is larger than n × n (n × m against proxies).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dmlviz.errors import UserError
+
+Kind = Literal["euclidean", "sqeuclidean", "cosine"]
+Reduction = Literal["mean", "nonzero", "sum", "none"]
+KINDS = ("euclidean", "sqeuclidean", "cosine")
+
+# Squared distances below this many roundings of the squared norms are noise: the points coincide. In float64 that is
+# a distance of 6e-8 norms, just what float32 can tell apart.
+_COINCIDENT = 16
+
+
+def check_batch(embeddings: Tensor, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
+    """Return the embeddings as they are and the labels as int64 on the same device.
+
+    Raises UserError for embeddings that are no n × d matrix of floats and for labels that are no n whole numbers.
+    """
+    if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
+        kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
+        raise UserError(f"Embeddings are a tensor of floating-point numbers; got {kind}: convert with .float().")
+    if embeddings.ndim != 2 or embeddings.shape[1] == 0:
+        shape = tuple(embeddings.shape)
+        raise UserError(f"Embeddings are n images × d dimensions; got shape {shape}: reshape to one row an image.")
+    labels = torch.as_tensor(labels, device=embeddings.device)
+    if labels.shape != embeddings.shape[:1]:
+        raise UserError(
+            f"There is one label for each embedding; got labels of shape {tuple(labels.shape)} "
+            f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
+        )
+    if labels.is_complex() or (labels.is_floating_point() and not _whole(labels)):
+        raise UserError(f"Labels are whole numbers; got {labels.dtype} with fractions: pass class numbers, not scores.")
+    return embeddings, labels.to(torch.int64)
+
+
+def _whole(labels: Tensor) -> bool:
+    wide = labels.double()
+    return bool(((wide == wide.round()) & (wide.abs() < 2.0**63)).all())
+
+
+def working(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """Return `x` in float32, or float64 if it is that."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def bounded(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """Return `working(x)` with numbers beyond ±1e6 (float64: ±1e49) held there, so that their fourth powers add up.
+
+    A space that large has diverged: its losses are then large numbers without a gradient, not infinities.
+    """
+    x = working(x)
+    limit = torch.finfo(x.dtype).max ** 0.16
+    return x.clamp(-limit, limit)
+
+
+def directions(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """Return the rows at length 1, exactly for any norm from 1e-30 to 1e38; a zero row stays zero."""
+    x = working(x)
+    largest = x.detach().abs().amax(dim=1, keepdim=True)
+    scaled = x / torch.where(largest < 1e-30, 1.0, largest)  # now the longest coordinate is 1, and norms are 1 … √d
+    return scaled / scaled.square().sum(dim=1, keepdim=True).clamp_min(1.0).sqrt()
+
+
+def norms(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """Return the lengths of the rows; the gradient at a zero row is zero."""
+    return safe_sqrt(bounded(x).square().sum(dim=1))
+
+
+def safe_sqrt(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """Return √x, and 0 with gradient 0 where x ≤ 0."""
+    zero = x <= 0
+    return x.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+
+
+def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[Tensor, "n n"]:
+    """Return all distances among the rows: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
+
+    The diagonal is exactly 0, and so is the gradient where two points coincide. Do not write into the result: within
+    `sharing()` it is everybody's.
+    """
+    if kind == "cosine":
+        cosine = cosine_matrix(x)
+        return (1 - cosine).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), 0.0)
+    distance = _once("euclidean", x, lambda x: _Distance.apply(bounded(x), None))
+    return _as(distance, kind)
+
+
+def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
+    """Return all cosines among the rows; those of a zero row are 0. Do not write into the result."""
+    return _once("cosine", x, lambda x: cross_cosine(x, None))
+
+
+def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
+    """Return the distances from the rows of `x` to those of `y` (proxies, centres); gradients reach both."""
+    if kind == "cosine":
+        return 1 - cross_cosine(x, y)
+    return _as(_Distance.apply(bounded(x), bounded(y)), kind)
+
+
+def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
+    """Return the cosines between the rows of `x` and those of `y` (`x` itself when None)."""
+    with torch.autocast(x.device.type, enabled=False):
+        x = directions(x)
+        return x @ (x if y is None else directions(y).to(x.dtype)).T
+
+
+def _as(distance: Tensor, kind: str) -> Tensor:
+    if kind not in KINDS:
+        raise UserError(f"A distance is one of {', '.join(KINDS)}; got {kind!r}.")
+    return distance.square() if kind == "sqeuclidean" else distance
+
+
+class _Distance(torch.autograd.Function):
+    """Euclidean distances by one float64 product of centred points: exact after any offset, and cheap.
+
+    Keeps the points and the distances for backward, nothing else.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor | None) -> Tensor:
+        a, b = _centred(x, y)
+        norms = a.square().sum(dim=1)[:, None] + b.square().sum(dim=1)
+        squared = torch.addmm(norms, a, b.T, alpha=-2)
+        noise = norms.mul_(_COINCIDENT * torch.finfo(norms.dtype).eps)
+        distance = squared.masked_fill_(squared < noise, 0.0).sqrt_().to(x.dtype)
+        if y is None:
+            distance.fill_diagonal_(0.0)
+        ctx.save_for_backward(x, y, distance)
+        return distance
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, y, distance = ctx.saved_tensors
+        a, b = _centred(x, y)
+        pull = (gradient.to(a.dtype) / distance).masked_fill_(distance == 0, 0.0)
+        if y is None:
+            pull = pull + pull.T
+            return (pull.sum(dim=1)[:, None] * a - pull @ a).to(x.dtype), None
+        to_x = pull.sum(dim=1)[:, None] * a - pull @ b
+        to_y = pull.sum(dim=0)[:, None] * b - pull.T @ a
+        return to_x.to(x.dtype), to_y.to(y.dtype)
+
+
+def _centred(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:
+    wide = torch.float32 if x.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
+    a = x.to(wide)
+    centre = a.sum(dim=0) / max(len(a), 1)
+    a = a - centre
+    return a, a if y is None else y.to(wide) - centre
+
+
+class _Entry(NamedTuple):
+    name: str
+    source: Tensor
+    version: int
+    matrix: Tensor
+
+
+_shared: ContextVar[list[_Entry] | None] = ContextVar("shared", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Within it, miner, loss and statistics of the same embeddings share one distance and one cosine matrix.
+
+    With gradients enabled the matrix carries them, otherwise (`torch.no_grad()`, detached embeddings) it comes
+    detached. As the matrix is part of one graph, call backward once within it.
+    """
+    if _shared.get() is not None:
+        yield
+        return
+    token = _shared.set([])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def _once(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    entries = _shared.get()
+    if entries is None:
+        return compute(x)
+    version = 0 if x.is_inference() else x._version
+    with_graph = torch.is_grad_enabled() and x.requires_grad
+    for entry in entries:
+        if entry.name == name and entry.version == version and _same_numbers(entry.source, x):
+            if not with_graph:
+                return entry.matrix.detach()
+            if entry.source is x and entry.matrix.requires_grad:
+                return entry.matrix
+    with torch.set_grad_enabled(x.requires_grad):  # a miner comes first, without gradient; the loss will want it
+        matrix = compute(x)
+    entries.append(_Entry(name, x, version, matrix))
+    return matrix if with_graph else matrix.detach()
+
+
+def _same_numbers(a: Tensor, b: Tensor) -> bool:
+    # The entry holds on to its tensor, so equal addresses are the same memory.
+    return a is b or (
+        a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride() and a.dtype == b.dtype
+    )
+
+
+def lowest(values: Tensor) -> float:
+    """As good as −∞ in a maximum or a log-sum-exp, but sums and differences of two stay finite."""
+    return torch.finfo(values.dtype).min / 4
+
+
+def masked_sum(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
+    """Return the sum of the selected values; 0 where none is."""
+    return values.masked_fill(~mask, 0.0).sum(dim=dim)
+
+
+def masked_mean(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
+    """Return the mean of the selected values; 0 where none is."""
+    return masked_sum(values, mask, dim) / mask.sum(dim=dim).clamp_min(1)
+
+
+def masked_max(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
+    """Return the greatest selected value along `dim`; `lowest(values)` where none is."""
+    selected = values.masked_fill(~mask, lowest(values))
+    return selected.amax(dim=dim) if values.shape[dim] else selected.sum(dim=dim) + lowest(values)
+
+
+def masked_min(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
+    """Return the least selected value along `dim`; `-lowest(values)` where none is."""
+    return -masked_max(-values, mask, dim)
+
+
+def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
+    """Return log Σ exp over the selected values along `dim`; `lowest(values)` where none is."""
+    return values.masked_fill(~mask, lowest(values)).logsumexp(dim=dim)
+
+
+def softplus(x: Tensor) -> Tensor:
+    """Return log(1 + eˣ), exact to rounding in float64 too (torch's default is linear from 20 on)."""
+    return torch.nn.functional.softplus(x, threshold=40)
+
+
+def reduce(values: Tensor, mask: Bool[Tensor, "..."], reduction: str = "mean") -> Tensor:
+    """Reduce the selected values: their "mean", the mean of those > 0 ("nonzero"), "sum", or "none": a vector of them.
+
+    Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
+    """
+    if reduction == "none":
+        return values[mask]
+    if reduction == "sum":
+        return masked_sum(values, mask)
+    if reduction == "nonzero":
+        return masked_sum(values, mask) / (mask & (values > 0)).sum().clamp_min(1)
+    if reduction == "mean":
+        return masked_mean(values, mask)
+    raise UserError(f"A reduction is one of mean, nonzero, sum, none; got {reduction!r}.")

@@ -1,0 +1,5 @@
+"""Losses with class weights, as they are offered."""
+
+from dmlviz.declarations import LossDeclaration
+
+PROXIES: list[LossDeclaration] = []

@@ -1,0 +1,5 @@
+"""Sums of losses, as they are offered."""
+
+from dmlviz.declarations import LossDeclaration
+
+SUMS: list[LossDeclaration] = []

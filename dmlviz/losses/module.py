@@ -1,0 +1,179 @@
+"""The one mechanism behind every loss: a checked batch in, terms and a mask out, reduced to a scalar."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dmlviz.declarations import LossDeclaration
+from dmlviz.errors import UserError
+from dmlviz.geometry import bounded, check_batch, cosine_matrix, distance_matrix, reduce
+from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, pair_masks
+
+
+class Terms(NamedTuple):
+    """Values of any shape, the mask (broadcastable to it) of those that count, and how they become one number.
+
+    A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
+    is left. Other terms are active when they are not 0.
+    """
+
+    values: Tensor
+    mask: Tensor
+    reduction: str = "mean"
+    smooth: bool = False
+
+
+Parts = Terms | Sequence[Terms | Tensor]
+"""What a formula returns: terms, or several terms and scalars (regularizers) that are summed."""
+
+
+class Batch:
+    """What a formula sees: embeddings, labels, and which pairs count: all of the batch, or those of a miner."""
+
+    def __init__(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | Triplets | None = None) -> None:
+        self.embeddings = embeddings
+        self.labels = labels
+        self.tuples = tuples
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def x(self) -> Tensor:
+        """The embeddings in float32 (or float64), held within the range in which losses add up."""
+        return bounded(self.embeddings)
+
+    @cached_property
+    def same(self) -> Tensor:
+        """n × n: which images are of one class, each with itself included."""
+        return self.labels[:, None] == self.labels
+
+    @cached_property
+    def others(self) -> Tensor:
+        """n × n: every pair but of an image with itself."""
+        return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+
+    @cached_property
+    def _masks(self) -> tuple[Tensor, Tensor]:
+        if isinstance(self.tuples, Pairs):
+            return pair_masks(self.tuples, len(self))
+        return self.same & self.others, ~self.same
+
+    @property
+    def positive(self) -> Tensor:
+        """n × n: P(a) in row a."""
+        return self._masks[0]
+
+    @property
+    def negative(self) -> Tensor:
+        """n × n: N(a) in row a."""
+        return self._masks[1]
+
+    def matrix(self, kind: str) -> Tensor:
+        """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
+        return distance_matrix(self.embeddings, kind)
+
+    def cosine(self) -> Tensor:
+        """n × n: cosines s_ij; the shared matrix, not to be written into."""
+        return cosine_matrix(self.embeddings)
+
+    def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what a pair loss runs over: values of the matrix, which of them are positive, which of them count.
+
+        All three are n × n when every pair counts, and vectors when a miner listed pairs. A pair counts once, and both
+        ways round when its value depends on which image is the anchor (`directed`).
+        """
+        if not isinstance(self.tuples, Pairs):
+            return matrix, self.same, self.others if directed else self.others.triu()
+        rows, columns, same = self._listed(directed)
+        return matrix[rows, columns], same, torch.ones_like(same)
+
+    def anchors(self, values: Tensor) -> Tensor:
+        """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""
+        return values[self._listed(True)[0]] if isinstance(self.tuples, Pairs) else values[:, None]
+
+    def _listed(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:
+        assert isinstance(self.tuples, Pairs)
+        a, p, b, n = self.tuples
+        rows, columns = torch.cat([a, b]), torch.cat([p, n])
+        same = torch.arange(len(rows), device=rows.device) < len(a)
+        if directed and not isinstance(self.tuples, AnchoredPairs):
+            return torch.cat([rows, columns]), torch.cat([columns, rows]), same.repeat(2)
+        return rows, columns, same
+
+
+class Loss(nn.Module):
+    """`loss(embeddings, labels, tuples=None)`: a scalar with a graph, 0 where nothing is valid, NaN only for NaN.
+
+    `active` is the share of terms that were active in the last call. Subclasses say their `terms`.
+    """
+
+    declaration: LossDeclaration
+    active: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("active", torch.zeros(()), persistent=False)
+
+    def terms(self, batch: Batch) -> Parts:
+        raise NotImplementedError
+
+    def forward(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Tensor:
+        """Return the loss of n × d embeddings with n labels, over the tuples of a miner when these are given.
+
+        Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind.
+        """
+        embeddings, labels = check_batch(embeddings, labels)
+        batch = Batch(embeddings, labels, self._accepted(tuples))
+        with torch.autocast(embeddings.device.type, enabled=False):
+            parts = self.terms(batch)
+            parts = [parts] if isinstance(parts, Terms) else list(parts)
+            reduced = [reduce(*part[:3]) if isinstance(part, Terms) else part for part in parts]
+            vectors = [part for part in reduced if part.ndim]
+            loss = torch.cat(vectors) if vectors else torch.stack(reduced).sum()
+            # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
+            loss = loss + (batch.x * 0).sum() + (embeddings.detach() * 0).sum()
+        self._remember([part for part in parts if isinstance(part, Terms)])
+        return loss
+
+    def _accepted(self, tuples: Any) -> Pairs | Triplets | None:
+        if tuples is None:
+            return None
+        if isinstance(tuples, Pairs | Triplets):
+            kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
+            if kind in self.declaration.accepts:
+                return tuples
+        else:
+            kind = type(tuples).__name__
+        takes = " or ".join(sorted(self.declaration.accepts))
+        use = f"use a miner that makes {takes}" if takes else "call it without a miner"
+        raise UserError(f"{self.declaration.name} takes {takes or 'no tuples'}; got {kind}: {use}.")
+
+    @torch.no_grad()
+    def _remember(self, parts: Sequence[Terms]) -> None:
+        active = total = torch.zeros((), device=self.active.device)
+        for values, mask, _, smooth in parts:
+            alive = values.detach() > 0.01 if smooth else values.detach() != 0
+            active = active + (alive & mask).sum()
+            total = total + mask.expand_as(values).sum()
+        self.active = active / total.clamp_min(1)
+
+
+class FunctionLoss(Loss):
+    """A loss without weights: a function of the batch and its parameters."""
+
+    def __init__(
+        self, formula: Callable[..., Parts], *, embedding_dim: int | None, num_classes: int | None, **params: Any
+    ) -> None:
+        super().__init__()
+        self.formula = formula
+        self.params = params
+
+    def terms(self, batch: Batch) -> Parts:
+        return self.formula(batch, **self.params)
+
+    def extra_repr(self) -> str:
+        return ", ".join([self.formula.__name__, *(f"{name}={value!r}" for name, value in self.params.items())])

@@ -1,0 +1,37 @@
+"""Binds each loss's code to its declaration.
+
+A loss without weights is a function of the batch: `@loss("name") def name(batch, *, margin, reduction) -> Terms`.
+A loss with weights is a class: `@IMPLEMENTED.implements("name") class Name(Loss)`, see module.py.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from dmlviz.binding import Registry
+from dmlviz.losses.declared import LOSSES
+from dmlviz.losses.module import Batch, FunctionLoss, Parts
+
+IMPLEMENTED = Registry(LOSSES)
+
+Formula = Callable[..., Parts]
+
+
+def loss(name: str) -> Callable[[Formula], Formula]:
+    """Decorate the function of a `Batch` (and of the declared parameters) that computes the loss `name`."""
+
+    def bind(formula: Formula) -> Formula:
+        IMPLEMENTED.implements(name)(partial(FunctionLoss, formula))
+        return formula
+
+    return bind
+
+
+def implemented() -> dict[str, Callable[..., Any]]:
+    """Return the code of every loss by name; the first call imports the families."""
+    from dmlviz.losses import pairs, proxies, structured, sums, triplets  # noqa: F401
+
+    return IMPLEMENTED
+
+
+__all__ = ["IMPLEMENTED", "Batch", "implemented", "loss"]
