@@ -1,0 +1,126 @@
+"""How good an embedding is: retrieval, clustering, classification, verification, the shape of the space.
+
+NumPy or torch in, plain floats out; torch is never imported. An embedding with a NaN or an infinity scores NaN.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.metrics import clustering as _clustering
+from dmlviz.metrics import retrieval, space
+from dmlviz.metrics.inputs import Embedded, read, read_both
+from dmlviz.metrics.sweep import conditioned, sweep
+
+__all__ = ["confusion", "evaluate", "nearest_mean_accuracy", "read", "retrieval", "space"]
+
+
+def evaluate(
+    embeddings: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    ks: Sequence[int] = (1, 5, 10),
+    clustering: bool = True,
+    full_ranking: bool = True,
+) -> dict[str, float]:
+    """Score embeddings (n × d) with class ids (n) by Euclidean distance, against themselves or against a gallery.
+
+    Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean and
+    counted in `queries_left_out`. `clustering=False` skips k-means and `full_ranking=False` skips `map`: what a live view
+    does. Of normalised embeddings the ranking is that of the cosine. Raises UserError for input of a wrong shape.
+    """
+    if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
+        raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
+    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    if not (queries.finite and (others is None or others.finite)):
+        return _undefined(queries, others, ks, clustering, full_ranking)
+    points, gallery_points, unit = conditioned(queries.points, queries.points if others is None else others.points)
+    ranker = retrieval.Ranker(queries, others, full_ranking)
+    if others is None and len(ranker.queries) == len(points):
+        distances = space.MeanDistances(queries)
+
+        def visit(rows: slice, squared: np.ndarray) -> None:
+            distances.visit(rows, squared)
+            ranker.visit(rows, squared)
+
+        sweep(points, points, visit)
+    else:
+        distances = space.MeanDistances(queries)
+        own = conditioned(queries.points, queries.points)
+        sweep(own[0], own[0], distances.visit)
+        sweep(points[ranker.queries], gallery_points, ranker.visit)
+        unit = own[2]
+    ranking = ranker.ranking()
+    result = retrieval.scores(ranking, queries, others, ks)
+    result["nearest_mean_accuracy"] = _nearest_mean(queries, others, ranker.queries)
+    if clustering:
+        result |= _clustering.scores(queries)
+    result |= distances.scores(unit) | space.scores(queries.points)
+    return result | _counted(queries, ranker.queries)
+
+
+def confusion(
+    embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count, per class, the classes of the nearest neighbours: (class ids (c), counts (c × c, int64)).
+
+    Row: the query's class, column: its nearest neighbour's. Queries without a relevant item are left out, and where
+    an embedding is not finite nobody is counted.
+    """
+    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
+    if queries.finite and (others is None or others.finite):
+        ranking = retrieval.rank(queries, others)
+        found = (others or queries).classes[ranking.nearest[:, 0]] if len(ranking.queries) else ranking.queries
+        np.add.at(counts, (queries.classes[ranking.queries], found), 1)
+    return queries.names, counts
+
+
+def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None) -> float:
+    """The share of queries whose nearest class mean (of the gallery) is that of their class.
+
+    Against themselves a query takes no part in the mean of its own class.
+    """
+    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    if not (queries.finite and (others is None or others.finite)):
+        return float("nan")
+    return _nearest_mean(queries, others, retrieval.Ranker(queries, others).queries)
+
+
+def _nearest_mean(queries: Embedded, others: Embedded | None, indices: np.ndarray) -> float:
+    if not len(indices):
+        return float("nan")
+    gallery = others or queries
+    points, gallery_points, _ = conditioned(queries.points, gallery.points)
+    points, classes = points[indices].astype(np.float64), queries.classes[indices]
+    sums = np.zeros((len(gallery.names), points.shape[1]))
+    np.add.at(sums, gallery.classes, gallery_points)
+    present = gallery.counts > 0
+    means = sums[present] / gallery.counts[present, None]
+    column = (np.cumsum(present) - 1)[classes]
+    squared = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
+    if others is None:
+        own = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]
+        squared[np.arange(len(points)), column] = ((points - own) ** 2).sum(axis=1)
+    return float((squared.argmin(axis=1) == column).mean())
+
+
+def _counted(queries: Embedded, used: np.ndarray) -> dict[str, float]:
+    return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}
+
+
+def _undefined(
+    queries: Embedded, others: Embedded | None, ks: Sequence[int], clustering: bool, full: bool
+) -> dict[str, float]:
+    """The same keys with NaN, by scoring points that are all zero."""
+
+    def zeros(of: Embedded) -> Embedded:
+        return Embedded(np.zeros((len(of.points), 1), np.float32), of.classes, of.names)
+
+    one = zeros(queries)
+    keys = evaluate(one.points[:1], one.classes[:1], ks=ks, clustering=clustering, full_ranking=full)
+    used = retrieval.Ranker(one, zeros(others) if others is not None else None, full).queries
+    return dict.fromkeys(keys, float("nan")) | _counted(queries, used)

@@ -1,0 +1,162 @@
+"""Whose neighbours are whose: every retrieval score from one ranking of the gallery for each query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmlviz.metrics.inputs import Embedded
+from dmlviz.metrics.sweep import sweep
+
+NEIGHBOURS = 5
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What each query found; `queries` are the indices of those that have a relevant item, in order.
+
+    `relevant` (R) counts a query's relevant items, `first_hit` is the rank of the nearest one (from 1), `hits_in_r` counts
+    those among the first R. `nearest` holds the gallery indices of the 5 nearest items, or of all where there are fewer.
+    `average_precision` is None unless the full ranking was asked for.
+    """
+
+    queries: np.ndarray
+    relevant: np.ndarray
+    first_hit: np.ndarray
+    hits_in_r: np.ndarray
+    average_precision_at_r: np.ndarray
+    average_precision: np.ndarray | None
+    nearest: np.ndarray
+
+
+class Ranker:
+    """Fills a Ranking from the chunks of a sweep.
+
+    A distance and whether the item is relevant are packed into one integer: the bits of a non-negative float order as
+    integers do, and the lowest one is given to relevance. So a plain sort, which is fast, ranks relevance, and at equal
+    distance an irrelevant item comes first: a collapsed space scores 0, not whatever the order of the images gives.
+    """
+
+    def __init__(self, queries: Embedded, gallery: Embedded | None, full: bool = False) -> None:
+        self.itself, self.full = gallery is None, full
+        self.gallery_classes = (gallery or queries).classes
+        relevant = (gallery or queries).counts[queries.classes] - int(self.itself)
+        self.queries = np.flatnonzero(relevant > 0)
+        self.classes, self.relevant = queries.classes[self.queries], relevant[self.queries]
+        n, others = len(self.queries), len(self.gallery_classes) - int(self.itself)
+        self.depth = others if full else min(others, max(int(self.relevant.max(initial=0)), NEIGHBOURS))
+        self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
+        self.nearest = np.zeros((n, min(NEIGHBOURS, others)), np.int64)
+
+    def visit(self, rows: slice, squared: np.ndarray) -> None:
+        """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""
+        keys = squared.view(np.int32 if squared.itemsize == 4 else np.int64) & ~1
+        last = np.iinfo(keys.dtype).max - 1
+        keys &= last
+        keys |= self.classes[rows, None] == self.gallery_classes
+        if self.itself:
+            keys[np.arange(len(keys)), self.queries[rows]] = last
+        if self.depth < keys.shape[1] // 2:
+            head = np.partition(keys, self.depth - 1, axis=1)[:, : self.depth]
+            head.sort(axis=1)
+        else:
+            head = np.sort(keys, axis=1)[:, : self.depth]
+        hits = (head & 1).astype(bool)
+        relevant = self.relevant[rows]
+        within = hits & (np.arange(self.depth) < relevant[:, None])
+        self.first_hit[rows] = _first_hits(hits, keys)
+        self.hits_in_r[rows] = within.sum(axis=1)
+        self.average_precision_at_r[rows] = _precision_sums(within) / relevant
+        if self.full:
+            self.average_precision[rows] = _precision_sums(hits) / relevant
+        self.nearest[rows] = _smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
+
+    def ranking(self) -> Ranking:
+        """The whole, after every chunk was visited."""
+        return Ranking(
+            self.queries,
+            self.relevant,
+            self.first_hit,
+            self.hits_in_r,
+            self.average_precision_at_r,
+            self.average_precision if self.full else None,
+            self.nearest,
+        )
+
+
+def rank(queries: Embedded, gallery: Embedded | None = None, full: bool = False) -> Ranking:
+    """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
+    from dmlviz.metrics.sweep import conditioned
+
+    ranker = Ranker(queries, gallery, full)
+    points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
+    sweep(points[ranker.queries], others, ranker.visit)
+    return ranker.ranking()
+
+
+def scores(ranking: Ranking, queries: Embedded, gallery: Embedded | None, ks: Sequence[int]) -> dict[str, float]:
+    """Mean over the queries that have a relevant item; NaN where none has.
+
+    R-precision and MAP@R: Musgrave, Belongie, Lim 2020. `cmc_at_k` is the share of queries with a hit among the first
+    k, which is what metric learning calls `recall_at_k`.
+    """
+    first = ranking.first_hit
+    result = {"precision_at_1": mean(first == 1)}
+    result |= {f"recall_at_{k}": mean(first <= k) for k in ks}
+    result |= {
+        "r_precision": mean(ranking.hits_in_r / ranking.relevant),
+        "map_at_r": mean(ranking.average_precision_at_r),
+        "mrr": mean(1 / first),
+    }
+    if ranking.average_precision is not None:
+        result["map"] = mean(ranking.average_precision)
+    result |= {f"cmc_at_{k}": result[f"recall_at_{k}"] for k in ks}
+    voted = vote((gallery or queries).classes[ranking.nearest])
+    result["knn_accuracy"] = mean(voted == queries.classes[ranking.queries])
+    return result
+
+
+def vote(classes: np.ndarray) -> np.ndarray:
+    """The commonest of each row of classes (n × k, nearest first); of equally common ones the one seen first."""
+    counts = (classes[:, :, None] == classes[:, None, :]).sum(axis=2)
+    return np.take_along_axis(classes, counts.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def mean(values: np.ndarray) -> float:
+    """The mean, NaN of nothing."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    first = hits.argmax(axis=1) + 1
+    for row in np.flatnonzero(~hits.any(axis=1)):
+        nearest_relevant = keys[row][(keys[row] & 1).astype(bool)].min()
+        first[row] = (keys[row] < nearest_relevant).sum() + 1
+    return first
+
+
+def _precision_sums(hits: np.ndarray) -> np.ndarray:
+    """For each row the sum, over its hits, of the precision at that rank."""
+    counts = hits.sum(axis=1)
+    row = np.repeat(np.arange(len(hits)), counts)
+    rank_from_0 = np.flatnonzero(hits) - row * hits.shape[1]
+    earlier = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.bincount(row, weights=(earlier + 1) / (rank_from_0 + 1), minlength=len(hits))
+
+
+def _smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
+    """The columns of the k smallest keys of each row, in order, earlier columns first; `limit` is the k-th smallest."""
+    near = keys <= limit[:, None]
+    counts = near.sum(axis=1)
+    many = counts > 4 * k
+    found = np.zeros((len(keys), k), np.int64)
+    if many.any():
+        found[many] = np.argsort(keys[many], axis=1, kind="stable")[:, :k]
+        near[many] = False
+        counts[many] = 0
+    row, column = np.nonzero(near)
+    order = np.lexsort((column, keys[row, column], row))
+    starts = (np.cumsum(counts) - counts)[~many]
+    found[~many] = column[order][starts[:, None] + np.arange(k)]
+    return found

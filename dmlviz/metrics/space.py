@@ -1,0 +1,72 @@
+"""The shape of the space: how far apart, in how many directions, whether it has collapsed."""
+
+import numpy as np
+
+from dmlviz.metrics.inputs import Embedded
+
+COLLAPSED_BELOW = 0.01
+
+
+class MeanDistances:
+    """Sums Euclidean distances within and between classes from the chunks of a sweep of points over themselves."""
+
+    def __init__(self, points: Embedded) -> None:
+        n, self.classes, self.counts = len(points.points), points.classes, points.counts
+        self.within, self.all = np.zeros(n), np.zeros(n)
+        self.order = np.argsort(self.classes, kind="stable")
+        self.starts = np.cumsum(self.counts) - self.counts
+
+    def visit(self, rows: slice, squared: np.ndarray) -> None:
+        """Add the rows; `squared` (b × n) is left as it is, but for the exact 0 between each point and itself."""
+        index = np.arange(rows.start, rows.stop)
+        squared[index - rows.start, index] = 0
+        distances = np.sqrt(squared)
+        self.all[rows] = distances.sum(axis=1, dtype=np.float64)
+        for name in np.unique(self.classes[rows]):
+            members = self.order[self.starts[name] : self.starts[name] + self.counts[name]]
+            of_class = np.flatnonzero(self.classes[rows] == name)
+            self.within[index[of_class]] = distances[np.ix_(of_class, members)].sum(axis=1, dtype=np.float64)
+
+    def scores(self, unit: float) -> dict[str, float]:
+        """The mean over all pairs of one class, and over all other pairs; NaN where there is no such pair."""
+        n = int(self.counts.sum())
+        positive = int((self.counts * (self.counts - 1)).sum())
+        negative = n * (n - 1) - positive
+        within, between = self.within.sum(), self.all.sum() - self.within.sum()
+        return {
+            "mean_positive_distance": float(within / positive * unit) if positive else float("nan"),
+            "mean_negative_distance": float(between / negative * unit) if negative else float("nan"),
+        }
+
+
+def scores(points: np.ndarray) -> dict[str, float]:
+    """Effective rank, mean norm and the collapse flag (1 or 0) of finite points.
+
+    Effective rank: the exponential of the entropy of the centred points' singular values, each over their sum (Roy and
+    Vetterli 2007); 0 where all points are equal. Collapsed: the points lie within 1 % of their root mean square norm
+    about their centre, or are all equal.
+    """
+    wide = points.astype(np.float64)
+    size = np.abs(wide).max()
+    wide /= size or 1.0
+    centred = wide - wide.mean(axis=0)
+    centred[:, (wide == wide[0]).all(axis=0)] = 0
+    spread = np.sqrt((centred**2).sum(axis=1).mean())
+    norms = np.linalg.norm(wide, axis=1)
+    collapsed = spread <= COLLAPSED_BELOW * np.sqrt((norms**2).mean())
+    return {
+        "effective_rank": effective_rank(centred),
+        "mean_norm": float(norms.mean() * size),
+        "collapsed": float(collapsed),
+    }
+
+
+def effective_rank(centred: np.ndarray) -> float:
+    """The number of directions that centred points use, from 0 (none) to their dimension."""
+    short = centred.T @ centred if centred.shape[0] >= centred.shape[1] else centred @ centred.T
+    values = np.linalg.eigvalsh(short)
+    values = np.sqrt(values[values > values.max(initial=0) * 1e-12]) if values.max(initial=0) > 0 else values[:0]
+    if not len(values):
+        return 0.0
+    shares = values / values.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
