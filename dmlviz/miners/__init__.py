@@ -1,0 +1,24 @@
+"""Miners: which pairs or triplets of a batch a loss sees. `build(name)` gives `mine(embeddings, labels)`."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.miners.declared import MINERS
+
+if TYPE_CHECKING:
+    from dmlviz.miners.miner import Miner
+
+__all__ = ["MINERS", "build"]
+
+
+def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
+    """Return the miner called `name`; its random choices depend on `seed` only.
+
+    Raises UserError for an unknown name, an unknown parameter, or a value out of range.
+    """
+    complete = MINERS[name].complete(parameters)
+    # Torch is loaded only now: whoever merely shows the miners has none.
+    from dmlviz.miners import pairs, triplets  # noqa: F401
+    from dmlviz.miners.miner import CODE, Miner
+
+    return Miner(name, partial(CODE[name], **complete), seed)

@@ -1,6 +1,19 @@
 """The miners, as they are offered."""
 
-from dmlviz.declarations import Catalogue, MinerDeclaration
+from dmlviz.declarations import Catalogue, MinerDeclaration, Parameter
+
+_DISTANCE = Parameter(
+    name="distance",
+    kind=str,
+    default="euclidean",
+    choices=("euclidean", "sqeuclidean", "cosine"),
+    help="what near and far mean: take the loss's own",
+)
+
+
+def _margin(default: float, text: str) -> Parameter:
+    return Parameter(name="margin", kind=float, default=default, minimum=0, maximum=100, step=0.05, help=text)
+
 
 MINERS = Catalogue(
     "miner",
@@ -8,8 +21,156 @@ MINERS = Catalogue(
         MinerDeclaration(
             name="all_pairs",
             title="All pairs",
-            summary="Every pair of the batch.",
+            family="pairs",
             makes="pairs",
+            summary="Every pair of the batch, same class and different class.",
+            formula=r"\{(i,j): i<j\}",
+            reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
+        ),
+        MinerDeclaration(
+            name="balanced_pairs",
+            title="Balanced pairs",
+            family="pairs",
+            makes="pairs",
+            summary="All positive pairs, and as many negative pairs drawn at random: neither side drowns the other.",
+            formula=r"P\cup N',\quad N'\subset N \text{ at random},\ |N'|=\min(|P|,|N|)",
+            reference="Chopra, Hadsell, LeCun: Learning a similarity metric discriminatively, CVPR 2005",
+        ),
+        MinerDeclaration(
+            name="hard_negative_pairs",
+            title="Hard negative pairs",
+            family="pairs",
+            makes="pairs",
+            summary="All positive pairs, and as many negative pairs: the closest of the batch.",
+            formula=r"P\cup N',\quad N' = \text{the } |P| \text{ pairs of } N \text{ with the smallest } d",
+            reference="Simo-Serra et al.: Discriminative learning of deep convolutional feature descriptors, ICCV 2015",
+            parameters=(_DISTANCE,),
+        ),
+        MinerDeclaration(
+            name="multi_similarity",
+            title="Multi-similarity",
+            family="pairs",
+            makes="pairs",
+            summary="Positives less similar than the anchor's nearest negative, negatives more similar than its "
+            "farthest positive, each with some slack.",
+            formula=r"s_{ap} < \max_{n\in N(a)} s_{an} + \varepsilon,\quad "
+            r"s_{an} > \min_{p\in P(a)} s_{ap} - \varepsilon",
+            reference="Wang, Han, Huang, Dong, Scott: Multi-similarity loss with general pair weighting for deep "
+            "metric learning, CVPR 2019",
+            parameters=(
+                Parameter(
+                    name="epsilon",
+                    kind=float,
+                    default=0.1,
+                    minimum=0,
+                    maximum=2,
+                    step=0.05,
+                    help="slack: at 2 every pair is kept",
+                ),
+            ),
+        ),
+        MinerDeclaration(
+            name="random_negative",
+            title="Random negative",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive one negative drawn at random: the classical triplet net.",
+            formula=r"n \sim \mathrm{Uniform}\,N(a) \text{ for each } (a,p)",
+            reference="Hoffer, Ailon: Deep metric learning using triplet network, SIMBAD 2015",
+        ),
+        MinerDeclaration(
+            name="hardest_negative",
+            title="Hardest negative",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive the closest negative. Strict: an untrained net often collapses.",
+            formula=r"n = \arg\min_{n\in N(a)} d_{an} \text{ for each } (a,p)",
+            reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
+            parameters=(_DISTANCE,),
+        ),
+        MinerDeclaration(
+            name="random_hard_negative",
+            title="Random hard negative",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive one negative drawn from those that violate the margin.",
+            formula=r"n \sim \mathrm{Uniform}\{n\in N(a): d_{an} < d_{ap} + m\} \text{ for each } (a,p)",
+            reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
+            parameters=(_margin(0.2, "the loss's margin: nearer than this beyond the positive is hard"), _DISTANCE),
+        ),
+        MinerDeclaration(
+            name="semihard_nearest",
+            title="Semi-hard, nearest",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive the closest negative that is farther than the positive; where "
+            "there is none, the farthest negative.",
+            formula=r"n = \arg\min_{n\in N(a),\, d_{an}>d_{ap}} d_{an} \text{ for each } (a,p)",
+            reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015, as implemented in TensorFlow",
+            parameters=(_DISTANCE,),
+        ),
+        MinerDeclaration(
+            name="semihard_random",
+            title="Semi-hard, random",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive one negative drawn from those farther than the positive, but by "
+            "less than the margin.",
+            formula=r"n \sim \mathrm{Uniform}\{n\in N(a): 0 < d_{an}-d_{ap} < m\} \text{ for each } (a,p)",
+            reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
+            parameters=(_margin(0.2, "the loss's margin: how much farther a semi-hard negative may be"), _DISTANCE),
+        ),
+        MinerDeclaration(
+            name="batch_hard",
+            title="Batch hard",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor its farthest positive and its closest negative.",
+            formula=r"p = \arg\max_{p\in P(a)} d_{ap},\quad n = \arg\min_{n\in N(a)} d_{an}",
+            reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
+            parameters=(_DISTANCE,),
+        ),
+        MinerDeclaration(
+            name="easy_positive",
+            title="Easy positive",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor its closest positive and its closest negative: a class may keep "
+            "several clusters.",
+            formula=r"p = \arg\min_{p\in P(a)} d_{ap},\quad n = \arg\min_{n\in N(a)} d_{an}",
+            reference="Xuan, Stylianou, Pless: Improved embeddings with easy positive triplet mining, WACV 2020",
+            parameters=(_DISTANCE,),
+        ),
+        MinerDeclaration(
+            name="distance_weighted",
+            title="Distance weighted",
+            family="triplets",
+            makes="triplets",
+            summary="For every anchor and positive one negative, drawn so that all distances on the sphere are seen "
+            "equally often. Looks at directions only.",
+            formula=r"\Pr(n\mid a) \propto 1/q(\max(d_{an}, \lambda)),\quad "
+            r"q(d)=d^{\,D-2}\big(1-\tfrac14 d^2\big)^{(D-3)/2},\quad d_{an}<d_{\max}",
+            reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",
+            parameters=(
+                Parameter(
+                    name="cutoff",
+                    kind=float,
+                    default=0.5,
+                    minimum=0.05,
+                    maximum=2,
+                    step=0.05,
+                    help="λ: nearer negatives are drawn as if they were this far, so that noise does not dominate",
+                ),
+                Parameter(
+                    name="nonzero_cutoff",
+                    kind=float,
+                    default=1.4,
+                    minimum=0.05,
+                    maximum=2,
+                    step=0.05,
+                    help="d_max: farther negatives are left out, because their loss is zero",
+                ),
+            ),
         ),
     ],
 )

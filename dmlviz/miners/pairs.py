@@ -1,0 +1,54 @@
+"""Miners that select pairs."""
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from dmlviz.miners.miner import Batch, implements
+from dmlviz.miners.tuples import AnchoredPairs, Pairs
+
+
+def _once(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
+    first, second = mask.triu(1).nonzero(as_tuple=True)
+    return first, second
+
+
+@implements("all_pairs")
+def all_pairs(batch: Batch) -> Pairs:
+    """Select every pair once."""
+    return Pairs(*_once(batch.positive), *_once(batch.negative))
+
+
+@implements("balanced_pairs")
+def balanced_pairs(batch: Batch) -> Pairs:
+    """Select every positive pair, and as many negative pairs at random, without repetition."""
+    a, p = _once(batch.positive)
+    b, n = _once(batch.negative)
+    drawn = torch.randperm(len(b), generator=batch.generator)[: len(a)].to(b.device)
+    return Pairs(a, p, b[drawn], n[drawn])
+
+
+@implements("hard_negative_pairs")
+def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
+    """Select every positive pair, and as many negative pairs: the closest."""
+    a, p = _once(batch.positive)
+    b, n = _once(batch.negative)
+    distances = batch.distances(distance)[b, n]
+    closest = distances.topk(min(len(a), len(b)), largest=False, sorted=False).indices
+    return Pairs(a, p, b[closest], n[closest])
+
+
+@implements("multi_similarity")
+def multi_similarity(batch: Batch, *, epsilon: float) -> AnchoredPairs:
+    """Select positives less similar than the nearest negative, negatives more similar than the farthest positive.
+
+    An anchor without a negative keeps no positive, one without a positive keeps no negative.
+    """
+    cosines = batch.cosines()
+    if not len(cosines):
+        return AnchoredPairs(*batch.positive_pairs, *batch.positive_pairs)
+    nearest_negative = cosines.masked_fill(~batch.negative, -torch.inf).amax(1, keepdim=True)
+    farthest_positive = cosines.masked_fill(~batch.positive, torch.inf).amin(1, keepdim=True)
+    a, p = (batch.positive & (cosines < nearest_negative + epsilon)).nonzero(as_tuple=True)
+    b, n = (batch.negative & (cosines > farthest_positive - epsilon)).nonzero(as_tuple=True)
+    return AnchoredPairs(a, p, b, n)

@@ -1,0 +1,118 @@
+"""Miners that select triplets: a negative for every ordered positive pair (a, p), or one triplet per anchor."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dmlviz.miners.miner import Batch, implements
+from dmlviz.miners.tuples import Triplets
+from dmlviz.ranking import Ranking, Slots, finite, rank, slots
+
+
+@implements("random_negative")
+def random_negative(batch: Batch) -> Triplets:
+    """Select one negative at random for each positive pair."""
+    count = batch.negative.sum(1)
+    start = count.cumsum(0) - count
+    _, negatives = batch.negative.nonzero(as_tuple=True)
+    a, p = _with_negative(batch)
+    return Triplets(a, p, negatives[start[a] + batch.below(count[a])])
+
+
+@implements("hardest_negative")
+def hardest_negative(batch: Batch, *, distance: str) -> Triplets:
+    """Select the closest negative for each positive pair."""
+    a, p = _with_negative(batch)
+    return Triplets(a, p, _closest(batch.distances(distance), batch.negative)[a])
+
+
+@implements("random_hard_negative")
+def random_hard_negative(batch: Batch, *, margin: float, distance: str) -> Triplets:
+    """Select, for each positive pair that has one, a random negative closer than the positive plus the margin."""
+    pairs, positive, ranking = _ranked(batch, distance)
+    end = pairs.flat(ranking.closer_than(positive + margin))
+    return _draw(batch, pairs, ranking, torch.zeros_like(end), end)
+
+
+@implements("semihard_random")
+def semihard_random(batch: Batch, *, margin: float, distance: str) -> Triplets:
+    """Select, for each positive pair that has one, a random negative farther by less than the margin."""
+    pairs, positive, ranking = _ranked(batch, distance)
+    start, end = ranking.not_beyond(positive), ranking.closer_than(positive + margin)
+    return _draw(batch, pairs, ranking, pairs.flat(start), pairs.flat(end))
+
+
+@implements("semihard_nearest")
+def semihard_nearest(batch: Batch, *, distance: str) -> Triplets:
+    """Select the closest negative that is farther than the positive; where there is none, the farthest."""
+    pairs, positive, ranking = _ranked(batch, distance)
+    nearest = pairs.flat(ranking.not_beyond(positive))
+    some = ranking.count[pairs.a] > 0
+    a, p = pairs.a[some], pairs.p[some]
+    return Triplets(a, p, ranking.index[a, torch.minimum(nearest[some], ranking.count[a] - 1)])
+
+
+@implements("batch_hard")
+def batch_hard(batch: Batch, *, distance: str) -> Triplets:
+    """Select, for each anchor, its farthest positive and its closest negative."""
+    distances = batch.distances(distance)
+    a = _complete_anchors(batch)
+    return Triplets(a, _closest(-distances, batch.positive)[a], _closest(distances, batch.negative)[a])
+
+
+@implements("easy_positive")
+def easy_positive(batch: Batch, *, distance: str) -> Triplets:
+    """Select, for each anchor, its closest positive and its closest negative."""
+    distances = batch.distances(distance)
+    a = _complete_anchors(batch)
+    return Triplets(a, _closest(distances, batch.positive)[a], _closest(distances, batch.negative)[a])
+
+
+@implements("distance_weighted")
+def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> Triplets:
+    """Select, for each positive pair, a negative with a chance of 1 / density of its distance on the unit sphere.
+
+    An anchor without a negative nearer than `nonzero_cutoff` is left out. Wu et al. 2017, §4.
+    """
+    distances = (2 - 2 * batch.cosines().double()).clamp(min=0).sqrt()
+    candidate = batch.negative & (distances < nonzero_cutoff)
+    density = _log_density(distances.clamp(min=cutoff), batch.embeddings.shape[1]).masked_fill(~candidate, torch.inf)
+    # Densities span hundreds of decades: the likeliest candidate of each row gets weight 1.
+    least = density.amin(1, keepdim=True) if len(density) else density
+    upto = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
+    pairs = slots(batch.positive & candidate.any(1, keepdim=True))
+    drawn = pairs.table(1 - batch.uniform(len(pairs.a)), 1.0) * upto[:, -1:]
+    return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(upto, drawn)))
+
+
+def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tensor, "n n"]:
+    opposite = (1 - distances.square() / 4).clamp(min=1e-9)  # a pole in fewer than three dimensions
+    return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
+
+
+def _ranked(batch: Batch, distance: str) -> tuple[Slots, Float[Tensor, "n width"], Ranking]:
+    distances = batch.distances(distance)
+    pairs = slots(batch.positive)
+    return pairs, pairs.table(distances[pairs.a, pairs.p], torch.inf), rank(distances, batch.negative)
+
+
+def _draw(batch: Batch, pairs: Slots, ranking: Ranking, start: Tensor, end: Tensor) -> Triplets:
+    some = end > start
+    a, p, start, end = pairs.a[some], pairs.p[some], start[some], end[some]
+    return Triplets(a, p, ranking.index[a, start + batch.below(end - start)])
+
+
+def _with_negative(batch: Batch) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+    a, p = batch.positive_pairs
+    some = batch.negative.any(1)[a]
+    return a[some], p[some]
+
+
+def _complete_anchors(batch: Batch) -> Int[Tensor, " anchors"]:
+    return (batch.positive.any(1) & batch.negative.any(1)).nonzero().squeeze(1)
+
+
+def _closest(distances: Float[Tensor, "n n"], mask: Tensor) -> Int[Tensor, " n"]:
+    if not len(distances):
+        return torch.empty(0, dtype=torch.int64, device=distances.device)
+    return finite(distances).masked_fill_(~mask, torch.inf).argmin(1)
