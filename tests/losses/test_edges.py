@@ -1,0 +1,133 @@
+"""What a loss does with what nobody planned for: finite, 0 with a graph where nothing is valid, NaN only for NaN."""
+
+import pytest
+import torch
+
+from dmlviz import losses
+from dmlviz.errors import UserError
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def _points(classes):
+    return torch.randn(len(classes), 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def _coincident(same):
+    labels = [0, 0, 0, 1, 1, 2, 2]
+    x = _points(labels)
+    x[1 if same else 3] = x[0]
+    return x, labels
+
+
+def _with_row(row, labels=(0, 0, 1, 1, 2, 2)):
+    x = _points(labels)
+    x[1] = row
+    return x, list(labels)
+
+
+def _of_norm(norm):
+    labels = [0, 0, 1, 1, 2, 2]
+    return torch.nn.functional.normalize(_points(labels)) * norm, labels
+
+
+# name: (embeddings, labels)
+CASES = {
+    "empty batch": (torch.zeros(0, 4), []),
+    "one image": (_points([0]), [0]),
+    "one class": (_points([0] * 5), [0] * 5),
+    "all classes distinct": (_points(range(5)), list(range(5))),
+    "one image without partner": (_points([0, 0, 1]), [0, 0, 1]),
+    "coincident positives": _coincident(same=True),
+    "coincident negatives": _coincident(same=False),
+    "all points equal": (torch.ones(6, 4), [0, 0, 1, 1, 2, 2]),
+    "zero vectors": (torch.zeros(6, 4), [0, 0, 1, 1, 2, 2]),
+    "one zero vector": _with_row(0.0),
+    "norms 1e-20": _of_norm(1e-20),
+    "norms 1e20": _of_norm(1e20),
+    "one norm of 1e20": _with_row(1e20),
+    "one NaN row": _with_row(torch.nan),
+}
+
+LABELS = {
+    "int64": lambda c: c,
+    "int32": lambda c: c.int(),
+    "int16": lambda c: c.short(),
+    "uint8": lambda c: c.byte(),
+    "bool": lambda c: c % 2 == 1,
+    "floats holding integers": lambda c: c.float(),
+    "non-contiguous": lambda c: torch.stack([c, c + 1], dim=1)[:, 0],
+    "negative": lambda c: c - 3,
+    "huge": lambda c: c * 2**60 - 2**62,
+}
+OUTSIDE = ("negative", "huge")  # what no class weight can stand for
+
+
+def _embeddings(x, dtype):
+    largest = min(torch.finfo(dtype).max / 100, 1e30)
+    return x.double().clamp(-largest, largest).to(dtype).requires_grad_()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_finite_at_the_edges(loss_name, case):
+    x, classes = CASES[case]
+    loss = losses.build(loss_name, embedding_dim=4, num_classes=8)
+    for dtype in DTYPES:
+        for label_kind, convert in LABELS.items():
+            if losses.LOSSES[loss_name].needs_classes and label_kind in OUTSIDE:
+                continue
+            embeddings = _embeddings(x, dtype)
+            value = loss(embeddings, convert(torch.tensor(classes, dtype=torch.int64)))
+            where = f"{dtype}, labels {label_kind}"
+            assert value.shape == (), where
+            assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32), where
+            if case == "one NaN row":
+                assert value.isnan(), where
+                continue
+            assert value.isfinite(), where
+            (gradient,) = torch.autograd.grad(value, embeddings)
+            assert gradient.dtype == dtype, where
+            assert gradient.isfinite().all(), where
+            assert torch.isfinite(loss.active), where
+            assert 0 <= loss.active <= 1, where
+            if len(classes) < 2 and not losses.LOSSES[loss_name].needs_classes:
+                assert value == 0, where
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_labels_without_a_class_weight_are_named(loss_name, kind):
+    if not losses.LOSSES[loss_name].needs_classes:
+        pytest.skip("this loss has no class weights: any whole number will do")
+    loss = losses.build(loss_name, embedding_dim=4, num_classes=3)
+    with pytest.raises(UserError, match="3"):
+        loss(_points(range(3)), LABELS[kind](torch.arange(3)))
+
+
+def test_no_gradient_and_autocast_change_nothing(loss_name):
+    labels = torch.tensor([0, 0, 1, 1, 2, 2])
+    x = _points(labels).float()
+    loss = losses.build(loss_name, embedding_dim=4, num_classes=3)
+    expected = loss(x, labels)
+    with torch.no_grad():
+        assert torch.equal(loss(x, labels), expected)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(loss(x, labels), expected)
+    with torch.inference_mode():
+        assert torch.equal(loss(x, labels), expected)
+
+
+def test_broken_rules_are_said_in_a_sentence(loss_name):
+    loss = losses.build(loss_name, embedding_dim=4, num_classes=3)
+    x, labels = torch.randn(6, 4), torch.tensor([0, 0, 1, 1, 2, 2])
+    for embeddings, classes, said in (
+        (x[0], labels, r"n images × d dimensions; got shape \(4,\)"),
+        (x[None], labels, r"got shape \(1, 6, 4\)"),
+        (x, labels[:5], r"labels of shape \(5,\) for 6 embeddings"),
+        (x, labels[:, None], r"labels of shape \(6, 1\)"),
+        (x, labels + 0.5, "whole numbers; got torch.float32"),
+        (x.long(), labels, "floating-point numbers; got torch.int64"),
+    ):
+        with pytest.raises(UserError, match=said):
+            loss(embeddings, classes)
+    with pytest.raises(UserError, match="takes"):
+        loss(x, labels, "pairs")

@@ -1,0 +1,67 @@
+"""Every loss equals its oracle, value and gradient, in float64; with a miner's tuples too."""
+
+import torch
+
+from dmlviz import losses, miners
+from dmlviz.losses.registry import implemented
+from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
+
+
+def _value_and_gradients(value, x, weights):
+    leaves = [x, *weights]
+    gradients = torch.autograd.grad(value, leaves, allow_unused=True)
+    return [
+        value.detach(),
+        *(torch.zeros_like(leaf) if g is None else g for leaf, g in zip(leaves, gradients, strict=True)),
+    ]
+
+
+def _assert_equal(oracle, case):
+    loss = oracle.build()
+    weights = list(loss.parameters())
+    ours = _value_and_gradients(loss(case.x, case.labels, case.tuples), case.x, weights)
+    theirs = _value_and_gradients(oracle.peer(case, loss), case.x, weights)
+    assert any(gradient.abs().max() > 0 for gradient in theirs[1:]), "a case without a gradient shows nothing"
+    for mine, expected in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=oracle.tolerance, atol=oracle.tolerance)
+
+
+def test_every_loss_has_code_and_a_row(oracles):
+    assert set(implemented()) == set(losses.LOSSES)
+    assert {row.name for row in oracles} == set(losses.LOSSES)
+
+
+def test_the_whole_batch_equals_the_oracle(oracle, random_case):
+    for seed in range(3):
+        _assert_equal(oracle, random_case(seed))
+
+
+def test_selected_tuples_equal_the_oracle(oracle, random_case):
+    accepted = losses.LOSSES[oracle.name].accepts
+    for seed in range(2):
+        case = random_case(seed)
+        keep = torch.Generator().manual_seed(seed)
+        n = len(case.labels)
+        same = case.labels[:, None] == case.labels
+        off = ~torch.eye(n, dtype=torch.bool)
+        chosen = torch.rand(n, n, generator=keep) < 0.6
+        a, p = (same & off & chosen).nonzero(as_tuple=True)
+        b, m = (~same & chosen).nonzero(as_tuple=True)
+        if "pairs" in accepted:
+            _assert_equal(oracle, random_case(seed, AnchoredPairs(a, p, b, m)))
+            i, j = (same & chosen).triu(1).nonzero(as_tuple=True)
+            q, r = (~same & chosen).triu(1).nonzero(as_tuple=True)
+            _assert_equal(oracle, random_case(seed, Pairs(i, j, q, r)))
+        if "triplets" in accepted:
+            every = torch.tensor(case.triplets)
+            picked = every[torch.rand(len(every), generator=keep) < 0.4]
+            _assert_equal(oracle, random_case(seed, Triplets(*picked.T)))
+
+
+def test_all_pairs_listed_are_all_pairs(loss_name, random_case):
+    if "pairs" not in losses.LOSSES[loss_name].accepts:
+        return
+    case = random_case()
+    loss = losses.build(loss_name, embedding_dim=6, num_classes=5).double()
+    listed = miners.build("all_pairs")(case.x, case.labels)
+    torch.testing.assert_close(loss(case.x, case.labels, listed), loss(case.x, case.labels), rtol=1e-12, atol=1e-12)
