@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.decomposition import PCA
+
+from dmlviz.frames import Basis, Box, Frame, LiveView, SteadyBox, quantise, replay, restore
+
+
+def rotation(d, seed):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
+
+
+def cloud(n=200, d=16, seed=0):
+    """Points whose variance differs clearly from axis to axis, off the origin."""
+    random = np.random.default_rng(seed)
+    return (random.normal(size=(n, d)) * np.linspace(3, 0.2, d) + 1.5).astype(np.float32)
+
+
+@given(arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(2, 3)), elements=st.floats(-1e6, 1e6, width=32)))
+def test_positions_come_back_within_half_a_step(positions):
+    box = Box.around(positions)
+    back = restore(quantise(positions, box), positions.shape[1], box)
+    np.testing.assert_allclose(back, positions, atol=box.scale / 32767 * 0.51 + 1e-6 * np.abs(positions).max())
+
+
+def test_a_point_that_is_nowhere_does_not_move_the_others():
+    positions = np.array([[0, 0], [np.nan, 1], [2, 1], [np.inf, 0]], np.float32)
+    frame = Frame.of(positions, "watched")
+    back = restore(frame.data, 2, frame.box)
+    assert np.isnan(back[[1, 3]]).all()
+    np.testing.assert_allclose(back[[0, 2]], positions[[0, 2]], atol=1e-4)
+    assert frame.box == Box((1.0, 0.5), 1.0)
+
+
+def test_bytes_are_little_endian_rows_of_int16():
+    box = Box((0.0, 0.0), 1.0)
+    assert quantise(np.array([[1.0, -1.0], [0.0, 0.5]]), box) == np.array([32767, -32767, 0, 16384], "<i2").tobytes()
+
+
+def test_collapsed_points_have_a_frame():
+    frame = Frame.of(np.full((5, 2), 0.25), "watched")
+    assert frame.box.scale > 0
+    np.testing.assert_allclose(restore(frame.data, 2, frame.box), 0.25)
+
+
+def test_nothing_finite_has_a_frame_too():
+    frame = LiveView().frame(np.full((4, 8), np.nan, np.float32))
+    assert np.isnan(restore(frame.data, 2, frame.box)).all()
+
+
+def test_a_frame_is_described_in_plain_json_types():
+    described = Frame.of(cloud(d=2), "all").describe()
+    assert {name: type(value) for name, value in described.items()} == {
+        "id": str, "n": int, "dims": int, "centre": list, "scale": float, "items": str,
+    }  # fmt: skip
+    assert all(type(number) is float for number in described["centre"])
+
+
+def test_equal_positions_share_a_file_and_others_do_not():
+    first, same, other = (Frame.of(cloud(d=2, seed=seed), "watched") for seed in (0, 0, 1))
+    assert first.id == same.id != other.id
+    assert len(first.id) == 16
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_plane_is_drawn_as_it_is(d):
+    embeddings = cloud(d=d)
+    basis = Basis.fit(embeddings)
+    assert basis.view == "plane"
+    positions = basis.project(embeddings)
+    np.testing.assert_allclose(positions[:, :d], embeddings, rtol=1e-6)
+    assert (positions[:, d:] == 0).all()
+    assert basis.explained.sum() == pytest.approx(1)
+
+
+def test_the_plane_is_never_turned():
+    view = LiveView()
+    embeddings = cloud(d=2)
+    view.frame(embeddings)
+    turned = embeddings @ rotation(2, 3).astype(np.float32)
+    view.frame(turned)
+    np.testing.assert_allclose(view.positions, turned, rtol=1e-6)
+
+
+def test_the_principal_axes_are_those_of_scikit_learn():
+    embeddings = cloud()
+    basis, oracle = Basis.fit(embeddings), PCA(2).fit(embeddings)
+    signs = np.sign((basis.components * oracle.components_).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(basis.components * signs, oracle.components_, atol=1e-4)
+    np.testing.assert_allclose(basis.explained, oracle.explained_variance_ratio_, rtol=1e-4)
+    assert basis.view == "pca"
+
+
+def test_rows_that_diverged_do_not_bend_the_basis():
+    embeddings = cloud()
+    broken = np.concatenate([embeddings, np.full((3, 16), np.inf, np.float32)])
+    np.testing.assert_allclose(Basis.fit(broken).components, Basis.fit(embeddings).components)
+
+
+def test_a_rotated_space_does_not_move_the_live_picture():
+    view, embeddings = LiveView(), cloud()
+    view.frame(embeddings)
+    before = view.positions
+    for seed in range(5):
+        view.frame((embeddings @ rotation(16, seed)).astype(np.float32))
+        np.testing.assert_allclose(view.positions, before, atol=1e-3)
+
+
+def test_axes_that_change_rank_do_not_swap_on_the_live_picture():
+    view = LiveView()
+    base = np.random.default_rng(0).normal(size=(300, 16)) * 0.1
+    for width, height in [(2.0, 1.9), (1.9, 2.0), (2.0, 1.9)]:
+        random = np.random.default_rng(1)
+        embeddings = base.copy()
+        embeddings[:, :2] += random.normal(size=(300, 2)) * (width, height)
+        before = view.positions
+        view.frame(embeddings.astype(np.float32))
+        if before is not None:
+            assert np.abs(view.positions - before).max() < 0.5
+
+
+def test_a_turned_basis_still_tells_the_variance_on_its_axes():
+    embeddings = cloud()
+    basis = Basis.fit(embeddings)
+    turned = basis.turned_to(embeddings, basis.project(embeddings) @ rotation(2, 1).T.astype(np.float32))
+    measured = turned.project(embeddings).var(axis=0) / embeddings.var(axis=0).sum()
+    np.testing.assert_allclose(turned.explained, measured, rtol=1e-4)
+    assert turned.explained.sum() == pytest.approx(basis.explained.sum())
+    assert not np.allclose(turned.explained, basis.explained)
+
+
+def test_the_box_of_the_live_picture_is_steady_and_follows():
+    box, positions = SteadyBox(), np.array([[-1.0, -1.0], [1.0, 1.0]])
+    first = box.around(positions)
+    assert box.around(positions * 1.1) == first
+    assert box.around(positions * 0.8) == first
+    grown = box.around(positions * 2)
+    assert grown.scale > 2
+    assert box.around(positions * 0.1).scale < 0.2
+    shifted = box.around(positions * 0.1 + 5)
+    assert shifted.centre == pytest.approx((5, 5))
+
+
+def test_the_replay_has_one_scale_and_ends_with_every_image():
+    snapshots = [(step, cloud(50, seed=step) * (step + 1)) for step in range(4)]
+    last = (4, cloud(200, seed=9) * 5)
+    frames = replay(Basis.fit(last[1]), snapshots, last)
+    assert [step for step, _ in frames] == [0, 1, 2, 3, 4]
+    assert {frame.box for _, frame in frames} == {frames[0][1].box}
+    assert [(frame.items, frame.n) for _, frame in frames] == [("watched", 50)] * 4 + [("all", 200)]
+    packed = np.concatenate([np.frombuffer(frame.data, "<i2") for _, frame in frames])
+    assert np.abs(packed).max() < 32767  # nothing clipped
+    assert np.abs(packed).max() > 31000  # nothing wasted
+
+
+def test_the_replay_takes_over_from_the_live_picture_without_a_jump():
+    view, embeddings = LiveView(), cloud()
+    view.frame(embeddings @ rotation(16, 1).astype(np.float32))
+    view.frame(embeddings)
+    basis = Basis.fit(embeddings).turned_to(embeddings, view.positions)
+    np.testing.assert_allclose(basis.project(embeddings), view.positions, atol=1e-4)
+
+
+def test_a_basis_survives_the_disk(tmp_path):
+    basis, embeddings = Basis.fit(cloud()), cloud(seed=4)
+    with open(tmp_path / "basis.npz", "wb") as file:
+        basis.save(file)
+    np.testing.assert_array_equal(Basis.load(tmp_path / "basis.npz").project(embeddings), basis.project(embeddings))
