@@ -11,11 +11,14 @@ if TYPE_CHECKING:
 __all__ = ["LOSSES", "build"]
 
 
-def build(name: str, *, embedding_dim: int | None = None, num_classes: int | None = None, **params: Any) -> "Loss":
+def build(
+    name: str, *, embedding_dim: int | None = None, num_classes: int | None = None, seed: int = 0, **params: Any
+) -> "Loss":
     """Return the loss `name` as a module: `loss(embeddings, labels, tuples=None) -> scalar`, its `.active` beside it.
 
-    `embedding_dim` and `num_classes` are for losses with weights of their own. `reduction="none"` gives a vector of the
-    loss's terms instead of a scalar; it is for study, so no declaration offers it. Raises UserError.
+    `embedding_dim` and `num_classes` are for losses with weights of their own, which `seed` draws.
+    `reduction="none"` gives a vector of the loss's terms instead of a scalar; it is for study, so no declaration
+    offers it. Raises UserError.
     """
     from dmlviz.losses.registry import implemented
 
@@ -29,6 +32,6 @@ def build(name: str, *, embedding_dim: int | None = None, num_classes: int | Non
     for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
         if declaration.needs_classes and given is None:
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")
-    loss: Loss = implemented()[name](embedding_dim=embedding_dim, num_classes=num_classes, **values)
+    loss: Loss = implemented()[name](embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
     loss.declaration = declaration
     return loss

@@ -26,7 +26,23 @@ class Terms(NamedTuple):
     smooth: bool = False
 
 
-Parts = Terms | Sequence[Terms | Tensor]
+class Totals(NamedTuple):
+    """Terms too many to be listed: their sum, how many there are, how many of them are active."""
+
+    sum: Tensor
+    count: Tensor
+    active: Tensor
+    reduction: str = "mean"
+
+    def reduced(self) -> Tensor:
+        if self.reduction == "none":
+            raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
+        if self.reduction == "sum":
+            return self.sum
+        return self.sum / (self.count if self.reduction == "mean" else self.active).clamp_min(1)
+
+
+Parts = Terms | Totals | Sequence[Terms | Totals | Tensor]
 """What a formula returns: terms, or several terms and scalars (regularizers) that are summed."""
 
 
@@ -130,13 +146,13 @@ class Loss(nn.Module):
         batch = Batch(embeddings, labels, self._accepted(tuples))
         with torch.autocast(embeddings.device.type, enabled=False):
             parts = self.terms(batch)
-            parts = [parts] if isinstance(parts, Terms) else list(parts)
-            reduced = [reduce(*part[:3]) if isinstance(part, Terms) else part for part in parts]
+            parts = [parts] if isinstance(parts, Terms | Totals) else list(parts)
+            reduced = [_reduced(part) for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else torch.stack(reduced).sum()
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
             loss = loss + (batch.x * 0).sum() + (embeddings.detach() * 0).sum()
-        self._remember([part for part in parts if isinstance(part, Terms)])
+        self._remember(parts)
         return loss
 
     def _accepted(self, tuples: Any) -> Pairs | Triplets | None:
@@ -153,20 +169,35 @@ class Loss(nn.Module):
         raise UserError(f"{self.declaration.name} takes {takes or 'no tuples'}; got {kind}: {use}.")
 
     @torch.no_grad()
-    def _remember(self, parts: Sequence[Terms]) -> None:
+    def _remember(self, parts: Sequence[Terms | Totals | Tensor]) -> None:
         active = total = torch.zeros((), device=self.active.device)
-        for values, mask, _, smooth in parts:
-            alive = values.detach() > 0.01 if smooth else values.detach() != 0
-            active = active + (alive & mask).sum()
-            total = total + mask.expand_as(values).sum()
+        for part in parts:
+            if isinstance(part, Terms):
+                alive = part.values.detach() > 0.01 if part.smooth else part.values.detach() != 0
+                active = active + (alive & part.mask).sum()
+                total = total + part.mask.expand_as(part.values).sum()
+            elif isinstance(part, Totals):
+                active, total = active + part.active, total + part.count
         self.active = active / total.clamp_min(1)
+
+
+def _reduced(part: Terms | Totals | Tensor) -> Tensor:
+    if isinstance(part, Terms):
+        return reduce(*part[:3])
+    return part.reduced() if isinstance(part, Totals) else part
 
 
 class FunctionLoss(Loss):
     """A loss without weights: a function of the batch and its parameters."""
 
     def __init__(
-        self, formula: Callable[..., Parts], *, embedding_dim: int | None, num_classes: int | None, **params: Any
+        self,
+        formula: Callable[..., Parts],
+        *,
+        embedding_dim: int | None,
+        num_classes: int | None,
+        seed: int,
+        **params: Any,
     ) -> None:
         super().__init__()
         self.formula = formula
