@@ -12,7 +12,7 @@ from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import retrieval, space
 from dmlviz.metrics.inputs import Embedded, read, read_both
-from dmlviz.metrics.sweep import conditioned, sweep
+from dmlviz.metrics.sweep import blas_on_one_thread, conditioned, sweep
 
 __all__ = ["confusion", "evaluate", "nearest_mean_accuracy", "read", "retrieval", "space"]
 
@@ -28,38 +28,17 @@ def evaluate(
 ) -> dict[str, float]:
     """Score embeddings (n × d) with class ids (n) by Euclidean distance, against themselves or against a gallery.
 
-    Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean and
-    counted in `queries_left_out`. `clustering=False` skips k-means and `full_ranking=False` skips `map`: what a live view
-    does. Of normalised embeddings the ranking is that of the cosine. Raises UserError for input of a wrong shape.
+    Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean
+    and counted in `queries_left_out`. `clustering=False` skips k-means and `full_ranking=False` skips `map`, as a live
+    view does. Of normalised embeddings the ranking is that of the cosine. Raises UserError for input of a wrong shape.
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):
         return _undefined(queries, others, ks, clustering, full_ranking)
-    points, gallery_points, unit = conditioned(queries.points, queries.points if others is None else others.points)
-    ranker = retrieval.Ranker(queries, others, full_ranking)
-    if others is None and len(ranker.queries) == len(points):
-        distances = space.MeanDistances(queries)
-
-        def visit(rows: slice, squared: np.ndarray) -> None:
-            distances.visit(rows, squared)
-            ranker.visit(rows, squared)
-
-        sweep(points, points, visit)
-    else:
-        distances = space.MeanDistances(queries)
-        own = conditioned(queries.points, queries.points)
-        sweep(own[0], own[0], distances.visit)
-        sweep(points[ranker.queries], gallery_points, ranker.visit)
-        unit = own[2]
-    ranking = ranker.ranking()
-    result = retrieval.scores(ranking, queries, others, ks)
-    result["nearest_mean_accuracy"] = _nearest_mean(queries, others, ranker.queries)
-    if clustering:
-        result |= _clustering.scores(queries)
-    result |= distances.scores(unit) | space.scores(queries.points)
-    return result | _counted(queries, ranker.queries)
+    with blas_on_one_thread():
+        return _scores(queries, others, ks, clustering, full_ranking)
 
 
 def confusion(
@@ -90,14 +69,39 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
     return _nearest_mean(queries, others, retrieval.Ranker(queries, others).queries)
 
 
+def _scores(
+    queries: Embedded, others: Embedded | None, ks: Sequence[int], clustering: bool, full_ranking: bool
+) -> dict[str, float]:
+    ranker, distances = retrieval.Ranker(queries, others, full_ranking), space.MeanDistances(queries)
+    points, _, unit = conditioned(queries.points, queries.points)
+    if others is None and len(ranker.queries) == len(points):
+
+        def visit(rows: slice, squared: np.ndarray) -> None:
+            distances.visit(rows, squared)
+            ranker.visit(rows, squared)
+
+        sweep(points, points, visit)
+    else:
+        sweep(points, points, distances.visit)
+        gallery_points = points
+        if others is not None:
+            points, gallery_points, _ = conditioned(queries.points, others.points)
+        sweep(points[ranker.queries], gallery_points, ranker.visit)
+    result = retrieval.scores(ranker.ranking(), queries, others, ks)
+    result["nearest_mean_accuracy"] = _nearest_mean(queries, others, ranker.queries)
+    if clustering:
+        result |= _clustering.scores(queries)
+    result |= distances.scores(unit) | space.scores(queries.points)
+    return result | _counted(queries, ranker.queries)
+
+
 def _nearest_mean(queries: Embedded, others: Embedded | None, indices: np.ndarray) -> float:
     if not len(indices):
         return float("nan")
     gallery = others or queries
     points, gallery_points, _ = conditioned(queries.points, gallery.points)
     points, classes = points[indices].astype(np.float64), queries.classes[indices]
-    sums = np.zeros((len(gallery.names), points.shape[1]))
-    np.add.at(sums, gallery.classes, gallery_points)
+    sums = gallery.class_sums(gallery_points)
     present = gallery.counts > 0
     means = sums[present] / gallery.counts[present, None]
     column = (np.cumsum(present) - 1)[classes]

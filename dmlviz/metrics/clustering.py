@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from dmlviz.metrics.inputs import Embedded
+from dmlviz.metrics.sweep import conditioned
 
 KEYS = ("nmi", "ami", "pairwise_f1")
 
@@ -31,11 +32,10 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
     """The cluster of each finite point: best of three greedy k-means++ starts. Fewer where fewer points differ."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
-
-    from dmlviz.metrics.sweep import conditioned
+    from threadpoolctl import threadpool_limits
 
     points, _, _ = conditioned(points, points)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(clusters, n_init=3, random_state=seed).fit(points).labels_
 

@@ -26,6 +26,14 @@ class Embedded:
         """How many points each class has."""
         return np.bincount(self.classes, minlength=len(self.names))
 
+    def class_sums(self, points: np.ndarray) -> np.ndarray:
+        """The sum of the points (n × d) of each class, in float64; 0 for a class without any."""
+        present = np.flatnonzero(self.counts)
+        starts = (np.cumsum(self.counts) - self.counts)[present]
+        sums = np.zeros((len(self.names), points.shape[1]))
+        sums[present] = np.add.reduceat(points[np.argsort(self.classes, kind="stable")], starts, dtype=np.float64)
+        return sums
+
 
 def read(embeddings: Any, labels: Any) -> Embedded:
     """Check one set of embeddings with its labels; raise UserError for a wrong shape, kind or length."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlviz.metrics.inputs import Embedded
-from dmlviz.metrics.sweep import sweep
+from dmlviz.metrics.sweep import conditioned, sweep
 
 NEIGHBOURS = 5
 
@@ -15,9 +15,9 @@ NEIGHBOURS = 5
 class Ranking:
     """What each query found; `queries` are the indices of those that have a relevant item, in order.
 
-    `relevant` (R) counts a query's relevant items, `first_hit` is the rank of the nearest one (from 1), `hits_in_r` counts
-    those among the first R. `nearest` holds the gallery indices of the 5 nearest items, or of all where there are fewer.
-    `average_precision` is None unless the full ranking was asked for.
+    `relevant` (R) counts a query's relevant items, `first_hit` is the rank of the nearest one (from 1), `hits_in_r`
+    counts those among the first R. `nearest` holds the gallery indices of the 5 nearest items, or of all where there
+    are fewer. `average_precision` is None unless the full ranking was asked for.
     """
 
     queries: np.ndarray
@@ -39,37 +39,38 @@ class Ranker:
 
     def __init__(self, queries: Embedded, gallery: Embedded | None, full: bool = False) -> None:
         self.itself, self.full = gallery is None, full
-        self.gallery_classes = (gallery or queries).classes
+        small = np.min_scalar_type(max(len(queries.names) - 1, 0))
+        self.small_classes = queries.classes.astype(small)
+        self.small_gallery = (gallery or queries).classes.astype(small)
+        self.integer = np.dtype(f"i{queries.points.itemsize}")
+        self.last = np.iinfo(self.integer).max - 1
         relevant = (gallery or queries).counts[queries.classes] - int(self.itself)
         self.queries = np.flatnonzero(relevant > 0)
-        self.classes, self.relevant = queries.classes[self.queries], relevant[self.queries]
-        n, others = len(self.queries), len(self.gallery_classes) - int(self.itself)
-        self.depth = others if full else min(others, max(int(self.relevant.max(initial=0)), NEIGHBOURS))
+        self.relevant = relevant[self.queries]
+        n, others = len(self.queries), len(self.small_gallery) - int(self.itself)
+        self.depth = min(others, max(int(self.relevant.max(initial=0)), NEIGHBOURS))
         self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
         self.nearest = np.zeros((n, min(NEIGHBOURS, others)), np.int64)
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""
-        keys = squared.view(np.int32 if squared.itemsize == 4 else np.int64) & ~1
-        last = np.iinfo(keys.dtype).max - 1
-        keys &= last
-        keys |= self.classes[rows, None] == self.gallery_classes
+        keys = np.bitwise_and(squared.view(self.integer), self.last)
+        np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
         if self.itself:
-            keys[np.arange(len(keys)), self.queries[rows]] = last
-        if self.depth < keys.shape[1] // 2:
+            keys[np.arange(len(keys)), self.queries[rows]] = self.last
+        if self.full:
+            ranked = np.sort(keys, axis=1)
+            self.average_precision[rows] = _precision_sums((ranked & 1).astype(bool)) / self.relevant[rows]
+            head = ranked[:, : self.depth]
+        else:
             head = np.partition(keys, self.depth - 1, axis=1)[:, : self.depth]
             head.sort(axis=1)
-        else:
-            head = np.sort(keys, axis=1)[:, : self.depth]
-        hits = (head & 1).astype(bool)
-        relevant = self.relevant[rows]
+        hits, relevant = (head & 1).astype(bool), self.relevant[rows]
         within = hits & (np.arange(self.depth) < relevant[:, None])
         self.first_hit[rows] = _first_hits(hits, keys)
-        self.hits_in_r[rows] = within.sum(axis=1)
+        self.hits_in_r[rows] = np.count_nonzero(within, axis=1)
         self.average_precision_at_r[rows] = _precision_sums(within) / relevant
-        if self.full:
-            self.average_precision[rows] = _precision_sums(hits) / relevant
         self.nearest[rows] = _smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
 
     def ranking(self) -> Ranking:
@@ -87,8 +88,6 @@ class Ranker:
 
 def rank(queries: Embedded, gallery: Embedded | None = None, full: bool = False) -> Ranking:
     """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
-    from dmlviz.metrics.sweep import conditioned
-
     ranker = Ranker(queries, gallery, full)
     points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
     sweep(points[ranker.queries], others, ranker.visit)
@@ -138,25 +137,29 @@ def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 def _precision_sums(hits: np.ndarray) -> np.ndarray:
     """For each row the sum, over its hits, of the precision at that rank."""
-    counts = hits.sum(axis=1)
-    row = np.repeat(np.arange(len(hits)), counts)
-    rank_from_0 = np.flatnonzero(hits) - row * hits.shape[1]
-    earlier = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.bincount(row, weights=(earlier + 1) / (rank_from_0 + 1), minlength=len(hits))
+    counts = np.count_nonzero(hits, axis=1)
+    if not counts.any():
+        return np.zeros(len(hits))
+    starts = np.cumsum(counts) - counts
+    rank_from_0 = np.flatnonzero(hits) - np.repeat(np.arange(len(hits)) * hits.shape[1], counts)
+    nth_hit = np.arange(1, len(rank_from_0) + 1) - np.repeat(starts, counts)
+    sums = np.add.reduceat(nth_hit / (rank_from_0 + 1), np.minimum(starts, len(nth_hit) - 1))
+    return np.where(counts > 0, sums, 0.0)
 
 
 def _smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
     """The columns of the k smallest keys of each row, in order, earlier columns first; `limit` is the k-th smallest."""
-    near = keys <= limit[:, None]
-    counts = near.sum(axis=1)
-    many = counts > 4 * k
+    near = np.flatnonzero(keys <= limit[:, None])
+    starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
     found = np.zeros((len(keys), k), np.int64)
-    if many.any():
-        found[many] = np.argsort(keys[many], axis=1, kind="stable")[:, :k]
-        near[many] = False
-        counts[many] = 0
-    row, column = np.nonzero(near)
+    tied = np.diff(starts) > 4 * k
+    if tied.any():
+        found[tied] = np.argsort(keys[tied], axis=1, kind="stable")[:, :k]
+        if tied.all():
+            return found
+        near = near[~np.repeat(tied, np.diff(starts))]
+        starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
+    row, column = np.divmod(near, keys.shape[1])
     order = np.lexsort((column, keys[row, column], row))
-    starts = (np.cumsum(counts) - counts)[~many]
-    found[~many] = column[order][starts[:, None] + np.arange(k)]
+    found[~tied] = column[order][starts[:-1][~tied, None] + np.arange(k)]
     return found

@@ -21,11 +21,11 @@ class MeanDistances:
         index = np.arange(rows.start, rows.stop)
         squared[index - rows.start, index] = 0
         distances = np.sqrt(squared)
-        self.all[rows] = distances.sum(axis=1, dtype=np.float64)
+        self.all[rows] = distances.sum(axis=1)
         for name in np.unique(self.classes[rows]):
             members = self.order[self.starts[name] : self.starts[name] + self.counts[name]]
             of_class = np.flatnonzero(self.classes[rows] == name)
-            self.within[index[of_class]] = distances[np.ix_(of_class, members)].sum(axis=1, dtype=np.float64)
+            self.within[index[of_class]] = distances[np.ix_(of_class, members)].sum(axis=1)
 
     def scores(self, unit: float) -> dict[str, float]:
         """The mean over all pairs of one class, and over all other pairs; NaN where there is no such pair."""

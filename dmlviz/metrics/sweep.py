@@ -8,11 +8,14 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 Visit = Callable[[slice, np.ndarray], None]
-_CHUNK = 1 << 20
+_CHUNK = 1 << 19
 
 
 def sweep(queries: np.ndarray, gallery: np.ndarray, visit: Visit, threads: int | None = None) -> None:
@@ -35,13 +38,24 @@ def sweep(queries: np.ndarray, gallery: np.ndarray, visit: Visit, threads: int |
         visit(rows, squared)
 
     workers = min(threads or available_threads(), len(chunks))
-    if workers <= 1:
-        for rows in chunks:
-            work(rows)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(work, chunks):
-            pass
+    with blas_on_one_thread():
+        if workers <= 1:
+            for rows in chunks:
+                work(rows)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                for _ in pool.map(work, chunks):
+                    pass
+
+
+def blas_on_one_thread() -> AbstractContextManager[object]:
+    """Keep NumPy's BLAS on one thread for a while: below threads of ours its own spin, at up to five times the cost."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def conditioned(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
