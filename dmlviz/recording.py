@@ -1,0 +1,255 @@
+"""Writes a training or a projection into its folder while it happens."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.files import atomic, make_folder, read_json, write_array, write_json
+from dmlviz.frames import Basis, Frame, LiveView, replay
+from dmlviz.record import Record, Run
+
+CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
+
+
+class Writer:
+    """Holds the lock of a record while it writes events and frames. A context manager; UserError when it is taken."""
+
+    def __init__(self, record: Record, clock: Callable[[], float] = time.time) -> None:
+        self.record = record
+        self.clock = clock
+
+    def __enter__(self) -> Self:
+        if not self.record.lock.take():
+            raise UserError(f"{self.record.id} is being written by another process; wait for its end, or stop it.")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.record.lock.release()
+
+    def event(self, name: str, **fields: Any) -> None:
+        """Append one event."""
+        self.record.log.append({"event": name, **fields, "time": round(self.clock(), 3)})
+
+    def frame(self, frame: Frame) -> dict[str, Any]:
+        """Write the positions, and give what an event says of them."""
+        described = frame.describe()
+        path = self.record.path / "frames" / f"{described['id']}.i16"
+        if not path.exists():
+            with atomic(path) as file:
+                file.write(frame.data)
+        return described
+
+    def failed(self, error: BaseException) -> str:
+        """End with the sentence that says why; the traceback of a fault that is not the person's goes to error.txt."""
+        reason = sentence(error)
+        if not isinstance(error, UserError):
+            with atomic(self.record.path / "error.txt") as file:
+                file.write("".join(traceback.format_exception(error)).encode())
+        self.event("failed", reason=reason)
+        return reason
+
+
+def train_into(
+    run: Run,
+    *,
+    data_root: Path | None = None,
+    data: Any = None,
+    stop: Callable[[], bool] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[Event]:
+    """Train what the run's config asks for, write it into its folder, and pass every event on.
+
+    `data` is its Dataset when that is at hand. Whatever goes wrong ends as a Failed event, on disk too. An iterator
+    that is closed early, or a KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
+    """
+    with Writer(run, clock) as writer:
+        step = 0
+        try:
+            from dmlviz.data import load
+            from dmlviz.training import train
+
+            data = data or load(run.config.dataset, data_root, progress=_Preparing(writer, run.config.dataset, stop))
+            recorder = Recorder(writer, run, data.test.labels)
+            for event in train(run.config, data=data, stop=stop):
+                step = getattr(event, "step", step)
+                recorder.write(event)
+                yield event
+        except Halted:
+            writer.event("stopped", step=0, metrics={}, reason="stopped before the data were there")
+        except Exception as error:
+            yield Failed(step=step, reason=writer.failed(error))
+        except (KeyboardInterrupt, GeneratorExit):
+            writer.event("stopped", step=step, metrics={}, reason="interrupted")
+            raise
+
+
+class Recorder:
+    """Turns the events of a training into the files of its run."""
+
+    def __init__(self, writer: Writer, run: Run, labels: np.ndarray) -> None:
+        self.writer = writer
+        self.run = run
+        self.labels = labels
+        self.view = LiveView()
+        self.means = _Means(run.config)
+        self.drawn: tuple[int, np.ndarray] | None = None
+
+    def write(self, event: Event) -> None:
+        """Write one event, its arrays first, so that who reads the event finds them."""
+        match event:
+            case Started():
+                self._started(event)
+            case Step():
+                mean = self.means.add(event)
+                if mean is not None:
+                    self.writer.event("step", **mean)
+            case Snapshot():
+                self._snapshot(event)
+            case Finished():  # Stopped too
+                self._ended(event)
+            case Failed():
+                self.writer.event("failed", step=event.step, reason=event.reason)
+
+    def _started(self, event: Started) -> None:
+        path, config = self.run.path, self.run.config
+        write_array(path / "watched.npy", event.watched.astype(np.int32))
+        write_array(path / "labels.npy", self.labels.astype(np.int32))
+        make_folder(path / "snapshots")
+        self._describe(device=event.device, threads=event.threads)
+        self.writer.event(
+            "started",
+            steps=event.steps,
+            train_images=event.train_images,
+            test_images=event.test_images,
+            device=event.device,
+            view="plane" if config.embedding_dim <= self.view.dims else "pca",
+            dims=self.view.dims,
+            watched=len(event.watched),
+        )
+
+    def _snapshot(self, event: Snapshot) -> None:
+        write_array(self.run.path / "snapshots" / f"{event.step}.npy", _compact(event.embeddings))
+        frame = self.writer.frame(self.view.frame(event.embeddings))
+        self.drawn = (event.step, event.embeddings)
+        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics)
+
+    def _ended(self, event: Finished) -> None:
+        from safetensors.numpy import save
+
+        path = self.run.path
+        write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
+        with atomic(path / "weights.safetensors") as file:
+            file.write(save({name: np.ascontiguousarray(value) for name, value in event.weights.items()}))
+        metrics = {name: float(value) for name, value in event.metrics.items()}
+        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
+        self._replay(event)
+        self._describe(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
+        self.writer.event(
+            "stopped" if isinstance(event, Stopped) else "finished",
+            step=event.step,
+            metrics=metrics,
+            test_images=len(event.embeddings),
+            usual_distance=_usual_distance(event.embeddings, self.labels),
+            seconds=event.seconds,
+            cpu_seconds=event.cpu_seconds,
+            reason=event.reason,
+        )
+
+    def _replay(self, event: Finished) -> None:
+        """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
+        basis = Basis.fit(event.embeddings, self.view.dims)
+        if self.drawn is not None and self.view.positions is not None:
+            basis = basis.turned_to(self.drawn[1], self.view.positions)
+        with atomic(self.run.path / "basis.npz") as file:
+            basis.save(file)
+        steps = [step for step in self.run.snapshot_steps if step < event.step]
+        snapshots = ((step, self.run.snapshot(step)) for step in steps)
+        frames = replay(basis, snapshots, (event.step, event.embeddings))
+        self.writer.event(
+            "replay",
+            view=basis.view,
+            basis="last",
+            explained=[float(share) for share in basis.explained],
+            frames=[{"step": step, **self.writer.frame(frame)} for step, frame in frames],
+        )
+
+    def _describe(self, **facts: Any) -> None:
+        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | facts  # it may have a new title
+        write_json(self.run.path / "run.json", self.run.info)
+
+
+class _Means:
+    """Gathers steps and gives their mean once in a while: at every step of a short training."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.every = -(-config.steps // CURVE_POINTS)
+        self.steps = config.steps
+        self.held: list[dict[str, float]] = []
+
+    def add(self, event: Step) -> dict[str, float] | None:
+        self.held.append(asdict(event))
+        if event.step % self.every and event.step != self.steps:
+            return None
+        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+        means = {name: float(np.mean([values[name] for values in self.held])) for name in names}
+        self.held = []
+        return {"step": event.step, **means, "cpu_seconds": event.cpu_seconds}
+
+
+class Halted(Exception):
+    """Raised out of a download or a projection when somebody pressed Stop."""
+
+
+class _Preparing:
+    """Passes on how far a download has come, a few times a second, and breaks it off on request."""
+
+    def __init__(self, writer: Writer, dataset: str, stop: Callable[[], bool] | None) -> None:
+        self.writer = writer
+        self.dataset = dataset
+        self.stop = stop
+        self.said = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.stop is not None and self.stop():
+            raise Halted
+        now = self.writer.clock()
+        if now - self.said >= 0.25 or done == total:
+            self.said = now
+            self.writer.event("preparing", dataset=self.dataset, done=done, total=total)
+
+
+def sentence(error: BaseException) -> str:
+    """What a person is told about an exception: one or two sentences, no traceback."""
+    text = " ".join(str(error).split())
+    if isinstance(error, UserError):
+        return text
+    if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
+        return "There was not enough memory for this training; use smaller batches, a smaller net or fewer test images."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'The run folder'} could not be written or read: {error.strerror}."
+    return f"Something went wrong inside the program ({type(error).__name__}: {text[:200]})."
+
+
+def _compact(embeddings: np.ndarray) -> np.ndarray:
+    """float16 for the snapshots of a wide embedding; float32 where that is small anyway, or the values too large."""
+    finite = embeddings[np.isfinite(embeddings)]
+    wide = finite.size > 0 and float(np.abs(finite).max()) > 6e4
+    return embeddings.astype(np.float32 if wide or embeddings.shape[1] <= 8 else np.float16)
+
+
+def _usual_distance(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
+    """How near their nearest neighbour 99 % of the test images are: a query farther off is unlike all of them."""
+    from dmlviz.gallery import Gallery
+
+    if len(embeddings) < 2 or not np.isfinite(embeddings).all():
+        return None
+    distances, _ = Gallery(embeddings, labels, "euclidean").search(embeddings, 2)
+    return float(np.percentile(distances[:, 1], 99))

@@ -1,0 +1,148 @@
+"""The runs of a folder: listed, prepared, renamed, deleted; and those that come with the program."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.files import is_id, make_folder, write_json
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun
+
+__all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "title_of"]
+
+_HERE = Path(__file__).resolve().parent.parent
+BUNDLED = next((p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs")
+
+
+class Runs:
+    """The runs of a folder, and those that come with the program, which are only read."""
+
+    def __init__(self, folder: Path, bundled: Path = BUNDLED) -> None:
+        self.folder = Path(folder)
+        self.bundled = Path(bundled)
+
+    def list(self) -> list[Run]:
+        """Every readable run, the newest first, those that come with the program last; one of each id."""
+        own = sorted(self._read(self.folder), key=lambda run: run.created, reverse=True)
+        known = {run.id for run in own}
+        return own + [run for run in self._read(self.bundled) if run.id not in known]
+
+    def get(self, run: str) -> Run:
+        """The run of that id; raise UnknownRun when there is none, or the id is none."""
+        if is_id(run):
+            for folder in (self.folder, self.bundled):
+                if (folder / run / "run.json").is_file():
+                    return Run(folder / run)
+        raise UnknownRun(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+
+    def comes_with_the_program(self, run: Run) -> bool:
+        """Whether it is one of the ready-made ones, which nothing writes to."""
+        return run.path.parent == self.bundled
+
+    def prepare(self, config: TrainConfig, title: str | None = None) -> Run:
+        """A folder for this training, without events yet; what an earlier try of the same left there is removed."""
+        described = {
+            "version": 1,
+            "id": config.id,
+            "title": title or title_of(config),
+            "config": config.model_dump(mode="json"),
+            "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "dmlviz": _version("dmlviz"),
+            "torch": _version("torch"),
+        }
+        return Run(_fresh(make_folder(self.folder) / config.id, "run.json", described))
+
+    def prepare_drawing(self, run: Run, config: ProjectionConfig) -> Drawing:
+        """A folder for a projection of a run; a run that comes with the program is copied here first."""
+        path = make_folder(self.own(run).path / "projections") / config.id
+        described = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
+        return Drawing(_fresh(path, "projection.json", described))
+
+    def own(self, run: Run) -> Run:
+        """The run in this folder, copied from those that come with the program when it is one of them."""
+        if not self.comes_with_the_program(run):
+            return run
+        copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=make_folder(self.folder)))
+        shutil.copytree(run.path, copy, dirs_exist_ok=True)
+        copy.chmod(0o755)
+        try:
+            copy.rename(self.folder / run.id)
+        except OSError:  # somebody else was faster
+            shutil.rmtree(copy, ignore_errors=True)
+        return Run(self.folder / run.id)
+
+    def rename(self, run: str, title: str) -> None:
+        """Call it otherwise; raise UserError for one that comes with the program, or an empty title."""
+        found, title = self._writable(run), " ".join(title.split())[:80]
+        if not title:
+            raise UserError("A run needs a title; got an empty one.")
+        write_json(found.path / "run.json", found.info | {"title": title})
+
+    def delete(self, run: str) -> None:
+        """Remove it from disk; raise UserError while it is training, or when it comes with the program."""
+        found = self._writable(run)
+        if found.state == "running":
+            raise UserError(f"{found.title} is still training; stop it first.")
+        _remove(found.path)
+
+    def _writable(self, run: str) -> Run:
+        found = self.get(run)
+        if self.comes_with_the_program(found):
+            raise UserError(f"{found.title} comes with the program and stays as it is; train your own to change it.")
+        return found
+
+    @staticmethod
+    def _read(folder: Path) -> Iterator[Run]:
+        for path in sorted(folder.glob("*/run.json")):
+            if is_id(path.parent.name):
+                try:
+                    run = Run(path.parent)
+                    _ = run.config
+                except UserError:  # of another version, or half deleted
+                    continue
+                yield run
+
+
+def title_of(config: TrainConfig) -> str:
+    """What a run is called until somebody renames it: data, loss, miner."""
+    parts = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
+    if config.miner is not None:
+        parts.append(MINERS[config.miner].title.lower())
+    return ", ".join(parts)
+
+
+def _fresh(path: Path, name: str, described: dict[str, Any]) -> Path:
+    """A new folder under a name that may be taken: readers see the old one or the new one, never a mixture."""
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
+    new.chmod(0o755)
+    (new / "frames").mkdir()
+    (new / "events.jsonl").touch()
+    write_json(new / name, described)
+    if path.exists():
+        _remove(path, replacement=new)
+    else:
+        new.rename(path)
+    return path
+
+
+def _remove(path: Path, replacement: Path | None = None) -> None:
+    doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=path.parent))
+    path.rename(doomed / path.name)
+    if replacement is not None:
+        replacement.rename(path)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
