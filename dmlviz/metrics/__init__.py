@@ -11,10 +11,11 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import retrieval, space
-from dmlviz.metrics.inputs import Embedded, read, read_both
+from dmlviz.metrics import verification as _verification
+from dmlviz.metrics.inputs import Embedded, read_both
 from dmlviz.metrics.sweep import blas_on_one_thread, conditioned, sweep
 
-__all__ = ["confusion", "evaluate", "nearest_mean_accuracy", "read", "retrieval", "space"]
+__all__ = ["confusion", "evaluate", "nearest_mean_accuracy"]
 
 
 def evaluate(
@@ -25,20 +26,29 @@ def evaluate(
     ks: Sequence[int] = (1, 5, 10),
     clustering: bool = True,
     full_ranking: bool = True,
+    verification: bool = True,
 ) -> dict[str, float]:
     """Score embeddings (n × d) with class ids (n) by Euclidean distance, against themselves or against a gallery.
 
     Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean
-    and counted in `queries_left_out`. `clustering=False` skips k-means and `full_ranking=False` skips `map`, as a live
-    view does. Of normalised embeddings the ranking is that of the cosine. Raises UserError for input of a wrong shape.
+    and counted in `queries_left_out`. A live view skips k-means (`clustering=False`), `map` (`full_ranking=False`)
+    and the judging of pairs (`verification=False`). Of normalised embeddings the ranking is that of the cosine.
+    Raises UserError for input of a wrong shape.
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):
-        return _undefined(queries, others, ks, clustering, full_ranking)
+        keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
+        used = retrieval.Ranker(queries, others).queries
+        return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
     with blas_on_one_thread():
-        return _scores(queries, others, ks, clustering, full_ranking)
+        result = _scores(queries, others, ks, full_ranking)
+        if clustering:
+            result |= _clustering.scores(queries)
+        if verification:
+            result |= _verification.scores(queries)
+    return result
 
 
 def confusion(
@@ -69,9 +79,7 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
     return _nearest_mean(queries, others, retrieval.Ranker(queries, others).queries)
 
 
-def _scores(
-    queries: Embedded, others: Embedded | None, ks: Sequence[int], clustering: bool, full_ranking: bool
-) -> dict[str, float]:
+def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:
     ranker, distances = retrieval.Ranker(queries, others, full_ranking), space.MeanDistances(queries)
     points, _, unit = conditioned(queries.points, queries.points)
     if others is None and len(ranker.queries) == len(points):
@@ -89,10 +97,12 @@ def _scores(
         sweep(points[ranker.queries], gallery_points, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = _nearest_mean(queries, others, ranker.queries)
-    if clustering:
-        result |= _clustering.scores(queries)
     result |= distances.scores(unit) | space.scores(queries.points)
     return result | _counted(queries, ranker.queries)
+
+
+def _counted(queries: Embedded, used: np.ndarray) -> dict[str, float]:
+    return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}
 
 
 def _nearest_mean(queries: Embedded, others: Embedded | None, indices: np.ndarray) -> float:
@@ -110,21 +120,3 @@ def _nearest_mean(queries: Embedded, others: Embedded | None, indices: np.ndarra
         own = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]
         squared[np.arange(len(points)), column] = ((points - own) ** 2).sum(axis=1)
     return float((squared.argmin(axis=1) == column).mean())
-
-
-def _counted(queries: Embedded, used: np.ndarray) -> dict[str, float]:
-    return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}
-
-
-def _undefined(
-    queries: Embedded, others: Embedded | None, ks: Sequence[int], clustering: bool, full: bool
-) -> dict[str, float]:
-    """The same keys with NaN, by scoring points that are all zero."""
-
-    def zeros(of: Embedded) -> Embedded:
-        return Embedded(np.zeros((len(of.points), 1), np.float32), of.classes, of.names)
-
-    one = zeros(queries)
-    keys = evaluate(one.points[:1], one.classes[:1], ks=ks, clustering=clustering, full_ranking=full)
-    used = retrieval.Ranker(one, zeros(others) if others is not None else None, full).queries
-    return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
