@@ -1,0 +1,321 @@
+"""Who trains when: slots, a queue, one warm worker at the ready, stop, and no request done twice."""
+
+import contextlib
+import os
+import threading
+import time
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.record import Record
+from dmlviz.recording import Writer
+from dmlviz.runs import Runs, UnknownRun
+from dmlviz.supervisor import Answering, Worker, worker_arguments
+
+Phase = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
+
+QUEUED_EACH = 3  # waiting jobs of one owner, besides the one under way
+PATIENCE = {"train": 5.0, "project": 1.0}  # seconds from the wish to stop to the end by force
+LAST_WORDS = 60.0  # seconds for a training that has stopped to embed and score all test images
+SPARE_AFTER = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped."""
+
+    phase: Phase
+    position: int | None = None
+    of: int | None = None
+    reason: str = ""
+
+
+class Key(NamedTuple):
+    """A training by the id of its run, or a projection of that run by its own id."""
+
+    run: str
+    projection: str | None = None
+
+
+@dataclass(eq=False)
+class _Job:
+    key: Key
+    record: Record
+    order: dict[str, Any]
+    dataset: str
+    owners: list[str]
+    worker: Worker | None = None
+    stopping: bool = False
+    timers: list[threading.Timer] = field(default_factory=list)
+
+
+class Jobs:
+    """Runs trainings and projections in worker processes. Safe to use from many threads; close it at the end.
+
+    `slots` jobs at a time, the number of cores less one by default. Equal requests share one job and one result. With
+    `warm`, a worker that has imported everything waits for the next order, and another for pictures to place.
+    """
+
+    def __init__(
+        self,
+        runs: Runs | Path,
+        slots: int | None = None,
+        data_root: Path | None = None,
+        *,
+        warm: bool = True,
+        likely: str | None = None,
+    ) -> None:
+        self.runs = runs if isinstance(runs, Runs) else Runs(runs)
+        self.runs.folder = self.runs.folder.resolve()
+        self.slots = slots or max(1, (os.cpu_count() or 2) - 1)
+        self._data_root = data_root
+        self._warm = warm
+        self._likely = likely
+        self._change = threading.Condition(threading.RLock())
+        self._queue: list[_Job] = []
+        self._active: dict[Worker, _Job] = {}
+        self._spare: Worker | None = None
+        self._closed = False
+        self._embedder = Answering(worker_arguments("--serve", data_root))
+        if warm:
+            self._make_spare()
+
+    def submit(self, config: TrainConfig, owner: str = "") -> str:
+        """The id of the run that this training is, started or queued; one that is under way or finished is shared.
+
+        Raise UserError when `owner` has enough under way and waiting; an empty owner may ask for any number.
+        """
+        key = Key(config.id)
+
+        def prepare() -> _Job | None:
+            with contextlib.suppress(UnknownRun):
+                if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
+                    return None
+            run = self.runs.prepare(config)
+            order = {"job": "train", "folder": str(run.path)}
+            return _Job(key, run, order, config.dataset, [owner])
+
+        self._enter(key, owner, prepare)
+        return key.run
+
+    def project(self, run: str, config: ProjectionConfig, owner: str = "") -> str:
+        """The id of this projection of a run, as `submit`; raise UserError while the run has no embeddings yet."""
+        found = self.runs.get(run)
+        if found.embeddings is None:
+            raise UserError(f"{found.title} has no map of all test images yet; wait for the end of its training.")
+        key = Key(run, config.id)
+
+        def prepare() -> _Job | None:
+            with contextlib.suppress(UnknownRun):
+                if found.drawing(config.id).state in ("finished", "running"):
+                    return None
+            drawing = self.runs.prepare_drawing(found, config)
+            order = {"job": "project", "folder": str(drawing.path)}
+            return _Job(key, drawing, order, found.config.dataset, [owner])
+
+        self._enter(key, owner, prepare)
+        return config.id
+
+    def status(self, run: str, projection: str | None = None) -> Status:
+        """How a training (or a projection of it) stands, whoever asked for it and whenever."""
+        with self._change:
+            job = self._find(Key(run, projection))
+            if job is not None and job.worker is None:
+                return Status("queued", self._queue.index(job) + 1, len(self._queue))
+        try:
+            record = job.record if job is not None else self._on_disk(Key(run, projection))
+        except UnknownRun as error:
+            return Status("unknown", reason=str(error))
+        end = record.end
+        if end is not None:
+            return Status(end["event"], reason=end.get("reason", ""))
+        if job is not None:
+            return Status("stopping" if job.stopping else "running" if record.log.last() else "starting")
+        state = record.state
+        return Status(state, reason="The program ended before the run did." if state == "cut off" else "")
+
+    def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:
+        """Stop a job, between two batches when it trains; asked a second time, at once.
+
+        With an `owner`, only that one's interest in it ends: a job that others asked for goes on, and this is False.
+        False also when there is nothing to stop.
+        """
+        with self._change:
+            job = self._find(Key(run, projection))
+            if job is None:
+                return False
+            if owner is not None and job.owners != [owner]:
+                job.owners = [other for other in job.owners if other != owner]
+                return False
+            if job.worker is None:
+                self._queue.remove(job)
+                self._write_end(job, "stopped", "stopped before it began")
+                self._change.notify_all()
+            elif job.stopping:
+                job.worker.kill()
+            else:
+                job.stopping = True
+                job.worker.ask_to_stop()
+                self._later(job, PATIENCE[job.order["job"]], job.worker.kill)
+            return True
+
+    def under_way(self, owner: str | None = None) -> list[tuple[Key, Status]]:
+        """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
+        with self._change:
+            jobs = [*self._active.values(), *self._queue]
+        return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
+
+    def embed(self, run: str, images: np.ndarray) -> dict[str, Any]:
+        """Embed pictures (uint8, n × h × w as the net saw them in training) with a run's net.
+
+        Gives {"embeddings": n lists of d numbers, "places": {view: n lists of positions}}, the view "live" being the
+        run's own replay and the others the ids of its finished projections. Raise UserError before the run's end.
+        """
+        found = self.runs.get(run)
+        images = np.ascontiguousarray(images, np.uint8)
+        question = {
+            "job": "embed",
+            "run": str(found.path.resolve()),
+            "images": b64encode(images.tobytes()).decode(),
+            "shape": list(images.shape),
+        }
+        return self._embedder.ask(question)
+
+    def close(self) -> None:
+        """End every worker; runs under way are cut off."""
+        with self._change:
+            self._closed = True
+            self._queue.clear()
+            workers = list(self._active) + ([self._spare] if self._spare else [])
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.join(5)
+        self._embedder.close()
+
+    def _on_disk(self, key: Key) -> Record:
+        run = self.runs.get(key.run)
+        return run if key.projection is None else run.drawing(key.projection)
+
+    def _find(self, key: Key) -> _Job | None:
+        return next((job for job in [*self._active.values(), *self._queue] if job.key == key), None)
+
+    def _enter(self, key: Key, owner: str, prepare: Callable[[], _Job | None]) -> None:
+        """Share the job of that key, or queue the one that `prepare` makes unless it finds the result on disk."""
+        with self._change:
+            self._wait_for_the_stopped(key)
+            job = self._find(key)
+            if job is not None:
+                job.owners += [owner] if owner not in job.owners else []
+                return
+            if self._closed:
+                raise UserError("The server is closing down.")
+            self._check_limit(owner)
+            job = prepare()
+            if job is not None:
+                self._queue.append(job)
+                self._dispatch()
+
+    def _wait_for_the_stopped(self, key: Key) -> None:
+        """A job that is being stopped, or is over but for its process, is not shared: the wish is for a new one."""
+
+        def in_the_way() -> bool:
+            job = self._find(key)
+            return job is not None and (job.stopping or job.record.end is not None)
+
+        if in_the_way() and not self._change.wait_for(lambda: not in_the_way(), timeout=10):
+            raise UserError("The same run is just being stopped; try again in a few seconds.")
+
+    def _check_limit(self, owner: str) -> None:
+        jobs = [*self._active.values(), *self._queue]
+        if owner and Counter(job.owners[0] for job in jobs)[owner] > QUEUED_EACH:
+            raise UserError(
+                f"You have one job under way and {QUEUED_EACH} waiting, which is as many as one person may have; "
+                "stop one, or wait for one to end."
+            )
+
+    def _dispatch(self) -> None:
+        """Start what may start: first come, first served, one job of each owner at a time."""
+        while len(self._active) < self.slots and not self._closed:
+            busy = {job.owners[0] for job in self._active.values()} - {""}
+            job = next((job for job in self._queue if job.owners[0] not in busy), None)
+            if job is None:
+                return
+            self._queue.remove(job)
+            job.worker = self._hire(job)
+            self._active[job.worker] = job
+            self._change.notify_all()
+
+    def _hire(self, job: _Job) -> Worker:
+        """Give the order to the warm worker, or to a new one."""
+        self._likely = job.dataset
+        order = job.order | {"data": str(Path(self._data_root).resolve()) if self._data_root else None}
+        spare, self._spare = self._spare, None
+        worker = spare or self._new_worker()
+        try:
+            worker.send(order)
+        except BrokenPipeError:  # the warm one died while it waited
+            worker = self._new_worker()
+            with contextlib.suppress(BrokenPipeError):  # then `_gone` hears of it
+                worker.send(order)
+        if self._warm:
+            self._later(job, SPARE_AFTER, self._make_spare)
+        return worker
+
+    def _new_worker(self) -> Worker:
+        return Worker(worker_arguments("--wait", self._data_root, self._likely), self._heard, self._gone)
+
+    def _make_spare(self) -> None:
+        with self._change:
+            if self._warm and not self._closed and self._spare is None:
+                self._spare = self._new_worker()
+
+    def _heard(self, worker: Worker, message: dict[str, Any]) -> None:
+        if message.get("ready") and self._warm:
+            with contextlib.suppress(UserError):  # closing down
+                self._embedder.start()  # not before: two that import at once are both late
+        with self._change:
+            job = self._active.get(worker)
+            if message.get("stopping") and job is not None:
+                self._cancel_timers(job)  # the training has stopped; what is left is to embed all test images
+                job.stopping = True
+                self._later(job, LAST_WORDS, worker.kill)
+
+    def _gone(self, worker: Worker, why: str) -> None:
+        with self._change:
+            job = self._active.pop(worker, None)
+            if worker is self._spare:
+                self._spare = None
+            if job is not None:
+                self._cancel_timers(job)
+                if job.record.end is None and not self._closed:
+                    self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
+            self._dispatch()
+            if job is not None and not self._active:
+                self._make_spare()
+            self._change.notify_all()
+
+    def _write_end(self, job: _Job, event: str, reason: str) -> None:
+        step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
+        with contextlib.suppress(OSError, UserError), Writer(job.record, time.time) as writer:  # its folder may be gone
+            writer.event(event, step=step, metrics={}, reason=reason)
+
+    def _later(self, job: _Job, seconds: float, do: Callable[[], object]) -> None:
+        timer = threading.Timer(seconds, do)
+        timer.daemon = True
+        job.timers.append(timer)
+        timer.start()
+
+    @staticmethod
+    def _cancel_timers(job: _Job) -> None:
+        for timer in job.timers:
+            timer.cancel()
+        job.timers.clear()

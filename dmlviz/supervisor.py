@@ -1,0 +1,176 @@
+"""A worker process seen from its parent: started, spoken to in lines of JSON, watched until it is gone."""
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dmlviz.errors import UserError
+
+ONE_THREAD = dict.fromkeys(
+    (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
+    "1",
+)
+
+
+class Worker:
+    """One `python -m dmlviz.worker`. Its standard input is a pipe held here, so that it ends when this process does.
+
+    `on_message(worker, message)` hears every line of JSON it prints, `on_exit(worker, why)` its end; both are called
+    on a thread of their own.
+    """
+
+    def __init__(
+        self,
+        arguments: list[str],
+        on_message: Callable[["Worker", dict[str, Any]], object],
+        on_exit: Callable[["Worker", str], object],
+    ) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "dmlviz.worker", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=os.environ | ONE_THREAD,
+            start_new_session=True,  # Ctrl-C in the server's terminal is the server's affair
+        )
+        self._on_message = on_message
+        self._on_exit = on_exit
+        self._thread = threading.Thread(target=self._watch, name=f"worker {self.pid}", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one line of JSON to it; raise BrokenPipeError when it is gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except ValueError:  # closed by the watching thread
+            raise BrokenPipeError from None
+
+    def ask_to_stop(self) -> None:
+        """Ask it to stop between two batches."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End it now."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until it is gone and its end was told."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+
+    def _watch(self) -> None:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in process.stdout:
+            with contextlib.suppress(ValueError):
+                self._on_message(self, json.loads(line))
+        status = process.wait()
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        self._errors.close()
+        process.stdout.close()
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        self._on_exit(self, cause_of_death(status, said))
+
+
+class Answering:
+    """A worker that stays and answers one question after another; started when it is first needed, or by `start`."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._arguments = arguments
+        self._asking = threading.Lock()
+        self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._worker: Worker | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
+        if self._asking.acquire(blocking=False):
+            try:
+                self._running()
+            finally:
+                self._asking.release()
+
+    def ask(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
+        """Its answer; raise UserError when it says what is wrong, dies, or keeps silent for `timeout` seconds."""
+        with self._asking:
+            worker, self._answers = self._running(), queue.SimpleQueue()
+            try:
+                worker.send(question)
+                answer = self._answers.get(timeout=timeout)
+            except (BrokenPipeError, queue.Empty):
+                worker.kill()
+                worker.join(5)
+                answer = {"error": "The picture could not be placed: its worker gave no answer. Try once more."}
+        if "error" in answer:
+            raise UserError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End it."""
+        self._closed = True
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker.join(5)
+
+    def _running(self) -> Worker:
+        if self._closed:
+            raise UserError("The server is closing down.")
+        if self._worker is None or not self._worker.alive:
+            self._worker = Worker(self._arguments, self._said, self._gone)
+        return self._worker
+
+    def _said(self, worker: Worker, message: dict[str, Any]) -> None:
+        if worker is self._worker and "ready" not in message:
+            self._answers.put(message)
+
+    def _gone(self, worker: Worker, why: str) -> None:
+        if worker is self._worker:
+            self._answers.put({"error": f"The picture could not be placed. {why}"})
+
+
+def cause_of_death(status: int, said: list[str]) -> str:
+    """A sentence on how a process ended: `status` as subprocess gives it, `said` its last lines on standard error."""
+    if status == -signal.SIGKILL:
+        return (
+            "The worker was killed (signal 9): most likely out of memory; "
+            "close other programs, or use a smaller net or smaller batches."
+        )
+    if status < 0:
+        return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."
+    last = f": {said[-1][:200]}" if said else ""
+    return f"The worker ended before its work was done (exit status {status}){last}."
+
+
+def worker_arguments(mode: str, data_root: Path | None, likely: str | None = None) -> list[str]:
+    """The arguments of `python -m dmlviz.worker` for --wait or --serve."""
+    arguments = [mode]
+    if data_root is not None:
+        arguments += ["--data", str(Path(data_root).resolve())]
+    return arguments + (["--likely", likely] if likely else [])

@@ -1,0 +1,171 @@
+"""A process that does one job and writes what happens into its folder: `python -m dmlviz.worker FOLDER`.
+
+With --wait it imports everything first, prints {"ready":true} and takes its order as one line of JSON on standard
+input; with --serve it stays and answers {"job":"embed",…} line by line. It is nice, uses one thread, stops politely
+on SIGTERM, and dies with the process that holds the other end of its standard input.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import queue
+import signal
+import stat
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from dmlviz.errors import UserError
+from dmlviz.record import Run
+
+NICENESS = 10
+
+
+class Stop:
+    """Becomes true on SIGTERM; when it is first seen to be, `seen` is called."""
+
+    def __init__(self, seen: Any = lambda: None) -> None:
+        self.asked = False
+        self._seen = seen
+
+    def on_signal(self, *_: object) -> None:
+        """Take the wish down; what to do about it is the work's affair."""
+        self.asked = True
+
+    def __call__(self) -> bool:
+        if self.asked and self._seen is not None:
+            seen, self._seen = self._seen, None
+            seen()
+        return self.asked
+
+
+class Parent:
+    """The process at the other end of standard input: orders come from it, answers go to it, and its end is ours."""
+
+    def __init__(self) -> None:
+        self.orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        # Whatever a library prints must not mix with the answers.
+        self._answers = os.fdopen(os.dup(1), "w", buffering=1)
+        os.dup2(2, 1)
+        kind = os.fstat(0).st_mode
+        if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+            threading.Thread(target=self._listen, daemon=True).start()
+
+    def tell(self, **message: Any) -> None:
+        """Print one line of JSON; it does not matter when nobody reads it any more."""
+        with contextlib.suppress(OSError):
+            self._answers.write(json.dumps(message) + "\n")
+            self._answers.flush()
+
+    def no_more_orders(self) -> None:
+        """From here on let the system end this process with the pipe, even while a library keeps Python waiting."""
+        if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(0).st_mode):
+            fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
+            fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+
+    def _listen(self) -> None:
+        # Not through sys.stdin: a thread that waits there holds a lock which the end of the interpreter wants.
+        rest = b""
+        while read := os.read(0, 1 << 16):
+            *lines, rest = (rest + read).split(b"\n")
+            for line in lines:
+                self.orders.put(json.loads(line))
+        os._exit(1)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m dmlviz.worker", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="a run's folder, or a projection's in it")
+    parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
+    parser.add_argument("--serve", action="store_true", help="stay, and embed pictures")
+    parser.add_argument("--data", type=Path, help="where the data sets are")
+    parser.add_argument("--likely", help="the data set to have at hand")
+    chosen = parser.parse_args(arguments)
+    if (chosen.folder is not None) + chosen.wait + chosen.serve != 1:
+        parser.error("give a folder, --wait or --serve")
+    parent = Parent()
+    _be_modest()
+    if chosen.serve:
+        _serve(parent)
+    elif chosen.wait:
+        datasets = _get_ready(chosen.data, chosen.likely)
+        parent.tell(ready=True)
+        order = parent.orders.get()
+        root = Path(order["data"]) if order.get("data") else chosen.data
+        _work(parent, Path(order["folder"]), root, datasets)
+    else:
+        _work(parent, chosen.folder.resolve(), chosen.data, {})
+
+
+def _work(parent: Parent, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
+    stop = Stop(lambda: parent.tell(stopping=True))
+    signal.signal(signal.SIGTERM, stop.on_signal)
+    parent.no_more_orders()
+    _one_thread()
+    try:
+        if folder.parent.name == "projections":
+            from dmlviz.drawing import draw_into
+
+            draw_into(folder, stop=stop)
+        else:
+            from dmlviz.recording import train_into
+
+            run = Run(folder)
+            for _ in train_into(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
+                pass
+    except UserError as error:  # a folder that holds no job, or that somebody else is writing
+        sys.exit(str(error))
+    parent.tell(done=True)
+
+
+def _serve(parent: Parent) -> None:
+    from dmlviz.inference import Embedder
+    from dmlviz.recording import sentence
+
+    _one_thread()
+    embedder = Embedder()
+    parent.tell(ready=True)
+    while True:
+        order = parent.orders.get()
+        try:
+            parent.tell(**embedder.answer(order))
+        except Exception as error:
+            parent.tell(error=sentence(error))
+
+
+def _get_ready(data_root: Path | None, likely: str | None) -> dict[str, Any]:
+    """Import and initialise what a training needs; give the data set that it most likely asks for."""
+    from dmlviz import data
+    from dmlviz.training import warm_up
+
+    _one_thread()
+    with contextlib.suppress(UserError):  # the job itself will say what is wrong
+        here = data.available(data_root)
+        name = likely if likely in here else here[0]
+        loaded = {name: data.load(name, data_root)}
+        warm_up()
+        return loaded
+    return {}
+
+
+def _be_modest() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    with contextlib.suppress(OSError):  # when memory runs out, this process goes first, not the server
+        Path("/proc/self/oom_score_adj").write_text("500")
+
+
+def _one_thread() -> None:
+    import faiss
+    import torch
+
+    torch.set_num_threads(1)
+    faiss.omp_set_num_threads(1)
+
+
+if __name__ == "__main__":
+    main()
