@@ -1,34 +1,56 @@
-// Thumbnails from sprite sheets, and small grey pictures sent as bytes.
+// Thumbnails of a data set: sheets of tiles, item after item in the official order.
 
-/** Where tile `item` lies: sheet url and its pixel offset. `sprites` = { urls, tile, columns, per_sheet }. */
-export function tileOf(sprites, item) {
-  const within = item % sprites.per_sheet;
-  return {
-    url: sprites.urls[Math.floor(item / sprites.per_sheet)],
-    x: (within % sprites.columns) * sprites.tile,
-    y: Math.floor(within / sprites.columns) * sprites.tile,
-  };
+/** Where item `i` lies: which sheet, and its corner there in pixels. */
+export function tileAt({ tile, columns, per_sheet }, i) {
+  const place = i % per_sheet;
+  return { sheet: Math.floor(i / per_sheet), x: (place % columns) * tile, y: Math.floor(place / columns) * tile };
 }
 
-/** CSS properties of an element that shows tile `item` in `size` pixels. */
-export function tileStyle(sprites, item, size) {
-  const { url, x, y } = tileOf(sprites, item);
-  const zoom = size / sprites.tile;
-  return {
-    width: `${size}px`,
-    height: `${size}px`,
-    backgroundImage: `url("${url}")`,
-    backgroundPosition: `${-x * zoom}px ${-y * zoom}px`,
-    backgroundSize: `${sprites.columns * size}px auto`,
-    imageRendering: "pixelated",
-  };
-}
+/** The sheets of one data set, loaded when first asked for. */
+export class Sprites {
+  constructor(layout, onload = () => {}) {
+    this.layout = layout;
+    this.onload = onload;
+    this.images = new Map();
+  }
 
-/** Draw base64 grey bytes, `width` × `height`, on a canvas, one pixel each. */
-export function paintBytes(canvas, { ink, width, height }) {
-  const bytes = Uint8Array.from(atob(ink), (letter) => letter.charCodeAt(0));
-  [canvas.width, canvas.height] = [width, height];
-  const image = new ImageData(width, height);
-  bytes.forEach((value, i) => image.data.set([value, value, value, 255], 4 * i));
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  /** Draw item `i` into the square at (x, y) of a 2-D context; false while its sheet is still on the way. */
+  draw(context, i, x, y, size) {
+    const { sheet, x: sx, y: sy } = tileAt(this.layout, i);
+    const image = this.image(sheet);
+    if (!image) return false;
+    const { tile } = this.layout;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(image, sx, sy, tile, tile, x, y, size, size);
+    return true;
+  }
+
+  /** The decoded sheet, or null (and a request) when it is not there yet. */
+  image(sheet) {
+    const known = this.images.get(sheet);
+    if (known) return known.complete && known.naturalWidth ? known : null;
+    const url = this.layout.urls[sheet];
+    if (!url) return null;
+    const image = new Image();
+    image.decoding = "async";
+    image.onload = () => this.onload();
+    image.src = url;
+    this.images.set(sheet, image);
+    return null;
+  }
+
+  /** CSS that shows item `i` in a box of `size` pixels. */
+  background(i, size) {
+    const { tile, columns, per_sheet, urls } = this.layout;
+    const { sheet, x, y } = tileAt(this.layout, i);
+    const scale = size / tile;
+    return {
+      backgroundImage: urls[sheet] ? `url("${urls[sheet]}")` : "none",
+      backgroundPosition: `${-x * scale}px ${-y * scale}px`,
+      // The last sheet may hold fewer rows, so that only the width is fixed.
+      backgroundSize: `${Math.min(columns, per_sheet) * tile * scale}px auto`,
+      backgroundRepeat: "no-repeat",
+      imageRendering: "pixelated",
+    };
+  }
 }

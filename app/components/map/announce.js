@@ -1,0 +1,44 @@
+// The map in words, for screen readers.
+import { element, grouped } from "./dom.js";
+
+const QUIET = 900; // milliseconds between two announcements; the last one wins
+
+export const HELP =
+  "Arrow keys walk from point to point, Escape clears, Space plays, Home shows everything, plus and minus zoom, " +
+  "comma and full stop go from frame to frame, L and B select with a lasso or a box.";
+
+/** One sentence on what the map shows. */
+export function summary({ model, present, timeline, entry }) {
+  const parts = [`Map of ${grouped(present)} test images in ${model.classes.length} classes`];
+  if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
+  if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);
+  if (model.selected) parts.push(`${grouped(model.selected.reduce((a, b) => a + b, 0))} selected`);
+  return `${parts.join(", ")}.`;
+}
+
+/** One sentence on the pinned item. */
+export function pinned(model) {
+  if (model.pinned === null) return "";
+  const names = model.neighbours.map(({ item }) => model.classes[model.labels[item]]);
+  const near = names.length ? `; nearest neighbours: ${names.join(", ")}` : "";
+  return `Pinned test image ${model.pinned}, class ${model.classes[model.labels[model.pinned]]}${near}.`;
+}
+
+export class Announcer {
+  constructor() {
+    this.node = element("div", { class: "spoken", "aria-live": "polite", role: "status" });
+    this.timer = null;
+  }
+
+  say(text) {
+    this.next = text;
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      if (this.node.textContent !== this.next) this.node.textContent = this.next;
+    }, QUIET);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
+}

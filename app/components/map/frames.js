@@ -1,0 +1,120 @@
+// Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
+
+const KEPT_BYTES = 48e6;
+const KEPT_PLACED = 10;
+
+/** Read raw little-endian int16 places of `frame` ({n, dims, centre, scale}) as world x, y pairs. */
+export function dequantise(buffer, frame) {
+  const { n, dims, centre, scale } = frame;
+  if (buffer.byteLength !== n * dims * 2) {
+    throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × ${dims} places need ${n * dims * 2}`);
+  }
+  const raw = new DataView(buffer);
+  const xy = new Float32Array(2 * n);
+  for (let i = 0; i < n; i++) {
+    xy[2 * i] = centre[0] + (raw.getInt16(2 * dims * i, true) / 32767) * scale;
+    xy[2 * i + 1] = dims > 1 ? centre[1] + (raw.getInt16(2 * dims * i + 2, true) / 32767) * scale : 0;
+  }
+  return xy;
+}
+
+/** Write world x, y pairs as `dequantise` reads them. */
+export function quantise(xy, centre, scale) {
+  const view = new DataView(new ArrayBuffer(xy.length * 2));
+  xy.forEach((v, j) => {
+    const q = Math.round(((v - centre[j % 2]) / scale) * 32767);
+    view.setInt16(2 * j, Math.max(-32767, Math.min(32767, q)), true);
+  });
+  return view.buffer;
+}
+
+/** Give every item of `total` its place: row j of the frame is item watched[j], or item j when the frame holds all. */
+export function place(xy, frame, watched, total) {
+  if (frame.items !== "watched" && frame.n === total) {
+    return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
+  }
+  if (!watched || watched.length !== frame.n) {
+    throw new Error(`frame ${frame.id} holds ${frame.n} watched items; the run watches ${watched?.length ?? 0}`);
+  }
+  const placed = { xy: new Float32Array(2 * total), present: new Uint8Array(total), count: frame.n, bounds: boundsOf(xy) };
+  watched.forEach((item, j) => {
+    placed.xy[2 * item] = xy[2 * j];
+    placed.xy[2 * item + 1] = xy[2 * j + 1];
+    placed.present[item] = 1;
+  });
+  return placed;
+}
+
+/** The box around x, y pairs as [x0, y0, x1, y1]; null when there are none. */
+export function boundsOf(xy) {
+  if (!xy.length) return null;
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let j = 0; j < xy.length; j += 2) {
+    if (xy[j] < box[0]) box[0] = xy[j];
+    if (xy[j] > box[2]) box[2] = xy[j];
+    if (xy[j + 1] < box[1]) box[1] = xy[j + 1];
+    if (xy[j + 1] > box[3]) box[3] = xy[j + 1];
+  }
+  return box;
+}
+
+/** Fetches frames by address and hands them out placed. `fed(id)` gives bytes that came another way. */
+export class Frames {
+  constructor({ url, watched, total, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis) }) {
+    Object.assign(this, { url, watched, total, fed, fetch });
+    this.raw = new Map();
+    this.placed = new Map();
+    this.waiting = new Map();
+    this.bytes = 0;
+  }
+
+  /** Whether `have` would give it. */
+  has(frame) {
+    return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
+  }
+
+  /** The placed frame if it is here, else null. */
+  have(frame) {
+    const known = this.placed.get(frame.id);
+    if (known) {
+      this.placed.delete(frame.id);
+      this.placed.set(frame.id, known); // most recently used last
+      return known;
+    }
+    const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
+    if (!buffer) return null;
+    const placed = place(dequantise(buffer, frame), frame, this.watched, this.total);
+    this.placed.set(frame.id, placed);
+    if (this.placed.size > KEPT_PLACED) this.placed.delete(this.placed.keys().next().value);
+    return placed;
+  }
+
+  /** Fetch a frame unless it is here; resolves to it placed, rejects when it cannot be had. */
+  async load(frame) {
+    await this.fetchOnly(frame);
+    return this.have(frame);
+  }
+
+  /** As load, without placing it yet. */
+  async fetchOnly(frame) {
+    if (this.has(frame)) return;
+    if (!this.waiting.has(frame.id)) {
+      const wait = this.download(frame).finally(() => this.waiting.delete(frame.id));
+      this.waiting.set(frame.id, wait);
+    }
+    await this.waiting.get(frame.id);
+  }
+
+  async download(frame) {
+    const response = await this.fetch(this.url.replace("{id}", frame.id));
+    if (!response.ok) throw new Error(`frame ${frame.id}: the server answered ${response.status}`);
+    const buffer = await response.arrayBuffer();
+    this.raw.set(frame.id, buffer);
+    this.bytes += buffer.byteLength;
+    for (const [id, old] of this.raw) {
+      if (this.bytes <= KEPT_BYTES || id === frame.id) break;
+      this.raw.delete(id);
+      this.bytes -= old.byteLength;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
+
+const cache = new Map();
+
+/** Fetch once a page. */
+function bytes(url) {
+  if (!cache.has(url)) {
+    const wait = fetch(url).then((response) => {
+      if (!response.ok) throw new Error(`${url}: the server answered ${response.status}`);
+      return response.arrayBuffer();
+    });
+    wait.catch(() => cache.delete(url));
+    cache.set(url, wait);
+  }
+  return cache.get(url);
+}
+
+/** Labels, a byte an item. */
+export async function loadLabels(data) {
+  if (Array.isArray(data.labels)) return Uint8Array.from(data.labels);
+  return new Uint8Array(await bytes(data.labels_url));
+}
+
+/** Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when all are. */
+export async function loadWatched(data) {
+  if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
+  if (!data.watched_url) return null;
+  const buffer = await bytes(data.watched_url);
+  const first = new TextDecoder().decode(buffer.slice(0, 1));
+  if (first !== "{" && first !== "[") return new Int32Array(buffer);
+  const json = JSON.parse(new TextDecoder().decode(buffer));
+  return Int32Array.from(Array.isArray(json) ? json : json.watched);
+}
+
+/** Nearest neighbour of every item in the embedding: int32 items, then float32 distances. Null when not known. */
+export async function loadNearest(data, n) {
+  if (!data.nearest_url) return null;
+  const buffer = await bytes(data.nearest_url);
+  return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
+}

@@ -1,0 +1,51 @@
+// The query on the map: a star that has its own place in every frame.
+
+/** Where the query lies at a timeline entry: by frame, by step, or one place for all; null where it has none. */
+export function placeAt(query, entry) {
+  if (!query) return null;
+  const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
+  return known ?? query.xy ?? null;
+}
+
+/** Follows a query through the frames; `at(t)` goes with the scene's tween. */
+export class QueryStar {
+  query = null;
+  from = null;
+  to = null;
+  age = 1; // 0 when it has just landed, 1 from a third of a second later
+
+  set(query, entry, still) {
+    const isNew = JSON.stringify(query?.frames ?? query?.xy) !== JSON.stringify(this.query?.frames ?? this.query?.xy);
+    this.query = query;
+    if (!isNew) return false;
+    this.from = this.to = placeAt(query, entry);
+    this.age = still ? 1 : 0;
+    return true;
+  }
+
+  /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
+  move(a, b, t) {
+    const here = this.at(t);
+    this.to = placeAt(this.query, b);
+    this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
+    this.even = a !== b;
+  }
+
+  at(t) {
+    if (!this.from || !this.to) return this.to;
+    const share = this.even ? t : t * t * (3 - 2 * t);
+    return [this.from[0] + (this.to[0] - this.from[0]) * share, this.from[1] + (this.to[1] - this.from[1]) * share];
+  }
+
+  /** The places it took up to an entry, oldest first. */
+  trail(entries, until) {
+    if (!this.query?.frames) return [];
+    const places = [];
+    for (const entry of entries) {
+      const place = placeAt(this.query, entry);
+      if (place) places.push(place);
+      if (entry === until) break;
+    }
+    return places;
+  }
+}

@@ -1,0 +1,34 @@
+// The two lines of text on the stage: what is shown, and why nothing is.
+import { grouped } from "./dom.js";
+
+/** [caption at the edge, note in the middle] for a MapView with so many visible points. */
+export function statusOf({ model, playback, scene, data, trouble }, visible) {
+  const { timeline } = playback;
+  if (!scene.frame) return ["", trouble || waiting(timeline)];
+  const parts = [];
+  const { count } = scene.frame;
+  const of = count < model.n ? ` of ${grouped(model.n)}` : "";
+  parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  const missing = model.neighbours.filter(({ item }) => !scene.frame.present[item]).length;
+  if (model.pinned !== null && !scene.frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
+  else if (missing) parts.push(`${missing} of ${model.neighbours.length} neighbours are not in this frame`);
+  if (data.colour === "error" && model.nearest) {
+    let wrong = 0;
+    for (let i = 0; i < model.n; i++) if (scene.usable[i] && model.isWrong(i)) wrong++;
+    parts.push(`${grouped(wrong)} with the nearest neighbour of another class`);
+  }
+  if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
+  if (timeline.connection === "retrying") parts.push("connection lost, trying again");
+  if (trouble) parts.push(trouble);
+  return [parts.join(" · "), ""];
+}
+
+function waiting(timeline) {
+  if (timeline.state === "failed") return timeline.reason || "The run failed.";
+  if (timeline.queue) {
+    const { position, of } = timeline.queue;
+    return position > 0 ? `Waiting for a free place: ${position} of ${of} in the queue` : "Starting";
+  }
+  if (timeline.state === "running") return "Waiting for the first frame";
+  return timeline.connection === "retrying" ? "Connection lost, trying again" : "Loading";
+}

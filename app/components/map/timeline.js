@@ -1,0 +1,101 @@
+// What a run or a projection has shown so far, from its events: which frames there are, how far it is, how it ended.
+
+const OVER = { finished: "finished", stopped: "stopped", failed: "failed" };
+
+/** The timeline before the first event. */
+export const emptyTimeline = () => ({
+  noun: "step", // what is counted: steps of a training, iterations of a projection
+  total: null, // how many of them there will be
+  current: 0,
+  live: [], // frames as they came, each on its own basis: {step, frame}
+  replay: null, // at the end: the same steps on the last epoch's basis
+  queue: null, // {position, of} while waiting
+  state: "waiting",
+  reason: "",
+  ended: false,
+  connection: "open",
+});
+
+/** Take one event in (in place) and say what it changed: "frames", "replay", "state" or null. */
+export function takeEvent(timeline, event) {
+  switch (event.event) {
+    case "queue":
+      timeline.queue = { position: event.position, of: event.of };
+      return "state";
+    case "connection":
+      timeline.connection = event.state;
+      return "state";
+    case "started":
+      timeline.state = "running";
+      timeline.queue = null;
+      timeline.noun = event.steps === undefined ? "iteration" : "step";
+      timeline.total = event.steps ?? event.iterations ?? null;
+      return "state";
+    case "step":
+      timeline.current = event.step;
+      return "state";
+    case "snapshot":
+      timeline.current = Math.max(timeline.current, event.step);
+      timeline.live.push({ step: event.step, frame: event.frame });
+      return "frames";
+    case "frame":
+      timeline.current = event.iteration;
+      timeline.total = event.of ?? timeline.total;
+      timeline.live.push({ step: event.iteration, frame: event.frame });
+      return "frames";
+    case "replay":
+      timeline.replay = event.frames.map(({ step, frame, ...rest }) => ({ step, frame: frame ?? rest }));
+      return "replay";
+    case "finished":
+    case "stopped":
+    case "failed":
+      return conclude(timeline, event);
+    case "end":
+      timeline.ended = true;
+      if (!Object.values(OVER).includes(timeline.state)) timeline.state = event.state ?? "finished";
+      return "state";
+    default:
+      return null;
+  }
+}
+
+function conclude(timeline, event) {
+  timeline.state = OVER[event.event];
+  timeline.reason = event.reason ?? "";
+  timeline.queue = null;
+  if (!event.frame) return "state";
+  // The last frame of a projection; some methods give no other.
+  const last = timeline.live.at(-1);
+  if (last?.frame.id !== event.frame.id) {
+    timeline.live.push({ step: timeline.total ?? (last ? last.step + 1 : 1), frame: event.frame });
+  }
+  return "frames";
+}
+
+/** The frames to play: all on one basis when there are such, otherwise as they came. */
+export const framesOf = (timeline) => timeline.replay ?? timeline.live;
+
+/** Whether more frames may come. */
+export const isOpen = (timeline) => !timeline.ended && !Object.values(OVER).includes(timeline.state);
+
+/** Where frame `index` lies on the scrubber, 0 to 1, steps in proportion. */
+export function placeOf(timeline, index) {
+  const frames = framesOf(timeline);
+  if (!frames.length) return 0;
+  const last = Math.max(timeline.total ?? 0, frames.at(-1).step, 1);
+  return frames[Math.min(index, frames.length - 1)].step / (isOpen(timeline) ? last : Math.max(frames.at(-1).step, 1));
+}
+
+/** The frame nearest to a place on the scrubber. */
+export function indexAt(timeline, share) {
+  let best = 0;
+  framesOf(timeline).forEach((_, i) => {
+    if (Math.abs(placeOf(timeline, i) - share) < Math.abs(placeOf(timeline, best) - share)) best = i;
+  });
+  return best;
+}
+
+/** The frame of a step: the last one not after it. */
+export function indexOfStep(timeline, step) {
+  return Math.max(0, framesOf(timeline).findLastIndex((entry) => entry.step <= step));
+}

@@ -1,0 +1,19 @@
+// What all components of a page share. Every component loads its own copy of each module, so the one
+// common place is globalThis.
+
+/** The page's common ground: `streams` is filled by stream.js, `listeners` by the bus, `mounts` by the map. */
+export const page = (globalThis[Symbol.for("dmlviz.page")] ??= { listeners: new Map(), mounts: {}, streams: null });
+
+/** A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step}, "seek" {run, step}. */
+export const bus = {
+  emit(name, detail) {
+    for (const listener of [...(page.listeners.get(name) ?? [])]) listener(detail);
+  },
+
+  /** Listen until the returned function is called. */
+  on(name, listener) {
+    if (!page.listeners.has(name)) page.listeners.set(name, new Set());
+    page.listeners.get(name).add(listener);
+    return () => page.listeners.get(name).delete(listener);
+  },
+};

@@ -1,0 +1,161 @@
+// A run's events, once per page: one EventSource whatever the number of components that listen.
+import { page } from "./bus.js";
+
+// Events without a line number of their own: never counted, never dropped as a repetition.
+const TRANSIENT = new Set(["queue", "end", "connection"]);
+const KEPT_CHANNELS = 6;
+const FIRST_RETRY = 500;
+const LAST_RETRY = 8000;
+
+/** Build the page's streams; the arguments stand in for the browser's own in tests. */
+export function createStreams({ EventSource = globalThis.EventSource, setTimeout = globalThis.setTimeout } = {}) {
+  const channels = new Map();
+  const fed = new Map();
+  let probing = null;
+  let asked = 0;
+
+  function channelOf(run, pid) {
+    const key = pid ? `${run}/${pid}` : run;
+    let channel = channels.get(key);
+    if (!channel) {
+      channel = { key, url: null, events: [], last: -Infinity, fedLines: 0, listeners: new Set(), source: null,
+        wanted: 0, ended: false, delay: FIRST_RETRY };
+      channels.set(key, channel);
+      forgetOld();
+    }
+    return channel;
+  }
+
+  function forgetOld() {
+    for (const [key, channel] of channels) {
+      if (channels.size <= KEPT_CHANNELS) return;
+      if (!channel.listeners.size && !channel.source) channels.delete(key);
+    }
+  }
+
+  function deliver(channel, event) {
+    if (!TRANSIENT.has(event.event) || event.event === "end") channel.events.push(event);
+    for (const listener of [...channel.listeners]) listener(event);
+  }
+
+  function receive(channel, message) {
+    let event;
+    try {
+      event = JSON.parse(message.data);
+    } catch {
+      return; // a line cut short by a proxy comes again after the reconnect
+    }
+    channel.delay = FIRST_RETRY;
+    if (event.event === "end") {
+      close(channel);
+      if (!channel.ended) {
+        channel.ended = true;
+        deliver(channel, event);
+      }
+      turn();
+      return;
+    }
+    if (!TRANSIENT.has(event.event)) {
+      // lastEventId is sticky: an event without an id repeats the one before it.
+      const line = message.lastEventId === "" ? NaN : Number(message.lastEventId);
+      if (line <= channel.last) return;
+      if (!Number.isNaN(line)) channel.last = line;
+    }
+    deliver(channel, event);
+  }
+
+  function close(channel) {
+    channel.source?.close();
+    channel.source = null;
+  }
+
+  // One open source a page: the channel asked for last; the others have their turn when it is over.
+  function turn() {
+    const waiting = [...channels.values()].filter((channel) => channel.wanted && !channel.ended);
+    const next = waiting.sort((a, b) => b.wanted - a.wanted)[0];
+    for (const channel of channels.values()) if (channel !== next) close(channel);
+    if (next && !next.source && EventSource) connect(next);
+  }
+
+  function connect(channel) {
+    const after = Number.isFinite(channel.last) ? channel.last : null;
+    const url = after === null ? channel.url : `${channel.url}${channel.url.includes("?") ? "&" : "?"}after=${after}`;
+    const source = new EventSource(url);
+    channel.source = source;
+    source.onmessage = (message) => receive(channel, message);
+    source.onopen = () => deliver(channel, { event: "connection", state: "open" });
+    source.onerror = () => {
+      if (channel.source !== source) return;
+      deliver(channel, { event: "connection", state: "retrying" });
+      if (source.readyState !== 2) return; // the browser reconnects by itself, with the last id
+      channel.source = null;
+      setTimeout(turn, channel.delay);
+      channel.delay = Math.min(LAST_RETRY, channel.delay * 2);
+    };
+  }
+
+  return {
+    /** Follow a run's events (or, with pid, a projection's) from `events_url`. Asking again changes nothing. */
+    open({ run, pid = null, events_url }) {
+      const channel = channelOf(run, pid);
+      channel.url = events_url;
+      if (channel.ended || channel.wanted) return;
+      channel.wanted = ++asked;
+      turn();
+    },
+
+    /** Call `listener(event)` for everything known so far and for all that comes; returns the way out. */
+    subscribe(run, listener, pid = null) {
+      const channel = channelOf(run, pid);
+      for (const event of [...channel.events]) listener(event);
+      channel.listeners.add(listener);
+      return () => channel.listeners.delete(listener);
+    },
+
+    /** Stop following a run, for instance because its page was left. */
+    close(run, pid = null) {
+      const channel = channels.get(pid ? `${run}/${pid}` : run);
+      if (!channel) return;
+      channel.wanted = 0;
+      close(channel);
+      turn();
+    },
+
+    /**
+     * Take events that came by polling instead. `from` is the number of lines before the first of them (0: all
+     * lines so far, repeated each time); lines already known are passed over. `frames` maps hashes to base64.
+     */
+    feed({ run, pid = null, events, frames = {}, from = 0 }) {
+      for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, bytesOf(text));
+      const channel = channelOf(run, pid);
+      const lines = events.filter((event) => !TRANSIENT.has(event.event));
+      for (const event of events.filter((event) => event.event === "queue")) deliver(channel, event);
+      for (const event of lines.slice(Math.max(0, channel.fedLines - from))) deliver(channel, event);
+      channel.fedLines = Math.max(channel.fedLines, from + lines.length);
+      const end = events.find((event) => event.event === "end");
+      if (end && !channel.ended) {
+        channel.ended = true;
+        deliver(channel, end);
+      }
+    },
+
+    /** The bytes of a frame that `feed` brought, or undefined. */
+    frame: (id) => fed.get(id),
+
+    /** Whether the server's own routes can be reached; asked once a page. */
+    probe(url = "/api/health", fetch = globalThis.fetch) {
+      probing ??= fetch(url, { headers: { accept: "application/json" } })
+        // A host that does not pass the routes answers with the app's own page.
+        .then(async (response) => response.ok && typeof (await response.json()) === "object")
+        .catch(() => false);
+      return probing;
+    },
+  };
+}
+
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)).buffer;
+}
+
+/** The page's one set of streams, made by whichever component came first. */
+export const stream = (page.streams ??= createStreams());
