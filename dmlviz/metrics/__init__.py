@@ -12,8 +12,8 @@ from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import retrieval, space
 from dmlviz.metrics import verification as _verification
+from dmlviz.metrics.distances import blas_on_one_thread, conditioned, sweep
 from dmlviz.metrics.inputs import Embedded, read_both
-from dmlviz.metrics.sweep import blas_on_one_thread, conditioned, sweep
 
 __all__ = ["confusion", "evaluate", "nearest_mean_accuracy"]
 
@@ -63,7 +63,7 @@ def confusion(
     counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
     if queries.finite and (others is None or others.finite):
         ranking = retrieval.rank(queries, others)
-        found = (others or queries).classes[ranking.nearest[:, 0]] if len(ranking.queries) else ranking.queries
+        found = (others or queries).classes[ranking.nearest[:, 0]]
         np.add.at(counts, (queries.classes[ranking.queries], found), 1)
     return queries.names, counts
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.metrics.distances import conditioned, sweep
 from dmlviz.metrics.inputs import Embedded
-from dmlviz.metrics.sweep import conditioned, sweep
 
 NEIGHBOURS = 5
 
@@ -51,7 +51,7 @@ class Ranker:
         self.depth = min(others, max(int(self.relevant.max(initial=0)), NEIGHBOURS))
         self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
-        self.nearest = np.zeros((n, min(NEIGHBOURS, others)), np.int64)
+        self.nearest = np.zeros((n, min(NEIGHBOURS, max(others, 1))), np.int64)
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""
@@ -138,13 +138,13 @@ def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
 def _precision_sums(hits: np.ndarray) -> np.ndarray:
     """For each row the sum, over its hits, of the precision at that rank."""
     counts = np.count_nonzero(hits, axis=1)
-    if not counts.any():
-        return np.zeros(len(hits))
-    starts = np.cumsum(counts) - counts
+    starts, some = np.cumsum(counts) - counts, counts > 0
     rank_from_0 = np.flatnonzero(hits) - np.repeat(np.arange(len(hits)) * hits.shape[1], counts)
     nth_hit = np.arange(1, len(rank_from_0) + 1) - np.repeat(starts, counts)
-    sums = np.add.reduceat(nth_hit / (rank_from_0 + 1), np.minimum(starts, len(nth_hit) - 1))
-    return np.where(counts > 0, sums, 0.0)
+    sums = np.zeros(len(hits))
+    if some.any():
+        sums[some] = np.add.reduceat(nth_hit / (rank_from_0 + 1), starts[some])
+    return sums
 
 
 def _smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dmlviz.metrics.distances import conditioned
 from dmlviz.metrics.inputs import Embedded
-from dmlviz.metrics.sweep import conditioned
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
 MOST_PAIRS = 50_000

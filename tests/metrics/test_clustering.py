@@ -1,0 +1,56 @@
+"""Clustering scores equal scikit-learn's and a loop over pairs."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
+
+from dmlviz.metrics.clustering import k_means, pairwise_f1, scores
+from dmlviz.metrics.inputs import read
+
+
+def clumps(spread, n=200, classes=5, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(classes, size=n)
+    return rng.normal(size=(classes, 4))[labels] * 10 + spread * rng.normal(size=(n, 4)), labels
+
+
+def test_separate_clumps_are_found():
+    assert scores(read(*clumps(0.1))) == pytest.approx({"nmi": 1, "ami": 1, "pairwise_f1": 1})
+
+
+def test_scores_are_scikit_learns_for_the_clusters_found():
+    embeddings, labels = clumps(6.0)
+    clusters = k_means(embeddings, 5)
+    got = scores(read(embeddings, labels))
+    assert 0.05 < got["nmi"] < 0.95
+    assert got["nmi"] == pytest.approx(normalized_mutual_info_score(labels, clusters))
+    assert got["ami"] == pytest.approx(adjusted_mutual_info_score(labels, clusters))
+
+
+def test_pairwise_f1_equals_the_loop_over_pairs():
+    rng = np.random.default_rng(1)
+    classes, clusters = rng.integers(4, size=60), rng.integers(3, size=60)
+    pairs = list(combinations(range(60), 2))
+    both = sum(classes[i] == classes[j] and clusters[i] == clusters[j] for i, j in pairs)
+    precision = both / sum(clusters[i] == clusters[j] for i, j in pairs)
+    recall = both / sum(classes[i] == classes[j] for i, j in pairs)
+    assert pairwise_f1(classes, clusters) == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_the_same_seed_gives_the_same_clusters():
+    embeddings, _ = clumps(6.0)
+    assert (k_means(embeddings, 5, seed=3) == k_means(embeddings, 5, seed=3)).all()
+
+
+@pytest.mark.parametrize("labels", [[1] * 6, range(6)])
+def test_one_class_or_every_image_its_own_has_nothing_to_find(labels):
+    got = scores(read(np.random.default_rng(0).normal(size=(6, 3)), list(labels)))
+    assert all(np.isnan(value) for value in got.values())
+
+
+def test_fewer_distinct_points_than_classes_raise_no_warning():
+    embeddings = np.repeat([[0.0, 0.0], [1.0, 1.0]], 6, axis=0)
+    got = scores(read(embeddings, np.arange(12) % 4))
+    assert 0 <= got["nmi"] < 0.5

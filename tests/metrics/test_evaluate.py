@@ -1,0 +1,132 @@
+"""One call for everything: degenerate sets, wrong input, NaN."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestCentroid
+
+from dmlviz import UserError
+from dmlviz.metrics import confusion, evaluate, nearest_mean_accuracy
+
+COUNTS = {"queries", "queries_left_out"}
+
+
+def points(n=60, d=5, classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(classes, size=n)
+    return rng.normal(size=(classes, d))[labels] + rng.normal(size=(n, d)), labels
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_an_embedding_that_is_not_finite_scores_nan_everywhere(bad):
+    embeddings, labels = points()
+    healthy = evaluate(embeddings, labels)
+    embeddings[7, 2] = bad
+    got = evaluate(embeddings, labels)
+    assert got.keys() == healthy.keys()
+    assert all(np.isnan(value) for key, value in got.items() if key not in COUNTS)
+    assert got["queries"] == healthy["queries"]
+    assert confusion(embeddings, labels)[1].sum() == 0
+    assert np.isnan(nearest_mean_accuracy(embeddings, labels))
+
+
+def test_a_gallery_that_is_not_finite_scores_nan_everywhere():
+    embeddings, labels = points()
+    gallery = np.where(np.arange(5) == 1, np.nan, embeddings)
+    got = evaluate(embeddings, labels, gallery, labels)
+    assert all(np.isnan(value) for key, value in got.items() if key not in COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("n", "labels", "queries"), [(1, [3], 0), (2, [0, 1], 0), (5, range(5), 0), (2, [1, 1], 2), (5, [2] * 5, 5)]
+)
+def test_degenerate_sets_are_defined(n, labels, queries):
+    got = evaluate(np.random.default_rng(0).normal(size=(n, 3)), list(labels), ks=(1, 100))
+    assert (got["queries"], got["queries_left_out"]) == (queries, n - queries)
+    for key in ("precision_at_1", "recall_at_100", "r_precision", "map_at_r", "map", "mrr", "knn_accuracy"):
+        assert got[key] == 1 if queries else np.isnan(got[key]), key
+    for key in ("nmi", "ami", "pairwise_f1", "roc_auc", "eer"):
+        assert np.isnan(got[key]), key
+
+
+def test_k_beyond_the_gallery_looks_at_all_of_it():
+    got = evaluate([[0.0], [1.0], [2.0]], [0, 1, 0], ks=(1, 2, 50))
+    assert (got["recall_at_1"], got["recall_at_2"], got["recall_at_50"]) == (0, 1, 1)
+
+
+def test_a_gallery_without_any_class_of_the_queries_leaves_all_out():
+    got = evaluate([[0.0], [1.0]], [0, 1], [[0.0]], [7])
+    assert (got["queries"], got["queries_left_out"]) == (0, 2)
+    assert np.isnan(got["precision_at_1"])
+
+
+def test_nearest_mean_equals_scikit_learn_in_a_gallery():
+    embeddings, labels = points(200)
+    expected = NearestCentroid().fit(embeddings[80:], labels[80:]).score(embeddings[:80], labels[:80])
+    assert nearest_mean_accuracy(embeddings[:80], labels[:80], embeddings[80:], labels[80:]) == pytest.approx(expected)
+
+
+def test_nearest_mean_leaves_the_query_out_of_its_own_class():
+    embeddings, labels = points(50)
+    right = []
+    for i in range(50):
+        others = np.arange(50) != i
+        means = {c: embeddings[others & (labels == c)].mean(axis=0) for c in set(labels[others].tolist())}
+        right.append(min(means, key=lambda c: np.linalg.norm(embeddings[i] - means[c])) == labels[i])
+    assert nearest_mean_accuracy(embeddings, labels) == pytest.approx(np.mean(right))
+    assert evaluate(embeddings, labels)["nearest_mean_accuracy"] == pytest.approx(np.mean(right))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, bool, np.float64])
+def test_labels_of_any_width_and_any_values_are_accepted(kind):
+    embeddings, labels = points(classes=2)
+    assert evaluate(embeddings, labels.astype(kind)) == evaluate(embeddings, labels)
+    assert evaluate(embeddings, labels * 10**12 - 5) == evaluate(embeddings, labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (([1.0, 2.0], [0, 1]), "n × d"),
+        ((np.zeros((0, 3)), []), "at least one row"),
+        ((np.zeros((2, 0)), [0, 1]), "n × d"),
+        (([["a", "b"]], [0]), "array of numbers"),
+        (([[1.0], [1.0, 2.0]], [0, 1]), "unequal length"),
+        (([[1.0], [2.0]], [0]), "one class id per embedding; got shape (1,) for 2"),
+        (([[1.0], [2.0]], [0.5, 1]), "whole numbers"),
+        (([[1.0], [2.0]], ["a", "b"]), "whole numbers"),
+        (([[1.0], [2.0]], [0, 1], [[1.0]], None), "gallery_labels is missing"),
+        (([[1.0], [2.0]], [0, 1], None, [0]), "gallery is missing"),
+        (([[1.0], [2.0]], [0, 1], [[1.0, 2.0]], [0]), "got 1 and 2 dimensions"),
+        (([[1.0], [2.0]], [0, 1], None, None, (0,)), "from 1"),
+        (([[1.0], [2.0]], [0, 1], None, None, (1.5,)), "from 1"),
+    ],
+)
+def test_wrong_input_is_a_sentence(arguments, said):
+    with pytest.raises(UserError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        evaluate(*arguments)
+
+
+def test_what_a_live_view_skips_is_missing_and_the_rest_is_the_same():
+    embeddings, labels = points()
+    live = evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
+    everything = evaluate(embeddings, labels)
+    assert live.items() <= everything.items()
+    assert everything.keys() - live.keys() == {
+        *("map", "nmi", "ami", "pairwise_f1"),
+        *("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold"),
+    }
+
+
+def test_the_embeddings_given_are_left_as_they_are():
+    embeddings, labels = points()
+    before = embeddings.copy()
+    evaluate(embeddings, labels)
+    assert (embeddings == before).all()
+
+
+def test_the_metrics_load_no_torch():
+    code = "import sys, dmlviz.metrics as m; m.evaluate([[0], [1], [2]], [0, 0, 1]); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

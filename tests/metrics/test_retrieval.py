@@ -1,0 +1,195 @@
+"""Retrieval scores equal the slow loops written from their definitions."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsClassifier
+
+from dmlviz.metrics import confusion, evaluate
+from dmlviz.metrics.inputs import read, read_both
+from dmlviz.metrics.retrieval import rank, scores
+
+KEYS = ("precision_at_1", "recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r", "mrr", "map")
+
+
+def orders(queries, labels, gallery=None, gallery_labels=None):
+    """For each query with a relevant item its label and the others' labels, nearest first, at ties relevant last."""
+    itself = gallery is None
+    gallery, gallery_labels = (queries, labels) if itself else (gallery, gallery_labels)
+    for i, (query, label) in enumerate(zip(queries, labels, strict=True)):
+        others = [j for j in range(len(gallery)) if not (itself and i == j)]
+        distance = {j: float(np.sum((np.float64(query) - np.float64(gallery[j])) ** 2)) for j in others}
+        others.sort(key=lambda j: (distance[j], gallery_labels[j] == label, j))
+        found = [gallery_labels[j] for j in others]
+        if label in found:
+            yield label, found, others
+
+
+def naive(*data, ks=(1, 5, 10)):
+    rows = []
+    for label, found, _ in orders(*data):
+        hits = [other == label for other in found]
+        relevant = sum(hits)
+        precision = [sum(hits[: k + 1]) / (k + 1) for k in range(len(hits))]
+        near = found[:5]
+        most = max(near.count(other) for other in near)
+        rows.append(
+            {f"recall_at_{k}": any(hits[:k]) for k in ks}
+            | {
+                "precision_at_1": hits[0],
+                "r_precision": sum(hits[:relevant]) / relevant,
+                "map_at_r": sum(precision[k] for k in range(relevant) if hits[k]) / relevant,
+                "map": sum(precision[k] for k in range(len(hits)) if hits[k]) / relevant,
+                "mrr": 1 / (hits.index(True) + 1),
+                "knn_accuracy": next(other for other in near if near.count(other) == most) == label,
+            }
+        )
+    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+
+
+def points(n, d, classes, seed=0, pull=1.0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(classes, size=n)
+    return (rng.normal(size=(classes, d))[labels] * pull + rng.normal(size=(n, d))).astype(np.float32), labels
+
+
+@pytest.mark.parametrize("classes", [2, 7, 40])
+@pytest.mark.parametrize(("kind", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_every_score_equals_the_naive_loop(classes, kind, tolerance):
+    embeddings, labels = points(90, 6, classes)
+    expected = naive(embeddings, labels)
+    got = evaluate(embeddings.astype(kind), labels)
+    assert {key: got[key] for key in expected} == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.parametrize("classes", [2, 40])
+def test_queries_against_a_gallery_equal_the_naive_loop(classes):
+    embeddings, labels = points(110, 6, classes)
+    data = embeddings[:40], labels[:40], embeddings[40:], labels[40:]
+    expected = naive(*data)
+    got = evaluate(*data)
+    assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_ties_and_duplicates_equal_the_naive_loop(data):
+    n = data.draw(st.integers(2, 14))
+    embeddings = np.array(data.draw(st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=n, max_size=n)), np.float32)
+    labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    if len(set(labels.tolist())) == n:
+        labels[0] = labels[1]
+    expected = naive(embeddings, labels)
+    got = evaluate(embeddings, labels, clustering=False)
+    assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_partial_ranking_gives_what_the_full_one_gives():
+    embeddings, labels = points(300, 8, 12, pull=0.1)
+    full = evaluate(embeddings, labels, clustering=False)
+    part = evaluate(embeddings, labels, clustering=False, full_ranking=False)
+    assert full.pop("map") > 0
+    assert part == full
+
+
+@pytest.mark.parametrize(
+    ("right", "r_precision", "map_at_r"),
+    [([0], 0.10, 0.10), ([0, 9], 0.20, 0.12), ([0, 1], 0.20, 0.20), (range(10), 1.0, 1.0)],
+)
+def test_the_catalogues_worked_example(right, r_precision, map_at_r):
+    first_ten = [0 if place in right else 1 for place in range(10)]
+    gallery_labels = np.array(first_ten + [0] * (10 - len(right)) + [1] * 5)
+    gallery = np.arange(1, len(gallery_labels) + 1, dtype=np.float32)[:, None]
+    got = evaluate([[0.0]], [0], gallery, gallery_labels)
+    assert got["r_precision"] == pytest.approx(r_precision)
+    assert got["map_at_r"] == pytest.approx(map_at_r)
+
+
+def test_a_duplicate_of_the_query_counts_and_the_query_itself_does_not():
+    embeddings = np.array([[0.0], [0.0], [5.0], [5.1]])
+    assert evaluate(embeddings, [0, 0, 1, 1])["precision_at_1"] == 1
+    assert evaluate(embeddings, [0, 1, 0, 1])["precision_at_1"] == 0
+
+
+def test_the_first_of_equal_neighbours_is_the_earlier_one_among_equals():
+    ranking = rank(read(np.zeros((6, 2)), [0, 1, 0, 1, 0, 1]))
+    assert ranking.nearest[0].tolist() == [1, 3, 5, 2, 4]
+    assert ranking.nearest[3].tolist() == [0, 2, 4, 1, 5]
+
+
+def test_the_nearest_are_the_nearest():
+    embeddings, labels = points(200, 5, 4)
+    nearest = rank(read(embeddings, labels)).nearest
+    for found, (_, _, others) in zip(nearest, orders(embeddings, labels), strict=True):
+        assert found.tolist() == others[:5]
+
+
+def test_knn_accuracy_equals_scikit_learn():
+    embeddings, labels = points(300, 8, 2, pull=0.4)
+    classifier = KNeighborsClassifier(5).fit(embeddings[100:], labels[100:])
+    expected = classifier.score(embeddings[:100], labels[:100])
+    assert evaluate(embeddings[:100], labels[:100], embeddings[100:], labels[100:])["knn_accuracy"] == expected
+
+
+def test_queries_without_a_relevant_item_are_left_out_and_counted():
+    embeddings, labels = points(40, 4, 3)
+    lonely = np.concatenate([embeddings, embeddings[:2] + 0.01])
+    got = evaluate(lonely, [*labels, 98, 99])
+    assert (got["queries"], got["queries_left_out"]) == (40, 2)
+    assert got["map_at_r"] == pytest.approx(naive(lonely, [*labels, 98, 99])["map_at_r"])
+
+
+def test_the_confusion_of_nearest_neighbours_adds_up_to_precision_at_1():
+    embeddings, labels = points(200, 5, 4, pull=0.7)
+    names, counts = confusion(embeddings, labels * 10 + 3)
+    assert names.tolist() == [3, 13, 23, 33]
+    assert counts.sum(axis=1).tolist() == np.bincount(labels).tolist()
+    assert counts.trace() / counts.sum() == pytest.approx(evaluate(embeddings, labels)["precision_at_1"])
+
+
+def test_confusion_in_a_gallery_names_the_class_that_was_found():
+    names, counts = confusion([[0.0], [1.0]], [5, 6], [[0.1], [0.2], [3.0]], [6, 5, 6])
+    assert names.tolist() == [5, 6]
+    assert counts.tolist() == [[0, 1], [1, 0]]
+
+
+def test_torch_and_numpy_give_the_same_scores():
+    embeddings, labels = points(80, 8, 5)
+    expected = evaluate(embeddings, labels)
+    assert evaluate(torch.from_numpy(embeddings).requires_grad_(), torch.from_numpy(labels)) == expected
+    half = torch.from_numpy(embeddings).bfloat16()
+    assert evaluate(half, labels) == evaluate(half.float(), labels)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
+    monkeypatch.setattr("dmlviz.metrics.distances._CHUNK", 1 << 12)
+    monkeypatch.setattr("dmlviz.metrics.distances.available_threads", lambda: threads)
+    embeddings, labels = points(300, 8, 5)
+    expected = naive(embeddings, labels)
+    got = evaluate(embeddings.astype(np.float64), labels)
+    assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, -1e4])
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e18])
+def test_an_offset_and_a_scale_of_all_points_change_no_score(offset, scale):
+    embeddings, labels = points(100, 6, 5)
+    grid = np.round(embeddings * 64) / 64
+    got = evaluate(((grid + offset) * scale).astype(np.float64 if abs(offset) > 100 else np.float32), labels)
+    expected = evaluate(grid, labels)
+    assert [got[key] for key in KEYS] == pytest.approx([expected[key] for key in KEYS], abs=1e-3)
+
+
+def test_a_collapsed_space_scores_nothing_rather_than_chance():
+    got = evaluate(np.ones((40, 3)), np.arange(40) % 4)
+    assert (got["precision_at_1"], got["recall_at_10"], got["map_at_r"], got["nmi"]) == (0, 0, 0, 0)
+
+
+def test_scores_of_a_ranking_need_no_second_search():
+    queries, _ = read_both(*points(60, 4, 3), None, None)
+    got = scores(rank(queries, full=True), queries, None, (1, 5, 10))
+    everything = evaluate(queries.points, queries.classes)
+    assert got.items() <= everything.items()
