@@ -1,0 +1,63 @@
+"""Who may ask: an opaque cookie tells browsers apart, and /api answers this site's own pages only."""
+
+import re
+import secrets
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "dmlviz_browser"
+_YEAR = 365 * 24 * 3600
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+def owner_of(cookies: object) -> str | None:
+    """The browser's token out of its cookies, None where it has none of ours."""
+    value = cookies.get(COOKIE) if hasattr(cookies, "get") else None
+    return value if isinstance(value, str) and _TOKEN.fullmatch(value) else None
+
+
+def is_own(headers: Headers) -> bool:
+    """Whether a request comes from a page of this site, or from no page at all (a command line, an address bar)."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+class Guard:
+    """ASGI middleware: refuses other origins on /api, gives each new browser its cookie with the page."""
+
+    def __init__(self, app: ASGIApp, secure: bool = False) -> None:
+        self.app = app
+        self.secure = secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if scope["path"].startswith("/api/"):
+            if not is_own(headers):
+                response = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
+                await response(scope, receive, send)
+                return
+            await self.app(scope, receive, send)
+            return
+
+        known = _TOKEN.search(headers.get("cookie", "").partition(f"{COOKIE}=")[2][:32])
+
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start" and known is None:
+                answer = MutableHeaders(raw=message["headers"])
+                if answer.get("content-type", "").startswith("text/html"):
+                    secure = "; Secure" if self.secure else ""
+                    token = secrets.token_hex(16)
+                    cookie = f"{COOKIE}={token}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure}"
+                    answer.append("set-cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, with_cookie)

@@ -1,0 +1,30 @@
+"""The nearest test image of every test image: what the card of a point tells, and where the errors are."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.record import Run
+
+
+def nearest_of(run: Run) -> bytes:
+    """n little-endian int32 indices, then n float32 distances; raise UserError before the run's end."""
+    if run.embeddings is None:
+        raise UserError(f"{run.title} has no embeddings of all test images yet.")
+    return _nearest(str(run.path), run.info["created"])
+
+
+@lru_cache(maxsize=16)
+def _nearest(path: str, created: str) -> bytes:
+    """`created` tells a run that was trained again from the one before."""
+    from dmlviz.gallery import Gallery
+
+    run = Run(Path(path))
+    embeddings = np.asarray(run.embeddings, np.float32)
+    distances, items = Gallery(embeddings, np.asarray(run.labels), "euclidean").search(embeddings, 2)
+    # Where several images coincide, an image need not be its own first hit.
+    other = (items[:, 0] == np.arange(len(items))).astype(np.int64)
+    rows = np.arange(len(items))
+    return items[rows, other].astype("<i4").tobytes() + distances[rows, other].astype("<f4").tobytes()

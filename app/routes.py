@@ -1,0 +1,146 @@
+"""What is served beside the pages, under /api: frames, sheets of tiles, labels, live events. Ids are checked."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from app import pictures
+from app.nearest import nearest_of
+from app.services import services
+from app.streaming import Tails
+from dmlviz import __version__
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.files import is_id
+from dmlviz.record import Record
+
+FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+YEAR_OF_ONE_BROWSER = {"Cache-Control": "private, max-age=31536000, immutable"}
+NEVER = {"Cache-Control": "no-store"}
+# A line of events may not wait in a proxy, and positions do not become smaller by compressing them again.
+STREAM = NEVER | {"X-Accel-Buffering": "no"}
+UNCOMPRESSED = {"Content-Encoding": "identity"}
+
+tails = Tails()
+
+
+def routes() -> list[Route]:
+    """Every route; all of them only answer GET."""
+    return [
+        Route("/api/health", health),
+        Route("/api/runs/{run}/events", run_events),
+        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/api/runs/{run}/layout.json", layout),
+        Route("/api/runs/{run}/nearest.bin", nearest),
+        Route("/api/frames/{run}/{frame}.i16", frame),
+        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
+        Route("/api/data/{dataset}/{hash}/labels.u8", labels),
+        Route("/api/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
+        Route("/api/{rest:path}", unknown),
+    ]
+
+
+def refuse(_request: Request, error: Exception) -> Response:
+    """Say in one sentence what is not there."""
+    return JSONResponse({"error": str(error)}, 404, NEVER)
+
+
+async def health(_request: Request) -> Response:
+    return JSONResponse({"ok": True, "version": __version__}, headers=NEVER)
+
+
+async def unknown(request: Request) -> Response:
+    raise UserError(f"There is nothing at {request.url.path[:80]}.")
+
+
+async def run_events(request: Request) -> Response:
+    run = request.path_params["run"]
+    record = await asyncio.to_thread(services().runs.get, run)
+
+    def state() -> dict[str, Any]:
+        status = services().jobs.status(run)
+        return {"phase": status.phase, "position": status.position, "of": status.of}
+
+    return _stream(request, record, state)
+
+
+async def projection_events(request: Request) -> Response:
+    run, projection = request.path_params["run"], request.path_params["projection"]
+    record = (await asyncio.to_thread(services().runs.get, run)).drawing(projection)
+
+    def state() -> dict[str, Any]:
+        status = services().jobs.status(run, projection)
+        return {"phase": status.phase, "position": status.position, "of": status.of}
+
+    return _stream(request, record, state)
+
+
+def _stream(request: Request, record: Record, state: Callable[[], dict[str, Any]]) -> Response:
+    given = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
+    after = int(given) if given.lstrip("-").isdigit() else -1
+    return StreamingResponse(
+        tails.follow(record.log.path, state, max(-1, after)), media_type="text/event-stream", headers=STREAM
+    )
+
+
+async def frame(request: Request) -> Response:
+    run, projection = request.path_params["run"], request.path_params.get("projection")
+    record: Record = services().runs.get(run)
+    if projection is not None:
+        record = services().runs.get(run).drawing(projection)
+    return Response(
+        record.frame(request.path_params["frame"]),
+        headers=FOREVER | UNCOMPRESSED,
+        media_type="application/octet-stream",
+    )
+
+
+async def layout(request: Request) -> Response:
+    run = services().runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    watched = run.watched
+    described = found.describe() | {
+        "run": run.id,
+        "dataset": run.config.dataset,
+        "classes": list(found.classes),
+        "watched": None if watched is None else watched.tolist(),
+    }
+    return JSONResponse(described, headers=NEVER)
+
+
+async def nearest(request: Request) -> Response:
+    """The nearest test image of each: n int32 indices, then n float32 distances."""
+    run = services().runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(nearest_of, run)
+    return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+async def labels(request: Request) -> Response:
+    found = await asyncio.to_thread(_pictures, request)
+    return Response(found.labels.tobytes(), headers=FOREVER, media_type="application/octet-stream")
+
+
+async def sheet(request: Request) -> Response:
+    found = await asyncio.to_thread(_pictures, request)
+    path = await asyncio.to_thread(found.sheet, request.path_params["sheet"], cache())
+    return FileResponse(path, headers=FOREVER, media_type="image/png")
+
+
+def cache() -> Path:
+    """Where sheets of tiles are kept."""
+    return services().settings.runs / ".pictures"
+
+
+def _pictures(request: Request) -> pictures.Pictures:
+    dataset, wanted = request.path_params["dataset"], request.path_params["hash"]
+    if dataset not in DATASETS or not is_id(wanted):
+        raise UserError(f"There is no data set {dataset[:40]!r} of that hash.")
+    found = pictures.pictures(dataset, services().data)
+    if found.hash != wanted:
+        raise UserError(f"{dataset} has changed on disk: reload the page.")
+    return found

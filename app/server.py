@@ -1,0 +1,108 @@
+"""The server: Streamlit's pages and the routes beside them, in one process that never loads torch."""
+
+import asyncio
+import gc
+import importlib
+import signal
+import threading
+import tomllib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from app import pictures, routes, services
+from app.guard import Guard
+from app.services import Settings
+from dmlviz import data
+from dmlviz.errors import UserError
+
+__all__ = ["Settings", "build_app", "options", "serve"]
+
+HERE = Path(__file__).resolve().parent
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> None:
+    """Serve until Ctrl-C or SIGTERM; `on_ready` gets the address once it answers. Port 0 takes a free one."""
+    build_app(settings, on_ready).run(config=options(settings))
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
+    with open(HERE / ".streamlit" / "config.toml", "rb") as file:
+        chosen = dict(_flat(tomllib.load(file)))
+    chosen |= {"server.address": settings.host, "server.port": settings.port}
+    if settings.host in LOOPBACK:
+        chosen["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
+    return chosen
+
+
+def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
+    """The ASGI app: pages, /api, the cookie that tells browsers apart."""
+    services.start(settings, routes=True)
+
+    @asynccontextmanager
+    async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
+        _close_streams_on_signals()
+        threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
+        on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}")
+        try:
+            yield {}
+        finally:
+            routes.tails.close()
+            await asyncio.to_thread(services.stop)
+
+    return st.App(
+        HERE / "main.py",
+        routes=routes.routes(),
+        middleware=[Middleware(Guard)],
+        exception_handlers={UserError: routes.refuse},
+        lifespan=lifespan,
+    )
+
+
+def _warm_up(settings: Settings) -> None:
+    """Load what the first page needs, then leave it to no later collection to look through."""
+    for part in ("settings", "side", "stage", "toolbar"):
+        importlib.import_module(f"app.parts.{part}")
+    for name in data.available(settings.data):
+        try:
+            pictures.pictures(name, data.data_root(settings.data))
+        except UserError:  # said on the page when somebody asks for it
+            continue
+    gc.collect()
+    gc.freeze()
+
+
+def _close_streams_on_signals() -> None:
+    """Let a signal end the open event streams; the server waits for every answer before it goes."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.getsignal(number)
+
+        def handle(received: int, stack: Any, before: Any = before) -> None:
+            loop.call_soon_threadsafe(routes.tails.close)
+            if callable(before):
+                before(received, stack)
+
+        signal.signal(number, handle)
+
+
+def _readable(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def _flat(section: dict[str, Any], prefix: str = "") -> Any:
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

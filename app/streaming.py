@@ -1,0 +1,130 @@
+"""Live events: one reader per run, any number of listeners, as server-sent events."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from dmlviz.files import Follower
+
+POLL = 0.05  # seconds between two looks at a log; what a frame waits at most before it is announced
+ASK = 0.25  # seconds between two questions about queue and end
+HEARTBEAT = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
+
+State = Callable[[], dict[str, Any]]
+"""Answers {"phase", "position", "of"} of the job that writes the log."""
+
+LIVE_PHASES = ("queued", "starting", "running", "stopping")
+
+
+class Tail:
+    """Follows one log for as long as somebody listens; hands each line to all."""
+
+    def __init__(self, log: Path, state: State) -> None:
+        self.lines: list[str] = []
+        self.queue: dict[str, Any] | None = None
+        self.end: dict[str, Any] | None = None
+        self.listeners = 0
+        self.changed = asyncio.Event()
+        self._follower = Follower(log)
+        self._state = state
+        self._task: asyncio.Task[None] | None = None
+
+    def join(self) -> None:
+        self.listeners += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._read())
+
+    def leave(self) -> bool:
+        """Whether the last listener left; the log is then no longer read."""
+        self.listeners -= 1
+        if self.listeners == 0 and self._task is not None:
+            self._task.cancel()
+        return self.listeners == 0
+
+    async def _read(self) -> None:
+        asked = -ASK
+        clock = asyncio.get_running_loop().time
+        while self.end is None:
+            state = None
+            if clock() - asked >= ASK:
+                # Asked before the log is read: what was written until the end is then certainly among the lines.
+                state, asked = await asyncio.to_thread(self._state), clock()
+            new = self._follower.new()
+            if new and new[0][0] == 0 and self.lines:
+                self.lines.clear()  # the same run was begun again
+            self.lines += [line for _, line in new]
+            queue = _queue_event(state) if state is not None else self.queue
+            if state is not None and state["phase"] not in LIVE_PHASES:
+                self.end = {"event": "end", "state": state["phase"]}
+            if new or queue != self.queue or self.end is not None:
+                self.queue = queue
+                self._announce()
+            await asyncio.sleep(POLL)
+
+    def _announce(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+def _queue_event(state: dict[str, Any]) -> dict[str, Any] | None:
+    if state["phase"] not in ("queued", "starting"):
+        return None
+    return {"event": "queue", "phase": state["phase"], "position": state["position"], "of": state["of"]}
+
+
+class Tails:
+    """The logs that are followed now, by path."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, Tail] = {}
+        self.closing = asyncio.Event()
+
+    async def follow(
+        self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT
+    ) -> AsyncIterator[str]:
+        """Yield blocks of an event stream: every line after number `after`, queue positions, then the end."""
+        tail = self._open.get(log)
+        if tail is None or tail.end is not None:
+            tail = self._open[log] = Tail(log, state)
+        tail.join()
+        sent, queue = after + 1, None
+        try:
+            yield "retry: 1000\n\n"
+            while True:
+                changed = tail.changed
+                block = [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(tail.lines[sent:], sent)]
+                sent = max(sent, len(tail.lines))
+                if tail.queue is not None and tail.queue != queue:
+                    queue = tail.queue
+                    block.append(f"data: {json.dumps(queue)}\n\n")
+                if tail.end is not None:
+                    block.append(f"data: {json.dumps(tail.end)}\n\n")
+                if block:
+                    yield "".join(block)
+                if tail.end is not None or self.closing.is_set():
+                    return
+                if tail.changed is changed and not await self._woken(changed, heartbeat):
+                    yield ": still here\n\n"
+        finally:
+            if tail.leave() and self._open.get(log) is tail:
+                del self._open[log]
+
+    async def _woken(self, changed: asyncio.Event, heartbeat: float) -> bool:
+        waiting = [asyncio.create_task(changed.wait()), asyncio.create_task(self.closing.wait())]
+        try:
+            done, _ = await asyncio.wait(waiting, timeout=heartbeat, return_when=asyncio.FIRST_COMPLETED)
+            return bool(done)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    @property
+    def followed(self) -> int:
+        """How many logs are being read."""
+        return len(self._open)
+
+    def close(self) -> None:
+        """End every stream now: the server is going down."""
+        self.closing.set()
