@@ -1,0 +1,103 @@
+// One line above the map: how the run or projection stands, how long it will take, and a way to stop it.
+// Where the host does not pass the event routes, this is also where polled events enter the page.
+import { stream } from "../shared/stream.js";
+import { Following, onceAFrame } from "../charts/following.js";
+import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./standing.js";
+
+const mounted = new WeakMap();
+
+export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+  let progress = mounted.get(parentElement);
+  if (!progress) mounted.set(parentElement, (progress = new Progress(parentElement)));
+  progress.send = { state: setStateValue, trigger: setTriggerValue };
+  progress.update(data ?? {});
+  return () => {
+    progress.stop();
+    mounted.delete(parentElement);
+  };
+}
+
+class Progress {
+  constructor(parent) {
+    const make = (tag, className) => Object.assign(document.createElement(tag), { className });
+    this.root = make("div", "progress");
+    this.words = make("span", "words");
+    this.words.setAttribute("role", "status");
+    this.left = make("span", "left");
+    this.button = Object.assign(make("button", "stop"), { type: "button", textContent: "Stop" });
+    this.bar = make("div", "bar");
+    this.fill = make("div", "fill");
+    this.bar.append(this.fill);
+    this.root.append(this.words, this.left, this.button, this.bar);
+    parent.append(this.root);
+    this.draw = onceAFrame(() => this.paint());
+    this.following = new Following(
+      () => {
+        this.standing = standingOf(this.data);
+        this.stopping = false;
+        this.draw();
+      },
+      (event) => this.take(event),
+    );
+    this.button.addEventListener("click", () => {
+      this.stopping = true;
+      this.send.trigger("stop", true);
+      this.draw();
+    });
+  }
+
+  update(data) {
+    this.data = data;
+    const pid = data.view && data.view !== "live" ? data.view : null;
+    this.following.follow(data.stream ?? `${data.run}/${data.view}`, data.run, pid);
+    if (data.fallback) this.feed(pid, data);
+    this.draw();
+  }
+
+  feed(pid, { run, fallback }) {
+    const { stream: name, from, events, frames } = fallback;
+    stream.feed({ run, pid, events, frames, from });
+    const count = from + events.filter((event) => event.event !== "end").length;
+    if (this.fed?.stream === name && this.fed.count >= count) return;
+    this.fed = { stream: name, count };
+    const told = this.fed;
+    setTimeout(() => this.send.state("fed", told), 0);
+  }
+
+  take(event) {
+    const changed = takeStanding(this.standing, event);
+    // Python could not name the pictures before the data set was on disk; now it can.
+    if (event.event === "started" && this.data.waits_for_pictures && this.refreshed !== this.following.name) {
+      this.refreshed = this.following.name;
+      setTimeout(() => this.send.trigger("refresh", true), 0);
+    }
+    if (changed) this.draw();
+  }
+
+  paint() {
+    const { standing, data } = this;
+    const over = isOver(standing);
+    const stopping = this.stopping && !over;
+    const share = shareOf(standing);
+    const seconds = stopping ? null : secondsLeft(standing);
+    const words = sentenceOf(stopping ? { ...standing, phase: "stopping" } : standing, data.title);
+    if (this.words.textContent !== words) this.words.textContent = words;
+    this.words.title = words;
+    this.left.textContent = seconds === null ? "" : `${timeOf(seconds)} left`;
+    this.button.hidden = over || !data.running;
+    this.button.disabled = stopping;
+    this.fill.style.transform = `scaleX(${share ?? 0})`;
+    this.bar.classList.toggle("unknown", !over && share === null && data.running);
+    this.root.classList.toggle("over", over);
+    this.root.classList.toggle("trouble", standing.phase === "failed" || standing.phase === "cut off");
+    Object.assign(this.root.dataset, {
+      ready: "true", run: data.run, phase: stopping ? "stopping" : standing.phase, done: standing.done,
+    });
+  }
+
+  stop() {
+    this.following.stop();
+    this.draw.cancel();
+    this.root.remove();
+  }
+}

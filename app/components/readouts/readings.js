@@ -1,0 +1,76 @@
+// The scores of a run at the step that is shown, from its events. Pure: no DOM.
+
+export const SCORES = [
+  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbour is of their own class" },
+  { key: "recall_at_5", label: "R@5", title: "Share of images with one of their own class among the nearest 5" },
+  { key: "map_at_r", label: "MAP@R", title: "Mean average precision over the first R results, R being how many there are" },
+  { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
+  { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
+  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbours" },
+];
+
+export const emptyReadings = () => ({ steps: null, watched: null, tests: null, series: [], final: null });
+
+/** Take one event in, in place; says whether anything shown may have changed. */
+export function takeReading(readings, event) {
+  switch (event.event) {
+    case "started":
+      Object.assign(readings, emptyReadings(), { steps: event.steps, watched: event.watched, tests: event.test_images });
+      return true;
+    case "snapshot":
+      readings.series.push({ step: event.step, metrics: event.metrics ?? {} });
+      return true;
+    case "finished":
+    case "stopped":
+      if (!event.metrics || !Object.keys(event.metrics).length) return false;
+      readings.final = { step: event.step, metrics: event.metrics };
+      readings.tests = event.test_images ?? readings.tests;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** What each score is at `step` (null: the newest), how it changed since the untrained net, and its course. */
+export function scoresAt(readings, step = null) {
+  const at = indexAt(readings, step);
+  const whole = isFinal(readings, step);
+  return SCORES.map(({ key, label, title }) => {
+    const course = readings.series
+      .filter(({ metrics }) => Number.isFinite(metrics[key]))
+      .map(({ step, metrics }) => ({ step, value: metrics[key] }));
+    const now = readings.series[at]?.metrics[key];
+    const first = readings.series[0]?.metrics[key];
+    const value = whole ? readings.final.metrics[key] : now;
+    // Compared on the same images: a score on all of them is not the watched ones' successor.
+    const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
+    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course };
+  });
+}
+
+/** On which images and after which step. */
+export function captionAt(readings, step = null) {
+  if (isFinal(readings, step)) {
+    return `On all ${count(readings.tests)} test images, after ${steps(readings.final.step)}`;
+  }
+  const reading = readings.series[indexAt(readings, step)];
+  if (!reading) return "Scores appear with the first frame";
+  const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
+  const which = readings.watched === readings.tests ? "all" : "";
+  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}`;
+}
+
+/** The step that `step` stands for: that of the last reading not after it. */
+export function stepAt(readings, step = null) {
+  return isFinal(readings, step) ? readings.final.step : readings.series[indexAt(readings, step)]?.step ?? null;
+}
+
+const isFinal = ({ final }, step) => final !== null && (step === null || step >= final.step);
+
+function indexAt({ series }, step) {
+  if (step === null) return series.length - 1;
+  return series.findLastIndex((reading) => reading.step <= step);
+}
+
+const count = (n) => (n === null ? "the" : n.toLocaleString("en"));
+const steps = (n) => (n === 1 ? "1 step" : `${n.toLocaleString("en")} steps`);

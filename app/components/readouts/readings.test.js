@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "./readings.js";
+
+function run(...events) {
+  const readings = emptyReadings();
+  for (const event of events) takeReading(readings, event);
+  return readings;
+}
+const started = { event: "started", steps: 600, watched: 2000, test_images: 10000 };
+const snapshot = (step, value) => ({ event: "snapshot", step, metrics: { precision_at_1: value } });
+const first = (readings, step) => scoresAt(readings, step)[0];
+
+test("before the first frame there is no score and no number made up", () => {
+  const readings = run(started);
+  assert.equal(first(readings).value, null);
+  assert.equal(first(readings).change, null);
+  assert.match(captionAt(readings), /first frame/);
+});
+
+test("the newest score is shown until a step is asked for", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75), snapshot(20, 0.875));
+  assert.equal(first(readings).value, 0.875);
+  assert.equal(first(readings, 10).value, 0.75);
+  assert.equal(first(readings, 19).value, 0.75);
+  assert.equal(stepAt(readings, 19), 10);
+});
+
+test("change is counted from the untrained net", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
+  assert.equal(first(readings).change, 0.25);
+  assert.equal(first(readings, 0).change, null);
+});
+
+test("the caption says on which images and when", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
+  assert.equal(captionAt(readings, 0), "On 2,000 test images among themselves, before training");
+  assert.equal(captionAt(readings), "On 2,000 test images among themselves, after 10 steps");
+});
+
+test("the end is measured on all test images, and says so; the change stays one of the same images", () => {
+  const end = { event: "finished", step: 10, metrics: { precision_at_1: 0.9, nmi: 0.8 }, test_images: 10000 };
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75), end);
+  assert.equal(first(readings).value, 0.9);
+  assert.equal(first(readings).change, 0.25);
+  assert.equal(captionAt(readings), "On all 10,000 test images, after 10 steps");
+  assert.equal(first(readings, 0).value, 0.5);
+  assert.equal(scoresAt(readings).find(({ key }) => key === "nmi").value, 0.8);
+});
+
+test("a run stopped before its end was scored keeps its last snapshot", () => {
+  const readings = run(started, snapshot(0, 0.5), { event: "stopped", step: 3, metrics: {} });
+  assert.equal(first(readings).value, 0.5);
+});
+
+test("a score that is not a number is shown as none", () => {
+  assert.equal(first(run(started, snapshot(0, null))).value, null);
+  assert.equal(first(run(started, snapshot(0, NaN))).value, null);
+});
