@@ -1,0 +1,46 @@
+"""The sidebar: Train, Stop, and everything that a training can be told."""
+
+import streamlit as st
+
+from app import widgets
+from app.identity import owner
+from app.services import Services
+from app.shown import Shown
+from app.state import UIState
+from dmlviz import data
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+
+
+def settings(ui: UIState, services: Services, shown: Shown | None) -> None:
+    """Train and Stop first, so that they are always at hand; what could not be done is said below them."""
+    available = data.available(services.data)
+    preferred = TrainConfig.model_fields["dataset"].default
+    config = ui.config(preferred if preferred in available else available[0])
+    train, stop = st.columns(2)
+    with train:
+        st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
+    with stop:
+        live = shown is not None and shown.live
+        st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
+    for note in ui.notes:
+        st.caption(f":orange[{note}]")
+    if config.dataset != preferred and "dataset" not in ui.settings:
+        wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
+        st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
+    widgets.training(ui, config, available)
+
+
+def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
+    ui.notes.clear()
+    try:
+        ui.show(services.jobs.submit(config, owner()))
+    except UserError as error:
+        ui.notes.append(str(error))
+
+
+def _stop(ui: UIState, services: Services, shown: Shown) -> None:
+    ui.notes.clear()
+    if not services.jobs.stop(shown.run.id, owner=owner()) and services.jobs.status(shown.run.id).phase == "running":
+        ui.notes.append("Somebody else asked for this run too, so it goes on.")

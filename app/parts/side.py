@@ -1,0 +1,82 @@
+"""Beside the map: the pinned image and its neighbours, or a picture of one's own."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import feed, query
+from app.components import mount
+from app.services import Services
+from app.shown import Shown
+from app.state import UIState
+from dmlviz.data.query import decode
+from dmlviz.errors import UserError
+from dmlviz.record import Neighbour
+
+NEIGHBOURS = 10
+SIDES = ("Selected", "Draw", "Upload")
+
+
+def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
+    """The neighbours of the pinned image; an image that is not embedded yet has none, and that is said."""
+    if ui.pinned is None:
+        return []
+    try:
+        return shown.run.neighbours(ui.pinned, NEIGHBOURS)
+    except UserError:
+        return []
+
+
+def side(
+    ui: UIState, services: Services, shown: Shown, neighbours: list[Neighbour], routes: bool
+) -> query.Answer | None:
+    """The inspector: the pinned image and its neighbours, or a picture of one's own. Returns what it said of that."""
+    chosen = st.segmented_control(
+        "Inspect", SIDES, default=SIDES[0], key="side", label_visibility="collapsed", required=True, width="stretch"
+    )
+    if chosen == "Selected":
+        _selected(ui, shown, neighbours, routes)
+        return None
+    if not shown.complete:
+        st.caption("A picture can be asked about once the run has ended; until then the net changes with every step.")
+        return None
+    try:
+        picture = _drawing() if chosen == "Draw" else _upload()
+        if picture is None:
+            return None
+        answer = query.ask(picture, shown.run, services, NEIGHBOURS)
+    except UserError as error:
+        st.caption(f":orange[{error}]")
+        return None
+    _inspector(ui, feed.answer_data(shown, answer, routes))
+    return answer
+
+
+def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bool) -> None:
+    if ui.pinned is None or not neighbours:
+        words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
+        if ui.pinned is not None:
+            words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
+        _inspector(ui, {"placeholder": words})
+    else:
+        _inspector(ui, feed.pinned_data(shown, ui.pinned, neighbours, routes))
+
+
+def _drawing():
+    pad = mount("pad", key="pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
+    return query.drawn(pad.drawing)
+
+
+def _upload():
+    file = st.file_uploader(
+        "A picture", type=["png", "jpg", "jpeg", "webp"], max_upload_size=2, key="upload", label_visibility="collapsed"
+    )
+    return None if file is None else decode(file.getvalue())
+
+
+def _inspector(ui: UIState, shown: dict[str, Any]) -> None:
+    def pin() -> None:
+        ui.pinned = st.session_state["inspector"].get("pin")
+        st.session_state["side"] = SIDES[0]
+
+    mount("inspector", key="inspector", data=shown, on_pin_change=pin)

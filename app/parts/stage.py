@@ -1,0 +1,108 @@
+"""The map with what moves beside it: progress, readouts, loss curve."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from app import feed, media
+from app.components import mount
+from app.identity import owner
+from app.query import Answer
+from app.services import Services
+from app.shown import Shown
+from app.state import UIState
+from app.streaming import LIVE_PHASES
+from dmlviz.record import Neighbour, Record
+
+POLL = 1.0  # seconds between two looks where the host does not pass /api
+
+
+def progress(services: Services, shown: Shown, routes: bool) -> None:
+    """How far the run (or the projection) is, with its own Stop; without routes also what brings the events."""
+    if routes:
+        _progress(services, shown, None)
+    else:
+        more = shown.drawing_live if shown.drawing is not None else shown.live
+        more = more or _fed(shown) < len(_record(shown).events())
+        st.fragment(_polled, run_every=POLL if more else None)(services, shown, more)
+
+
+def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None) -> None:
+    status = shown.status if shown.drawing_status is None else shown.drawing_status
+    running = shown.drawing_live if shown.drawing is not None else shown.live
+
+    def stop() -> None:
+        projection = shown.drawing.id if shown.drawing is not None else None
+        services.jobs.stop(shown.run.id, projection, owner())
+
+    mount(
+        "progress",
+        key="progress",
+        data=feed.source(shown, fallback is None)
+        | {
+            "stream": feed.stream_of(shown),
+            "title": shown.run.title,
+            "phase": status.phase,
+            "position": status.position,
+            "of": status.of,
+            "reason": status.reason,
+            "running": running,
+            "waits_for_pictures": shown.pictures is None,
+            "fallback": fallback,
+        },
+        default={"fed": None},
+        on_stop_change=stop,
+        on_fed_change=lambda: None,
+        on_refresh_change=lambda: None,
+    )
+
+
+def _polled(services: Services, shown: Shown, timed: bool) -> None:
+    projection = shown.drawing.id if shown.drawing is not None else None
+    running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
+    fed = _fed(shown)
+    news = media.poll(_record(shown), running, fed)
+    _progress(services, shown, {"stream": feed.stream_of(shown)} | news)
+    if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
+        st.rerun()  # all is told: the page stops asking
+
+
+def _record(shown: Shown) -> Record:
+    return shown.drawing or shown.run
+
+
+def _fed(shown: Shown) -> int:
+    """How many events of what is shown the page says it has taken."""
+    said = st.session_state.get("progress", {}).get("fed") or {}
+    return int(said.get("count", 0)) if said.get("stream") == feed.stream_of(shown) else 0
+
+
+def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answer | None, routes: bool) -> None:
+    """The map itself."""
+
+    def pinned() -> None:
+        ui.pinned = st.session_state["map"].get("pinned")
+
+    state = st.session_state.get("map")
+    if state is not None and state.get("pinned") != ui.pinned:
+        state["pinned"] = ui.pinned
+    mount(
+        "map",
+        key="map",
+        data=feed.map_data(shown, ui, neighbours, answer, routes),
+        on_pinned_change=pinned,
+        on_selected_change=lambda: None,
+        on_ended_change=lambda: None,
+        on_routes_change=lambda: None,
+    )
+
+
+def scores(shown: Shown) -> None:
+    """Readouts and loss curve, both driven by the run's events."""
+    left, right = st.columns([3, 2])
+    data = {"run": shown.run.id, "stream": feed.stream_of(replace(shown, drawing=None))}
+    with left:
+        mount("readouts", key="readouts", data=data)
+    with right:
+        mount("curve", key="curve", data=data)

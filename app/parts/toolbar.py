@@ -1,0 +1,83 @@
+"""Above the map: which run, and how it is drawn."""
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from app import widgets
+from app.services import Services
+from app.shown import Shown
+from app.state import LIVE, UIState
+from dmlviz.data.declared import DATASETS
+from dmlviz.projection.declared import PROJECTIONS
+
+RUNS_LISTED = 12
+
+
+def toolbar(ui: UIState, services: Services, shown: Shown) -> None:
+    """Which run, and how it is drawn."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _views(ui, shown)
+        with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+            _runs(ui, services, shown)
+
+
+def _views(ui: UIState, shown: Shown) -> None:
+    native = "plane" if shown.run.config.embedding_dim <= 2 else "pca"
+    names = {LIVE: PROJECTIONS[native].title} | {
+        name: entry.title for name, entry in PROJECTIONS.items() if not entry.linear
+    }
+
+    def chosen(view: str) -> None:
+        ui.notes.clear()
+        ui.view = view
+
+    widgets.controlled(
+        st.segmented_control,
+        "Projection",
+        "view",
+        ui.view if ui.view in names else LIVE,
+        chosen,
+        options=list(names),
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        required=True,
+        help=None,
+    )
+    declared = PROJECTIONS[native if ui.view == LIVE else ui.view]
+    with st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary"):
+        st.caption(f"{declared.summary} {declared.caution}")
+        wanted = ui.projection()
+        if wanted is not None and declared.parameters:
+            widgets.parameters(ui, declared, wanted.params, "projection")
+
+
+def _runs(ui: UIState, services: Services, shown: Shown) -> None:
+    menu = st.popover(shown.run.title, type="tertiary", key="runs", on_change="rerun")
+    if not menu.open:
+        return
+    with menu:
+        st.caption("Runs on this machine")
+        for run in services.runs.list()[:RUNS_LISTED]:
+            config = run.config
+            score = run.metrics.get("precision_at_1")
+            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", _ago(run.created)]
+            facts += [] if score is None else [f"P@1 {score:.3f}"]
+            st.button(
+                f"{run.title}  \n:small[{' · '.join(facts)}]",
+                key=f"open.{run.id}",
+                type="tertiary",
+                width="stretch",
+                disabled=run.id == shown.run.id,
+                on_click=ui.show,
+                args=(run.id,),
+            )
+
+
+def _ago(moment: datetime) -> str:
+    minutes = (datetime.now(UTC) - moment).total_seconds() / 60
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes:.0f} min ago"
+    return f"{minutes / 60:.0f} h ago" if minutes < 48 * 60 else f"{moment:%Y-%m-%d}"

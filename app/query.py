@@ -1,0 +1,82 @@
+"""A picture from outside, asked of a run: prepared as its data were, embedded by its net, its neighbours found."""
+
+import hashlib
+from base64 import b64decode
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.services import Services
+from dmlviz.data import query
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.record import Neighbour, Run
+
+LARGEST_PAD = 512
+_KEPT = 64
+_answers: dict[tuple[str, int, bytes, int], "Answer"] = {}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says of a picture: the steps to the net's input, neighbours, their vote, places by view.
+
+    `far` is a sentence when the picture is unlike every test image, otherwise empty.
+    """
+
+    steps: tuple[query.PreparationStep, ...]
+    neighbours: list[Neighbour]
+    label: int
+    agreeing: int
+    far: str
+    places: dict[str, list[float]]
+
+
+def drawn(drawing: Any) -> np.ndarray | None:
+    """The grey picture (uint8, side × side) that the pad sent; None for an empty pad, UserError for anything odd."""
+    if drawing is None:
+        return None
+    try:
+        side, ink = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
+        if not 1 <= side <= LARGEST_PAD:
+            raise ValueError(side)
+        return ink.reshape(side, side)
+    except (KeyError, TypeError, ValueError):
+        raise UserError("The drawing did not arrive whole; draw again.") from None
+
+
+def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
+    """Prepare, embed and look up a grey picture (uint8, h × w); raise UserError where the run cannot answer yet."""
+    stamp = (run.path / "run.json").stat().st_mtime_ns
+    key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k)
+    if key not in _answers:
+        while len(_answers) >= _KEPT:
+            _answers.pop(next(iter(_answers)), None)
+        _answers[key] = _ask(picture, run, services, k)
+    return _answers[key]
+
+
+def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
+    prepared = query.prepare(picture, run.config.dataset)
+    answer = services.jobs.embed(run.id, prepared.image[None])
+    neighbours = run.nearest(np.asarray(answer["embeddings"][0], np.float32), k)
+    label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
+    places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
+    return Answer(prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places)
+
+
+def _far(run: Run, neighbours: list[Neighbour]) -> str:
+    usual = (run.end or {}).get("usual_distance")
+    if usual is None or not neighbours or neighbours[0].distance <= usual:
+        return ""
+    return (
+        f"Unlike every test image: its nearest is {neighbours[0].distance:.3f} away, farther than 99 % of the test "
+        f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbours mean little."
+    )
+
+
+def named(run: Run, label: int) -> str:
+    """The name of a class of the run's data set."""
+    return DATASETS[run.config.dataset].classes[label]

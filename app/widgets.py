@@ -1,0 +1,192 @@
+"""The settings of a training as widgets, made from the declarations: what the catalogue holds is what is offered."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.state import UIState
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.declarations import Catalogue, Declaration, Parameter
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets.declared import NETS
+
+DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
+SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear"}
+SPACES = {True: "Sphere", False: "Free"}
+LARGEST_STEP_COUNT = 20_000  # what the page offers; the command line goes on
+
+
+def training(ui: UIState, config: TrainConfig, available: Sequence[str]) -> None:
+    """Every setting of the next training. `config` is what they come to now; `available` is what is on disk."""
+    form = _Form(ui, config)
+    form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _fetched(config.dataset))
+    form.choice("net", "Net", NETS)
+    left, right = st.columns(2)
+    with left:
+        form.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, config.embedding_dim}), str)
+    with right:
+        form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
+    form.loss()
+    form.miner()
+    with st.expander("More"):
+        form.batches()
+        form.descent()
+
+
+_SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."
+
+
+def _fetched(dataset: str) -> str:
+    return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
+
+
+def parameters(ui: UIState, choice: Declaration, values: dict[str, Any], prefix: str) -> None:
+    """The parameters of a loss, miner or projection, two in a row."""
+    columns = st.columns(2) if len(choice.parameters) > 1 else [st.container()]
+    for index, parameter in enumerate(choice.parameters):
+        with columns[index % len(columns)]:
+            _parameter(ui, choice, parameter, values[parameter.name], f"{prefix}.{choice.name}.{parameter.name}")
+
+
+def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Callable[[Any], None], **more: Any):
+    """A widget that shows `value`, whatever it showed before, and hands what a person enters to `store`.
+
+    The state is the one truth: an address, a loss's recommendation or another widget may change it.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+    def changed() -> None:
+        entered = st.session_state[key]
+        if entered is not None or more.get("value", ...) is None:
+            store(entered)
+
+    return widget(label, key=key, on_change=changed, **more)
+
+
+class _Form:
+    """The widgets of one config's fields."""
+
+    def __init__(self, ui: UIState, config: TrainConfig) -> None:
+        self.ui = ui
+        self.config = config
+
+    def choice(self, name: str, label: str, catalogue: Catalogue[Any], note: str = "") -> None:
+        """One of a catalogue, with the sentence about it on its question mark."""
+        chosen = catalogue[getattr(self.config, name)]
+        self.pick(name, label, list(catalogue), lambda key: catalogue[key].title, help=chosen.summary)
+        if note:
+            st.caption(note)
+
+    def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **more: Any) -> None:
+        """One of a few values."""
+        self._controlled(st.selectbox, name, label, options=options, format_func=text, **more)
+
+    def number(self, name: str, label: str, **more: Any) -> None:
+        """A number, within what the config allows unless `more` says otherwise."""
+        more.setdefault("help", TrainConfig.model_fields[name].description)
+        self._controlled(st.number_input, name, label, **more)
+
+    def _controlled(self, widget: Callable[..., Any], name: str, label: str, **more: Any) -> None:
+        value = getattr(self.config, name)
+        controlled(widget, label, f"set.{name}", value, lambda entered: self.ui.choose(name, entered), **more)
+
+    def loss(self) -> None:
+        """The loss, family by family, with its parameters, its sentence and its formula."""
+        chosen = LOSSES[self.config.loss]
+        self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
+        _explained(chosen)
+        parameters(self.ui, chosen, self.config.loss_params, "loss")
+
+    def miner(self) -> None:
+        """What makes the tuples, if the loss takes any."""
+        accepts = LOSSES[self.config.loss].accepts
+        offered = [name for name, miner in MINERS.items() if miner.makes in accepts]
+        if not offered:
+            return
+        self.pick("miner", "Miner", [None, *offered], lambda name: MINERS[name].title if name else "None: all of them")
+        if self.config.miner is not None:
+            _explained(MINERS[self.config.miner])
+            parameters(self.ui, MINERS[self.config.miner], self.config.miner_params, "miner")
+
+    def batches(self) -> None:
+        """How batches are put together."""
+        self.choice("sampler", "Batches", SAMPLERS)
+        left, right = st.columns(2)
+        if self.config.sampler == "balanced":
+            with left:
+                self.number("classes_per_batch", "P classes", min_value=1, max_value=1000, step=1)
+            with right:
+                self.number("images_per_class", "K images of each", min_value=1, max_value=1000, step=1)
+        else:
+            self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
+
+    def descent(self) -> None:
+        """Optimiser, length, seed."""
+        left, right = st.columns(2)
+        with left:
+            self.pick("optimizer", "Optimiser", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
+            self.number("steps", "Steps", min_value=1, max_value=max(LARGEST_STEP_COUNT, self.config.steps), step=100)
+        with right:
+            self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
+            self.pick("schedule", "Schedule", list(SCHEDULES), SCHEDULES.__getitem__)
+        left, right = st.columns(2)
+        with left:
+            self.number("weight_decay", "Weight decay", min_value=0.0, max_value=1.0, step=1e-4, format="%g")
+        with right:
+            self.number("seed", "Seed", min_value=0, max_value=2**31 - 1, step=1)
+
+
+def _explained(choice: Declaration) -> None:
+    st.caption(choice.summary)
+    if choice.formula:
+        st.latex(choice.formula)
+
+
+def _parameter(ui: UIState, choice: Declaration, parameter: Parameter, value: Any, key: str) -> None:
+    label = parameter.name.replace("_", " ").capitalize()
+
+    def store(entered: Any) -> None:
+        ui.choose_param(choice, parameter, entered)
+
+    if parameter.kind is bool:
+        controlled(st.checkbox, label, key, value, store, help=parameter.help)
+    elif parameter.kind is str:
+        controlled(st.selectbox, label, key, value, store, options=list(parameter.choices), help=parameter.help)
+    elif parameter.words:
+        # A number or a word instead of it: chosen by word first, so that the number keeps its own field.
+        words = ["a number", *parameter.words]
+        picked = value if isinstance(value, str) else words[0]
+        controlled(
+            st.selectbox,
+            label,
+            f"{key}.word",
+            picked,
+            lambda word: store(word if word in parameter.words else parameter.default),
+            options=words,
+            help=parameter.help,
+        )
+        if not isinstance(value, str):
+            _number(parameter, f"{label} value", key, value, store)
+    else:
+        _number(parameter, label, key, value, store)
+
+
+def _number(parameter: Parameter, label: str, key: str, value: Any, store: Callable[[Any], None]) -> None:
+    kind = parameter.kind
+    controlled(
+        st.number_input,
+        label,
+        key,
+        kind(value),
+        store,
+        min_value=None if parameter.minimum is None else kind(parameter.minimum),
+        max_value=None if parameter.maximum is None else kind(parameter.maximum),
+        step=kind(parameter.step) if parameter.step else None,
+        format="%g" if kind is float else None,
+        help=parameter.help,
+    )
