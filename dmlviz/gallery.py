@@ -1,0 +1,117 @@
+"""Nearest neighbours among a fixed set of embeddings, exact, over FAISS. Loads no torch."""
+
+from typing import Any, Literal
+
+import faiss
+import numpy as np
+
+from dmlviz.errors import UserError
+
+Metric = Literal["euclidean", "cosine"]
+_CHUNK = 256
+_SPARE = 16
+
+
+class Gallery:
+    """Embeddings (n × d) with their class ids (n), searched by Euclidean distance or by 1 − cosine.
+
+    Raises UserError for wrong shapes and for embeddings that are not finite. By cosine a zero vector is at distance 1
+    from everything.
+    """
+
+    def __init__(self, embeddings: Any, labels: Any, metric: Metric = "euclidean") -> None:
+        if metric not in ("euclidean", "cosine"):
+            raise UserError(f"A gallery is searched by euclidean or cosine distance; got {metric!r}.")
+        points = _rows(embeddings, "A gallery's embeddings are")
+        self.labels = np.asarray(labels)
+        if self.labels.shape != (len(points),):
+            raise UserError(
+                f"A gallery has one label per embedding; got labels of shape {self.labels.shape} "
+                f"for {len(points)} embeddings."
+            )
+        self.metric = metric
+        self._centre = np.median(points, axis=0) if metric == "euclidean" else np.zeros(points.shape[1], np.float32)
+        size = float(np.abs(points - self._centre).max())
+        self._unit = 2.0 ** float(np.frexp(size)[1]) if metric == "euclidean" and size > 0 else 1.0
+        self._points = self._prepared(points)
+        flat = faiss.IndexFlatL2 if metric == "euclidean" else faiss.IndexFlatIP
+        self._index = flat(points.shape[1])
+        self._index.add(self._points)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def search(self, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest items of each query (q × d, or one of d): distances (q × k, float32) and indices (int64).
+
+        Nearest first, of equally near ones the earlier first; all items where there are fewer than k.
+        """
+        points = _rows(queries, "Queries are", single=True)
+        if points.shape[1] != self._index.d:
+            raise UserError(
+                f"Queries lie in the gallery's space of {self._index.d} dimensions; got {points.shape[1]}: "
+                "embed them with the same net."
+            )
+        return self._search(self._prepared(points), _count(k))
+
+    def neighbours_of(self, index: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k items nearest to item `index`: distances (k) and indices (k); without itself, with its duplicates."""
+        if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < len(self):
+            raise UserError(f"Items of this gallery are 0 to {len(self) - 1}; got {index!r}.")
+        distances, found = self._search(self._points[index : index + 1], _count(k) + 1)
+        others = found[0] != index
+        return distances[0][others][:k], found[0][others][:k]
+
+    def _prepared(self, points: np.ndarray) -> np.ndarray:
+        points = np.ascontiguousarray((points - self._centre) / self._unit, np.float32)
+        if self.metric == "cosine":
+            largest = np.abs(points).max(axis=1, keepdims=True)
+            points = points / np.where(largest > 0, largest, 1)
+            norms = np.linalg.norm(points, axis=1, keepdims=True)
+            points = points / np.where(norms > 0, norms, 1)
+        return points
+
+    def _search(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        k = min(k, len(self))
+        distances, indices = np.empty((len(points), k), np.float32), np.empty((len(points), k), np.int64)
+        for start in range(0, len(points), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            distances[some], indices[some] = self._nearest(points[some], k)
+        return distances, indices
+
+    def _nearest(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """FAISS finds, and differences measure: a product of norms is off by more than near duplicates are apart."""
+        found = self._index.search(points, min(k + _SPARE, len(self)))[1]
+        differences = points[:, None] - self._points[found]
+        distances = np.einsum("qkd,qkd->qk", differences, differences)
+        if self.metric == "euclidean":
+            distances = np.sqrt(distances) * np.float32(self._unit)
+        else:
+            distances = (distances + _is_zero(points)[:, None] + _is_zero(self._points[found])) / 2
+        order = np.lexsort((found, distances))[:, :k]
+        return np.take_along_axis(distances, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().float().numpy()
+    array = np.asarray(values)
+    if single and array.ndim == 1:
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] == 0 or not (single or len(array)) or array.dtype.kind not in "fiub":
+        raise UserError(f"{noun} an array of numbers, n × d; got {array.dtype} of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise UserError(
+            f"{noun} finite numbers; got NaN or infinity in {(~np.isfinite(array)).any(axis=1).sum()} rows."
+        )
+    return array.astype(np.float32)
+
+
+def _count(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise UserError(f"k is a whole number from 1: how many neighbours to find; got {k!r}.")
+    return int(k)
+
+
+def _is_zero(points: np.ndarray) -> np.ndarray:
+    return np.equal(np.abs(points).max(axis=-1), 0)
