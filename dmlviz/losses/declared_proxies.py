@@ -1,5 +1,198 @@
 """Losses with class weights, as they are offered."""
 
-from dmlviz.declarations import LossDeclaration
+from typing import Any
 
-PROXIES: list[LossDeclaration] = []
+from dmlviz.declarations import LossDeclaration, Parameter
+from dmlviz.losses.parameters import distance, margin, scale
+
+_FREE = {"sampler": "shuffled", "normalize": False}
+_SPHERE = {"sampler": "shuffled", "normalize": True}
+_ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
+
+
+def _multiplier(default: int, name: str = "margin") -> Parameter:
+    return Parameter(
+        name=name,
+        kind=int,
+        default=default,
+        minimum=1,
+        maximum=8,
+        step=1,
+        help="how many times the angle to the own class counts",
+    )
+
+
+def _angle(default: float, name: str = "margin") -> Parameter:
+    return Parameter(
+        name=name,
+        kind=float,
+        default=default,
+        minimum=0,
+        maximum=1.5,
+        step=0.05,
+        help="added to the angle to the own class, in radians",
+    )
+
+
+def _proxies(name: str, **words: Any) -> LossDeclaration:
+    return LossDeclaration(name=name, family="proxies", needs_classes=True, **words)
+
+
+PROXIES = [
+    _proxies(
+        "softmax",
+        title="Softmax",
+        summary="Plain classification: a linear layer on the embedding, and cross-entropy. The baseline.",
+        formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}}",
+        reference="Bridle: Probabilistic interpretation of feedforward classification network outputs, 1990",
+        recommended=_FREE,
+    ),
+    _proxies(
+        "normalized_softmax",
+        title="Normalized softmax",
+        summary="Classification by direction only: features and class weights both lie on the sphere.",
+        formula=r"-\log\frac{e^{s\cos\theta_y}}{\sum_c e^{s\cos\theta_c}}",
+        reference="Wang, Xiang, Cheng, Yuille: NormFace, L2 hypersphere embedding for face verification, ACM MM 2017",
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(scale(20, "s: how sharply the nearest class wins"),),
+    ),
+    _proxies(
+        "large_margin_softmax",
+        title="Large-margin softmax",
+        summary="Softmax in which the angle to the own class counts several times.",
+        formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
+        r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
+        recommended=_FREE,
+        parameters=(_multiplier(4),),
+    ),
+    _proxies(
+        "sphereface",
+        title="SphereFace",
+        summary="Large-margin softmax with class weights of length 1, so that only the angle decides.",
+        formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
+        r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
+        recommended=_FREE,
+        parameters=(_multiplier(4),),
+    ),
+    _proxies(
+        "cosface",
+        title="CosFace",
+        summary="The cosine with the own class is lowered by a margin.",
+        formula=r"-\log\frac{e^{s(\cos\theta_y-m)}}{e^{s(\cos\theta_y-m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        reference="Wang et al.: CosFace, large margin cosine loss for deep face recognition, CVPR 2018",
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(
+            margin(0.35, "taken off the cosine with the own class", maximum=2),
+            scale(64, "s: how sharply the nearest class wins"),
+        ),
+    ),
+    _proxies(
+        "arcface",
+        title="ArcFace",
+        summary="A margin is added to the angle to the own class: classes become arcs with gaps between them.",
+        formula=r"-\log\frac{e^{s\cos(\theta_y+m)}}{e^{s\cos(\theta_y+m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        reference=_ARCFACE,
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(_angle(0.5), scale(64, "s: how sharply the nearest class wins")),
+    ),
+    _proxies(
+        "combined_margin",
+        title="Combined margin",
+        summary="The angle to the own class multiplied and increased, its cosine lowered: SphereFace, ArcFace and "
+        "CosFace in one.",
+        formula=r"-\log\frac{e^{s(\cos(m_1\theta_y+m_2)-m_3)}}{e^{s(\cos(m_1\theta_y+m_2)-m_3)}"
+        r"+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        reference=_ARCFACE,
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(
+            _multiplier(1, "m1"),
+            _angle(0.3, "m2"),
+            margin(0.2, "taken off the cosine with the own class", name="m3", maximum=2),
+            scale(64, "s: how sharply the nearest class wins"),
+        ),
+    ),
+    _proxies(
+        "proxy_nca",
+        title="Proxy-NCA",
+        summary="One learned proxy stands for each class; an image is drawn to its own and away from the others.",
+        formula=r"-\log\frac{e^{-\|\tilde f-\tilde p_y\|^2}}{\sum_c e^{-\|\tilde f-\tilde p_c\|^2}},"
+        r"\quad \tilde f = s\,f/\|f\|,\ \tilde p = s\,p/\|p\|",
+        reference="Movshovitz-Attias, Toshev, Leung, Ioffe, Singh: No fuss distance metric learning using proxies, "
+        "ICCV 2017",
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(scale(3, "s: length to which embeddings and proxies are brought", maximum=30),),
+    ),
+    _proxies(
+        "soft_triple",
+        title="SoftTriple",
+        summary="Several learned centres for each class, so that a class may consist of several clusters.",
+        formula=r"-\log\frac{e^{\lambda(S_y-\delta)}}{e^{\lambda(S_y-\delta)}+\sum_{c\ne y} e^{\lambda S_c}},\quad "
+        r"S_c=\sum_k \mathrm{softmax}_k\big(\tfrac1\gamma f\cdot w_{ck}\big)\, f\cdot w_{ck}",
+        reference="Qian, Shang, Sun, Hu, Li, Jin: SoftTriple loss, deep metric learning without triplet sampling, "
+        "ICCV 2019",
+        on_sphere=True,
+        recommended=_SPHERE,
+        parameters=(
+            Parameter(name="centers", kind=int, default=10, minimum=1, maximum=100, help="centres of each class"),
+            scale(20, "λ: how sharply the nearest class wins", name="la"),
+            Parameter(
+                name="gamma",
+                kind=float,
+                default=0.1,
+                minimum=0.001,
+                maximum=10,
+                step=0.01,
+                help="γ: small, and only the nearest centre of a class counts",
+            ),
+            margin(0.01, "δ: taken off the similarity to the own class", maximum=2),
+        ),
+    ),
+    _proxies(
+        "center",
+        title="Center loss",
+        summary="Softmax, and a pull of every image towards a learned centre of its class.",
+        formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}} + \lambda\,\|f-c_y\|^2",
+        reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
+        "ECCV 2016",
+        recommended=_FREE,
+        parameters=(
+            Parameter(
+                name="weight",
+                kind=float,
+                default=0.003,
+                minimum=0,
+                maximum=10,
+                step=0.001,
+                help="λ: strength of the pull towards the centre",
+            ),
+        ),
+    ),
+    LossDeclaration(
+        name="prototypical",
+        title="Prototypical",
+        family="proxies",
+        summary="In each batch some images of a class form its prototype, their mean; the others must be nearest to "
+        "their own.",
+        formula=r"-\log\frac{e^{-d^2(f,c_y)}}{\sum_k e^{-d^2(f,c_k)}},\quad c_k = \text{mean of the support of } k",
+        reference="Snell, Swersky, Zemel: Prototypical networks for few-shot learning, NeurIPS 2017",
+        recommended={"sampler": "balanced", "normalize": False},
+        parameters=(
+            Parameter(
+                name="support",
+                kind=int,
+                default=5,
+                minimum=1,
+                maximum=1000,
+                help="images of each class, the first in the batch, that form its prototype; the others are queries",
+            ),
+            distance("sqeuclidean"),
+        ),
+    ),
+]

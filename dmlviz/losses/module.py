@@ -30,7 +30,7 @@ class Totals(NamedTuple):
     """Terms too many to be listed: their sum, how many there are, how many of them are active."""
 
     sum: Tensor
-    count: Tensor
+    terms: Tensor
     active: Tensor
     reduction: str = "mean"
 
@@ -39,7 +39,7 @@ class Totals(NamedTuple):
             raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
         if self.reduction == "sum":
             return self.sum
-        return self.sum / (self.count if self.reduction == "mean" else self.active).clamp_min(1)
+        return self.sum / (self.terms if self.reduction == "mean" else self.active).clamp_min(1)
 
 
 Parts = Terms | Totals | Sequence[Terms | Totals | Tensor]
@@ -87,6 +87,25 @@ class Batch:
     def negative(self) -> Tensor:
         """n × n: N(a) in row a."""
         return self._masks[1]
+
+    @property
+    def complete(self) -> Tensor:
+        """n: which anchors have a positive and a negative."""
+        return self.positive.any(dim=1) & self.negative.any(dim=1)
+
+    @property
+    def positive_once(self) -> Tensor:
+        """n × n: the positive pairs, each once unless the miner gave it a direction."""
+        return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
+
+    def classes(self, count: int) -> Tensor:
+        """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
+        if len(self) and not 0 <= int(self.labels.min()) <= int(self.labels.max()) < count:
+            raise UserError(
+                f"Labels number the class weights, 0 to {count - 1}; got {int(self.labels.min())} to "
+                f"{int(self.labels.max())}: renumber the classes, or build with more num_classes."
+            )
+        return self.labels
 
     def matrix(self, kind: str) -> Tensor:
         """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
@@ -177,7 +196,7 @@ class Loss(nn.Module):
                 active = active + (alive & part.mask).sum()
                 total = total + part.mask.expand_as(part.values).sum()
             elif isinstance(part, Totals):
-                active, total = active + part.active, total + part.count
+                active, total = active + part.active, total + part.terms
         self.active = active / total.clamp_min(1)
 
 

@@ -1,1 +1,177 @@
-"""Losses with class weights."""
+"""Losses with class weights: an image is compared with a learned vector for each class, not with other images."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, linear
+
+from dmlviz.geometry import bounded, cross_cosine, cross_distance, norms
+from dmlviz.losses.class_weights import ClassWeights, at_label, each, with_margin
+from dmlviz.losses.module import Batch, Terms
+from dmlviz.losses.registry import IMPLEMENTED, loss
+
+implements = IMPLEMENTED.implements
+
+
+@implements("softmax")
+class Softmax(ClassWeights):
+    """Cross-entropy of W f + b."""
+
+    def __init__(self, *, embedding_dim: int, num_classes: int, seed: int) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+        self.bias = nn.Parameter(torch.zeros(num_classes))
+
+    def scores(self, batch: Batch) -> Tensor:
+        return linear(batch.x, self.weight.to(batch.x.dtype), self.bias.to(batch.x.dtype))
+
+
+@implements("center")
+class Center(Softmax):
+    """Softmax, and λ‖f − c_y‖² towards a learned centre of the image's class (Wen et al. 2016)."""
+
+    def __init__(self, *, embedding_dim: int, num_classes: int, seed: int, weight: float) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+        self.pull = weight
+        self.centers = nn.Parameter(torch.zeros(num_classes, embedding_dim))
+
+    def terms(self, batch: Batch) -> Terms:
+        self.check(batch)
+        to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
+        return each(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
+
+
+@implements("normalized_softmax")
+class NormalizedSoftmax(ClassWeights):
+    """Cross-entropy of s·cosθ (Wang et al. 2017, NormFace)."""
+
+    def __init__(self, *, embedding_dim: int, num_classes: int, seed: int, scale: float) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+        self.scale = scale
+
+    def scores(self, batch: Batch) -> Tensor:
+        return self.scale * cross_cosine(batch.embeddings, self.weight)
+
+
+class AngleMargin(ClassWeights):
+    """Cross-entropy of cosines, that of the image's own class made worse by margins; subclasses say the lengths."""
+
+    def __init__(
+        self, *, embedding_dim: int, num_classes: int, seed: int, m1: int = 1, m2: float = 0.0, m3: float = 0.0
+    ) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+        self.margins = m1, m2, m3
+
+    def lengths(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
+        raise NotImplementedError
+
+    def scores(self, batch: Batch) -> Tensor:
+        cosine = cross_cosine(batch.embeddings, self.weight)
+        own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
+        return self.lengths(batch) * at_label(cosine, batch.labels, with_margin(own, *self.margins))
+
+
+@implements("large_margin_softmax")
+class LargeMarginSoftmax(AngleMargin):
+    """Softmax in which the own class's angle is multiplied: ‖W‖‖f‖ψ(θ) (Liu et al. 2016)."""
+
+    def __init__(self, *, margin: int, **sizes: int) -> None:
+        super().__init__(m1=margin, **sizes)
+
+    def lengths(self, batch: Batch) -> Tensor:
+        return norms(batch.embeddings)[:, None] * norms(self.weight.to(batch.x.dtype))
+
+
+@implements("sphereface")
+class SphereFace(AngleMargin):
+    """‖f‖ψ(θ_y), ψ(θ) = (−1)^k cos(mθ) − 2k, weights of length 1 (Liu et al. 2017)."""
+
+    def __init__(self, *, margin: int, **sizes: int) -> None:
+        super().__init__(m1=margin, **sizes)
+
+    def lengths(self, batch: Batch) -> Tensor:
+        return norms(batch.embeddings)[:, None]
+
+
+@implements("combined_margin")
+class CombinedMargin(AngleMargin):
+    """s(cos(m₁θ_y + m₂) − m₃) (Deng et al. 2019)."""
+
+    def __init__(self, *, m1: int, m2: float, m3: float, scale: float, **sizes: int) -> None:
+        super().__init__(m1=m1, m2=m2, m3=m3, **sizes)
+        self.scale = scale
+
+    def lengths(self, batch: Batch) -> float:
+        return self.scale
+
+
+@implements("cosface")
+class CosFace(CombinedMargin):
+    """s(cosθ_y − m) (Wang et al. 2018)."""
+
+    def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
+        super().__init__(m1=1, m2=0.0, m3=margin, scale=scale, **sizes)
+
+
+@implements("arcface")
+class ArcFace(CombinedMargin):
+    """s·cos(θ_y + m); beyond θ = π − m: s(cosθ_y − m·sin m) (Deng et al. 2019)."""
+
+    def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
+        super().__init__(m1=1, m2=margin, m3=0.0, scale=scale, **sizes)
+
+
+@implements("proxy_nca")
+class ProxyNCA(ClassWeights):
+    """Cross-entropy of −‖f̃ − p̃‖², both sides at length `scale` (Movshovitz-Attias et al. 2017)."""
+
+    def __init__(self, *, embedding_dim: int, num_classes: int, seed: int, scale: float) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+        self.scale = scale
+
+    def scores(self, batch: Batch) -> Tensor:
+        return -(self.scale**2) * (2 - 2 * cross_cosine(batch.embeddings, self.weight))
+
+
+@implements("soft_triple")
+class SoftTriple(ClassWeights):
+    """Cross-entropy of λ(S_c − δ·[c = y]), S_c a soft maximum over the centres of c (Qian et al. 2019)."""
+
+    def __init__(
+        self,
+        *,
+        embedding_dim: int,
+        num_classes: int,
+        seed: int,
+        centers: int,
+        la: float,
+        gamma: float,
+        margin: float,
+    ) -> None:
+        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, per_class=centers)
+        self.la, self.gamma, self.margin = la, gamma, margin
+
+    def scores(self, batch: Batch) -> Tensor:
+        cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
+        similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
+        own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
+        return self.la * at_label(similarity, batch.labels, own - self.margin)
+
+
+@loss("prototypical")
+def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
+    """−log softmax(−d²(f, c_k)) of the queries, c_k the mean of class k's support (Snell et al. 2017).
+
+    The first `support` images of each class are its support (one less where that would leave no query), the others
+    queries.
+    """
+    _, index = batch.labels.unique(return_inverse=True)
+    size = batch.same.sum(dim=1)
+    place = batch.same.tril(-1).sum(dim=1)
+    supports = place < (size - 1).clamp(min=1, max=support)
+    x = bounded(batch.embeddings)
+    which = torch.nn.functional.one_hot(index).to(x.dtype) if len(batch) else x.new_zeros(0, 0)
+    members = which * supports[:, None]
+    prototypes = members.T @ x / members.sum(dim=0)[:, None]
+    scores = -cross_distance(x, prototypes, distance)
+    values = cross_entropy(scores, index, reduction="none") if len(batch) else x.sum(dim=1)
+    return Terms(values, ~supports, smooth=True)

@@ -1,1 +1,60 @@
-"""Losses on triplets."""
+"""Losses on triplets: an anchor nearer to its positive than to its negative."""
+
+import torch
+from torch import Tensor
+
+from dmlviz.geometry import masked_max, masked_min, softplus
+from dmlviz.losses import all_triplets
+from dmlviz.losses.module import Batch, Terms, Totals
+from dmlviz.losses.registry import loss
+from dmlviz.miners.tuples import Triplets
+
+
+@loss("triplet")
+def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | Totals:
+    """[m + d_ap − d_an]₊ (Weinberger, Saul 2009; Schroff et al. 2015); over all triplets where no miner listed some."""
+    d = batch.matrix(distance)
+    if isinstance(batch.tuples, Triplets):
+        near, far = _sides(d, batch.tuples)
+        return _listed((margin + near - far).relu(), reduction)
+    return all_triplets.hinges(batch, d + margin, d, reduction)
+
+
+@loss("triplet_ratio")
+def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | Totals:
+    """[1 − d_an / (m + d_ap)]₊ (Wohlhart, Lepetit 2015)."""
+    d = batch.matrix(distance)
+    if isinstance(batch.tuples, Triplets):
+        near, far = _sides(d, batch.tuples)
+        return _listed((1 - far / (margin + near)).relu(), reduction)
+    return all_triplets.hinges(batch, d + margin, d, reduction, weights=1 / (d + margin))
+
+
+@loss("triplet_soft")
+def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | Totals:
+    """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""
+    d = batch.matrix(distance)
+    if isinstance(batch.tuples, Triplets):
+        near, far = _sides(d, batch.tuples)
+        return _listed(softplus(near - far), reduction, smooth=True)
+    return all_triplets.soft(batch, d, reduction)
+
+
+@loss("batch_hard")
+def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: str) -> Terms:
+    """[m + max_P d − min_N d]₊ for each anchor, or its soft form log(1 + e^…) (Hermans et al. 2017)."""
+    if not len(batch):
+        return _listed(batch.x.sum(1), reduction)
+    d = batch.matrix(distance)
+    gap = masked_max(d, batch.positive) - masked_min(d, batch.negative)
+    if isinstance(margin, str):
+        return Terms(softplus(gap), batch.complete, reduction, smooth=True)
+    return Terms((gap + margin).relu(), batch.complete, reduction)
+
+
+def _sides(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
+    return d[triplets.a, triplets.p], d[triplets.a, triplets.n]
+
+
+def _listed(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
+    return Terms(values, torch.ones_like(values, dtype=torch.bool), reduction, smooth)

@@ -1,0 +1,80 @@
+"""What losses with class weights have in common: the weights, the check that each label has some, angle margins."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from dmlviz.errors import UserError
+from dmlviz.geometry import safe_sqrt
+from dmlviz.losses.module import Batch, Loss, Terms
+
+
+class ClassWeights(Loss):
+    """A loss that owns one weight vector (or several) for each of `num_classes` classes, drawn from `seed`."""
+
+    def __init__(self, *, embedding_dim: int, num_classes: int, seed: int, per_class: int = 1) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.num_classes = num_classes
+        # Directions at random, lengths about 1: the learning rate then turns them at the same pace in any dimension.
+        drawn = torch.randn(num_classes * per_class, embedding_dim, generator=torch.Generator().manual_seed(seed))
+        self.weight = nn.Parameter(drawn / math.sqrt(embedding_dim))
+
+    def scores(self, batch: Batch) -> Float[Tensor, "n classes"]:
+        """Return the logits, whose cross-entropy with the labels is the loss."""
+        raise NotImplementedError
+
+    def terms(self, batch: Batch) -> Terms:
+        self.check(batch)
+        return each(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
+
+    def check(self, batch: Batch) -> None:
+        """Raise UserError unless the weights fit the embeddings and every label has a weight."""
+        dimensions = batch.embeddings.shape[1]
+        if dimensions != self.embedding_dim:
+            raise UserError(
+                f"{self.declaration.name} was built for embeddings of {self.embedding_dim} dimensions; got {dimensions}: "
+                f"build it with embedding_dim={dimensions}."
+            )
+        batch.classes(self.num_classes)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_classes} classes, {self.embedding_dim} dimensions"
+
+
+def each(values: Float[Tensor, " n"]) -> Terms:
+    """One smooth term an image, all of which count."""
+    return Terms(values, torch.ones_like(values, dtype=torch.bool), smooth=True)
+
+
+def at_label(
+    values: Float[Tensor, "n classes"], labels: Tensor, new: Float[Tensor, " n"]
+) -> Float[Tensor, "n classes"]:
+    """Return the scores with each image's own class's replaced."""
+    return values.scatter(1, labels[:, None], new[:, None].to(values.dtype))
+
+
+def with_margin(cosine: Float[Tensor, " n"], m1: int, m2: float, m3: float) -> Float[Tensor, " n"]:
+    """Return cos(m₁θ + m₂) − m₃, continued so that it falls on all of 0 ≤ θ ≤ π (Deng et al. 2019).
+
+    Beyond m₁θ + m₂ = π a multiplied angle goes on as (−1)^k cos(m₁θ + m₂) − 2k (Liu et al. 2017), a simple one as
+    cosθ − m₂ sin m₂. No arccosine, whose gradient is infinite where point and weight coincide.
+    """
+    before, multiple = torch.ones_like(cosine), cosine  # Chebyshev: cos((k−1)θ), cos(kθ)
+    sine_before, sine = torch.zeros_like(cosine), torch.ones_like(cosine)  # sin(kθ) / sinθ
+    for _ in range(m1 - 1):
+        before, multiple = multiple, 2 * cosine * multiple - before
+        sine_before, sine = sine, 2 * cosine * sine - sine_before
+    turned = multiple
+    if m2:
+        turned = multiple * math.cos(m2) - safe_sqrt((1 - cosine) * (1 + cosine)) * sine * math.sin(m2)
+    if m1 == 1:
+        continued = torch.where(cosine > -math.cos(m2), turned, cosine - m2 * math.sin(m2))
+    else:
+        ends = ((j * math.pi - m2) / m1 for j in range(1, m1 + 2))
+        k = sum((cosine <= math.cos(end)).to(cosine.dtype) for end in ends if end <= math.pi)
+        continued = (1 - 2 * (k % 2)) * turned - 2 * k
+    return continued - m3
