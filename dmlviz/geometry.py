@@ -51,8 +51,20 @@ def _whole(labels: Tensor) -> bool:
 
 
 def working(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Return `x` in float32, or float64 if it is that."""
-    return x if x.dtype == torch.float64 else x.float()
+    """Return `x` in float32, or float64 if it is that; gradients on their way back to half precision saturate."""
+    return x if x.dtype in (torch.float32, torch.float64) else _Widened.apply(x)
+
+
+class _Widened(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.narrow = x.dtype
+        return x.float()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        largest = torch.finfo(ctx.narrow).max
+        return gradient.clamp(-largest, largest).to(ctx.narrow)
 
 
 def bounded(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

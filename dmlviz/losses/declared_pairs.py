@@ -1,9 +1,12 @@
 """Losses on pairs, as they are offered."""
 
-from dmlviz.declarations import LossDeclaration
-from dmlviz.losses.parameters import margin, reduction
+from dmlviz.declarations import LossDeclaration, Parameter
+from dmlviz.losses.parameters import distance, margin, reduction, scale
 
 _PAIRS = frozenset({"pairs"})
+
+_LEFT_ALONE = "distance from which images of different classes are left alone"
+_CLOSE_ENOUGH = "distance up to which images of one class are left alone"
 
 PAIRS = [
     LossDeclaration(
@@ -14,10 +17,185 @@ PAIRS = [
         formula=r"P:\ [d-m^+]_+^2 \qquad N:\ [m-d]_+^2",
         reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
         accepts=_PAIRS,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
+    ),
+    LossDeclaration(
+        name="contrastive_linear",
+        title="Contrastive, linear",
+        family="pairs",
+        summary="Contrastive with plain hinges, both sides weighing the same however many pairs each has.",
+        formula=r"\overline{[d-m^+]_+}^{\,P} + \overline{[m-d]_+}^{\,N}",
+        reference="Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, §2",
+        accepts=_PAIRS,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(
+            margin(1.0, _LEFT_ALONE),
+            margin(0.0, _CLOSE_ENOUGH, name="pos_margin"),
+            distance(),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="contrastive_double",
+        title="Contrastive, two margins",
+        family="pairs",
+        summary="Contrastive on squared distances, which lets images of a class keep some distance.",
+        formula=r"P:\ [d^2-m_1]_+^2 \qquad N:\ [m_2-d^2]_+^2",
+        reference="A variant from lecture notes, after Hadsell, Chopra, LeCun, CVPR 2006",
+        accepts=_PAIRS,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(
+            margin(0.2, "squared distance up to which images of one class are left alone", name="pos_margin"),
+            margin(1.0, "squared distance from which images of different classes are left alone"),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="contrastive_no_margin",
+        title="Contrastive without a margin",
+        family="pairs",
+        summary="Pulls and pushes without end: the space blows up. Why contrastive needs its margin.",
+        formula=r"P:\ d^2 \qquad N:\ -d^2",
+        reference="For teaching",
+        accepts=_PAIRS,
+        recommended={"normalize": False},
+        lesson="Nothing stops the pushing: the loss falls for ever while distances grow and neighbours stay wrong. "
+        "A margin says when far is far enough.",
+    ),
+    LossDeclaration(
+        name="cosine_pair",
+        title="Cosine regression",
+        family="pairs",
+        summary="The cosine itself should be 1 within a class and 0 between classes.",
+        formula=r"(y-s)^2,\quad y=1 \text{ for } P,\ 0 \text{ for } N",
+        reference="Cosine regression, without the usual ½",
+        accepts=_PAIRS,
+        on_sphere=True,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(reduction(),),
+    ),
+    LossDeclaration(
+        name="distance_logistic",
+        title="Distance logistic",
+        family="pairs",
+        summary="Reads a distance as the probability that two images are of one class, and maximises its likelihood.",
+        formula=r"P:\ -\log p,\quad N:\ -\log(1-p),\quad p=\frac{1+e^{-m}}{1+e^{d-m}}",
+        reference="Vo, Hays: Localizing and orienting street views using overhead imagery, ECCV 2016",
+        accepts=_PAIRS,
+        recommended={"normalize": False, "miner": "hard_negative_pairs"},
+        parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
+    ),
+    LossDeclaration(
+        name="snr_contrastive",
+        title="Contrastive, signal to noise",
+        family="pairs",
+        summary="Contrastive on noise-to-signal: the variance of a difference over the variance of the anchor.",
+        formula=r"v=\frac{\mathrm{Var}(f_a-f_b)}{\mathrm{Var}(f_a)}:\quad \overline{[v-m^+]_+}^{\,P}"
+        r"+\overline{[m-v]_+}^{\,N}+\lambda\,\overline{|\bar f|}",
+        reference="Yuan, Deng, Tang, Tang, Chen: Signal-to-noise ratio: a robust distance metric for deep metric "
+        "learning, CVPR 2019",
+        accepts=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
         parameters=(
-            margin(1.0, "distance from which a pair of different classes is left alone"),
-            margin(0.0, "distance up to which a pair of one class is left alone", name="pos_margin"),
+            margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
+            margin(1.0, "ratio from which images of different classes are left alone"),
+            Parameter(
+                name="regularizer",
+                kind=float,
+                default=0.1,
+                minimum=0,
+                maximum=10,
+                step=0.05,
+                help="keeps the mean of each embedding's coordinates near zero",
+            ),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="margin",
+        title="Margin",
+        family="pairs",
+        summary="A learned boundary β: images of a class should lie within it, others beyond it.",
+        formula=r"P:\ [d-\beta+\alpha]_+ \qquad N:\ [\beta+\alpha-d]_+",
+        reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",
+        accepts=_PAIRS,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(
+            margin(0.2, "room to keep on either side of the boundary", name="alpha"),
+            margin(1.2, "where the boundary starts", name="beta"),
+            Parameter(name="per_class", kind=bool, default=False, help="learn a boundary for each class"),
+            reduction("nonzero"),
+        ),
+    ),
+    LossDeclaration(
+        name="multi_similarity",
+        title="Multi-similarity",
+        family="pairs",
+        summary="Weighs each pair by how it compares with the anchor's other pairs.",
+        formula=r"\tfrac1\alpha\log\Big(1+\sum_{p}e^{-\alpha(s_{ap}-\lambda)}\Big)"
+        r"+\tfrac1\beta\log\Big(1+\sum_{n}e^{\beta(s_{an}-\lambda)}\Big)",
+        reference="Wang, Han, Huang, Dong, Scott: Multi-similarity loss with general pair weighting for deep metric "
+        "learning, CVPR 2019",
+        accepts=_PAIRS,
+        on_sphere=True,
+        recommended={"miner": "multi_similarity"},
+        parameters=(
+            scale(2.0, "how much farther positives outweigh the others", name="alpha"),
+            scale(50.0, "how much nearer negatives outweigh the others", name="beta"),
+            Parameter(
+                name="base",
+                kind=float,
+                default=0.5,
+                minimum=-1,
+                maximum=1,
+                step=0.05,
+                help="cosine between near and far",
+            ),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="circle",
+        title="Circle",
+        family="pairs",
+        summary="Each cosine is pulled towards its own optimum, the harder the farther it is from there.",
+        formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
+        reference="Sun, Cheng, Zhang, Zhang, Zheng, Wang, Wei: Circle loss, CVPR 2020",
+        accepts=_PAIRS,
+        on_sphere=True,
+        parameters=(
+            margin(0.4, "how far from 1 and from 0 the cosines may stay", maximum=1),
+            scale(80.0, "how sharply the hardest pairs dominate", name="gamma"),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="logistic_pair",
+        title="Logistic pairs",
+        family="pairs",
+        summary="Logistic regression of “same class” on the inner product, with a learned gain and bias.",
+        formula=r"\log(1+e^{-y\,o}),\quad o=g\,f_a\!\cdot\! f_b+b,\quad y=\pm1",
+        reference="Bertinetto, Valmadre, Henriques, Vedaldi, Torr: Fully-convolutional siamese networks for object "
+        "tracking, ECCV workshops 2016",
+        accepts=_PAIRS,
+        recommended={"miner": "hard_negative_pairs"},
+        parameters=(reduction(),),
+    ),
+    LossDeclaration(
+        name="hinge_pair",
+        title="Hinge on a decision net",
+        family="pairs",
+        summary="A small second net looks at two embeddings and decides whether they are of one class.",
+        formula=r"[1-y\,o(f_a,f_b)]_+,\quad y=\pm1",
+        reference="Zagoruyko, Komodakis: Learning to compare image patches via convolutional neural networks, "
+        "CVPR 2015",
+        accepts=_PAIRS,
+        recommended={"miner": "balanced_pairs"},
+        parameters=(
+            Parameter(
+                name="hidden", kind=int, default=32, minimum=1, maximum=256, step=1, help="units of the decision net"
+            ),
             reduction(),
         ),
     ),

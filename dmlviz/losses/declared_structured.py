@@ -1,9 +1,11 @@
 """Losses on the structure of a batch, as they are offered."""
 
 from dmlviz.declarations import LossDeclaration, Parameter
-from dmlviz.losses.parameters import reduction
+from dmlviz.losses.parameters import margin, reduction, scale
 
 _PAIRS = frozenset({"pairs"})
+
+_LIFTED = "Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, CVPR 2016"
 
 STRUCTURED = [
     LossDeclaration(
@@ -25,6 +27,132 @@ STRUCTURED = [
                 maximum=10,
                 step=0.01,
                 help="how sharply the nearest negatives dominate; 1 is InfoNCE",
+            ),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="tuple_hinge",
+        title="Tuple hinge",
+        family="structured",
+        summary="Each positive pair should be more similar than the anchor's nearest negative is: NT-Xent gone hard.",
+        formula=r"\Big[\max_{n\in N(a)} s_{an} - s_{ap} + m\Big]_+",
+        reference="The (N+1)-tuple form of Sohn: Improved deep metric learning with multi-class N-pair loss objective, "
+        "NeurIPS 2016, as a hinge",
+        accepts=_PAIRS,
+        on_sphere=True,
+        parameters=(
+            margin(0.0, "by how much the positive should win", maximum=2),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="tuplet_margin",
+        title="Tuplet margin",
+        family="structured",
+        summary="NT-Xent at a high scale, with a slack angle so that the hardest positives do not dominate.",
+        formula=r"\log\Big(1+\sum_{n\in N(a)} e^{s(\cos\theta_{an}-\cos(\theta_{ap}-\beta))}\Big)",
+        reference="Yu, Tao: Deep metric learning with tuplet margin loss, ICCV 2019",
+        accepts=_PAIRS,
+        on_sphere=True,
+        parameters=(
+            Parameter(
+                name="beta",
+                kind=float,
+                default=5.73,
+                minimum=0,
+                maximum=90,
+                step=0.5,
+                help="slack angle in degrees",
+            ),
+            scale(64.0, "how sharply the nearest negatives dominate: 1/temperature"),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="lifted",
+        title="Lifted structure",
+        family="structured",
+        summary="Each positive pair against all negatives of both its images, softly.",
+        formula=r"\tfrac12[J_{ij}]_+^2,\quad J_{ij}=\log\Big(\sum_{k\in N(i)}e^{m-d_{ik}}"
+        r"+\sum_{l\in N(j)}e^{m-d_{jl}}\Big)+d_{ij}",
+        reference=_LIFTED,
+        accepts=_PAIRS,
+        parameters=(
+            margin(1.0, "how far negatives should be beyond the positive"),
+            Parameter(name="squared", kind=bool, default=True, help="square the hinge and halve it, as in the paper"),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="lifted_hard",
+        title="Lifted structure, hardest",
+        family="structured",
+        summary="Each positive pair against the nearest negative of either of its images.",
+        formula=r"\Big[\max\big(\max_{k\in N(i)} m-d_{ik},\ \max_{l\in N(j)} m-d_{jl}\big)+d_{ij}\Big]_+",
+        reference=_LIFTED,
+        accepts=_PAIRS,
+        parameters=(margin(1.0, "how far negatives should be beyond the positive"), reduction()),
+    ),
+    LossDeclaration(
+        name="generalized_lifted",
+        title="Generalized lifted structure",
+        family="structured",
+        summary="Per image, its farthest positive against its nearest negative, both softly: all of them count.",
+        formula=r"\Big[\log\sum_{p\in P(a)}e^{d_{ap}}+\log\sum_{n\in N(a)}e^{m-d_{an}}\Big]_+",
+        reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
+        accepts=_PAIRS,
+        parameters=(margin(1.0, "how far negatives should be beyond the positives"), reduction()),
+    ),
+    LossDeclaration(
+        name="n_pairs",
+        title="N-pairs",
+        family="structured",
+        summary="One pair per class: pick the partner among the partners of all classes, by inner product.",
+        formula=r"\log\Big(1+\sum_{j\ne i}e^{f_i\cdot f_j^+-f_i\cdot f_i^+}\Big)+\lambda\,\overline{\lVert f\rVert^2}",
+        reference="Sohn: Improved deep metric learning with multi-class N-pair loss objective, NeurIPS 2016",
+        accepts=_PAIRS,
+        recommended={"normalize": False},
+        parameters=(
+            Parameter(
+                name="l2",
+                kind=float,
+                default=0.02,
+                minimum=0,
+                maximum=10,
+                step=0.01,
+                help="keeps embeddings short: their inner products would otherwise grow for ever",
+            ),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="nca",
+        title="Neighbourhood components",
+        family="structured",
+        summary="The chance that an image's randomly drawn neighbour, near ones likelier, is of its class.",
+        formula=r"-\log p_i,\quad p_i=\sum_{j\in P(i)}\frac{e^{-\sigma d_{ij}^2}}{\sum_{k\ne i}e^{-\sigma d_{ik}^2}}",
+        reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighbourhood components analysis, NeurIPS 2004",
+        accepts=_PAIRS,
+        recommended={"normalize": False},
+        parameters=(
+            Parameter(name="log", kind=bool, default=True, help="−log p instead of −p: pulls hopeless images too"),
+            scale(1.0, "how fast the chance falls with squared distance"),
+            reduction(),
+        ),
+    ),
+    LossDeclaration(
+        name="fastap",
+        title="FastAP",
+        family="structured",
+        summary="Average precision itself, each image as a query, made smooth by counting distances in soft bins.",
+        formula=r"1-\frac{1}{|P(a)|}\sum_{k}\frac{h^+_k\,H^+_k}{H_k}",
+        reference="Cakir, He, Xia, Kulis, Sclaroff: Deep metric learning to rank, CVPR 2019",
+        accepts=_PAIRS,
+        on_sphere=True,
+        parameters=(
+            Parameter(
+                name="bins", kind=int, default=10, minimum=2, maximum=200, step=1, help="bins from distance² 0 to 4"
             ),
             reduction(),
         ),

@@ -1,9 +1,15 @@
 """Losses on pairs: every pair of the batch, or those that a miner lists."""
 
-import torch
+from typing import Any
 
-from dmlviz.losses.module import Batch, Terms
-from dmlviz.losses.registry import loss
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from dmlviz.errors import UserError
+from dmlviz.geometry import distance_matrix, masked_logsumexp, masked_mean, softplus
+from dmlviz.losses.module import Batch, Loss, Parts, Terms
+from dmlviz.losses.registry import IMPLEMENTED, loss
 
 
 @loss("contrastive")
@@ -11,3 +17,155 @@ def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: st
     """P: [d − m⁺]₊², N: [m − d]₊² (Hadsell, Chopra, LeCun 2006, without their ½)."""
     d, same, counts = batch.pairs(batch.matrix("euclidean"))
     return Terms(torch.where(same, d - pos_margin, margin - d).relu().square(), counts, reduction)
+
+
+@loss("contrastive_linear")
+def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> Parts:
+    """P: [d − m⁺]₊, N: [m − d]₊, each side averaged by itself (Musgrave, Belongie, Lim 2020, §2)."""
+    d, same, counts = batch.pairs(batch.matrix(distance))
+    return _each_side(torch.where(same, d - pos_margin, margin - d).relu(), same, counts, reduction)
+
+
+@loss("contrastive_double")
+def contrastive_double(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
+    """P: [d² − m₁]₊², N: [m₂ − d²]₊²: two margins on the squared distance."""
+    squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
+    return Terms(torch.where(same, squared - pos_margin, margin - squared).relu().square(), counts, reduction)
+
+
+@loss("contrastive_no_margin")
+def contrastive_no_margin(batch: Batch) -> Terms:
+    """P: d², N: −d²; has no minimum."""
+    squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
+    return Terms(torch.where(same, squared, -squared), counts)
+
+
+@loss("cosine_pair")
+def cosine_pair(batch: Batch, *, reduction: str) -> Terms:
+    """(y − s)² with y = 1 for one class, 0 for two."""
+    s, same, counts = batch.pairs(batch.cosine())
+    return Terms((same.to(s.dtype) - s).square(), counts, reduction)
+
+
+@loss("distance_logistic")
+def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """−log p for P, −log(1 − p) for N, p = (1 + e^{−m})/(1 + e^{d−m}) (Vo, Hays 2016).
+
+    Two coincident images of different classes have p = 1; distances are held at 1e-6 there, a loss of about 14.
+    """
+    d, same, counts = batch.pairs(batch.matrix("euclidean"))
+    positive = softplus(d - margin) - softplus(d.new_tensor(-margin))
+    negative = softplus(margin - d) - torch.log(-torch.expm1(-d.clamp_min(1e-6)))
+    return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True)
+
+
+@loss("snr_contrastive")
+def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regularizer: float, reduction: str) -> Parts:
+    """P: [v − m⁺]₊, N: [m − v]₊ with v = Var(f_a − f_b)/Var(f_a), ordered pairs, each side averaged by itself.
+
+    Plus `regularizer` times the mean over the images of |mean of the coordinates| (Yuan et al. 2019). An anchor with
+    next to no variance, below 1e-12 of the largest, counts as having that much.
+    """
+    mean = batch.x.mean(dim=1, keepdim=True)
+    noise = batch.x - mean
+    size = noise.detach().abs().amax() if len(batch) else noise.new_tensor(1.0)
+    noise = noise / torch.where(size < 1e-30, 1.0, size)  # v does not change, and its squares stay in range
+    variance = noise.square().sum(dim=1).clamp_min(1e-12)
+    v, same, counts = batch.pairs(distance_matrix(noise, "sqeuclidean") / variance[:, None], directed=True)
+    penalty = regularizer * masked_mean(mean.abs(), counts.any().expand_as(mean))
+    return [*_each_side(torch.where(same, v - pos_margin, margin - v).relu(), same, counts, reduction), penalty]
+
+
+@loss("multi_similarity")
+def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, reduction: str) -> Terms:
+    """(1/α) log(1 + Σ_P e^{−α(s−λ)}) + (1/β) log(1 + Σ_N e^{β(s−λ)}) per anchor (Wang et al. 2019)."""
+    s = batch.cosine() - base
+    pull = softplus(masked_logsumexp(-alpha * s, batch.positive)) / alpha
+    push = softplus(masked_logsumexp(beta * s, batch.negative)) / beta
+    return Terms(pull + push, torch.ones_like(pull, dtype=torch.bool), reduction, smooth=True)
+
+
+@loss("circle")
+def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Terms:
+    """softplus(lse_N(γ[s+m]₊(s−m)) + lse_P(−γ[1+m−s]₊(s−1+m))), weights detached, per anchor with both.
+
+    Sun et al. 2020.
+    """
+    s = batch.cosine()
+    weight_n, weight_p = (s.detach() + margin).relu(), (1 + margin - s.detach()).relu()
+    push = masked_logsumexp(gamma * weight_n * (s - margin), batch.negative)
+    pull = masked_logsumexp(-gamma * weight_p * (s - 1 + margin), batch.positive)
+    return Terms(softplus(push + pull), batch.complete, reduction, smooth=True)
+
+
+@IMPLEMENTED.implements("margin")
+class Margin(Loss):
+    """P: [d − β + α]₊, N: [β + α − d]₊ with β learned, one or one per class of the anchor (Wu et al. 2017)."""
+
+    def __init__(
+        self, *, alpha: float, beta: float, per_class: bool, reduction: str, num_classes: int | None, **_: Any
+    ) -> None:
+        super().__init__()
+        if per_class and num_classes is None:
+            raise UserError("margin learns a β for each class; got no num_classes: pass it, or per_class=False.")
+        self.alpha, self.per_class, self.reduction = alpha, per_class, reduction
+        self.beta = nn.Parameter(torch.full((num_classes if per_class and num_classes else 1,), float(beta)))
+
+    def terms(self, batch: Batch) -> Terms:
+        d, same, counts = batch.pairs(batch.matrix("euclidean"), directed=self.per_class)
+        beta = batch.anchors(self.beta[batch.classes(len(self.beta))]) if self.per_class else self.beta
+        return Terms((torch.where(same, d - beta, beta - d) + self.alpha).relu(), counts, self.reduction)
+
+
+@IMPLEMENTED.implements("logistic_pair")
+class LogisticPair(Loss):
+    """log(1 + e^{−y o}), y = ±1, o = gain · f_a·f_b + bias, both learned (Bertinetto et al. 2016)."""
+
+    def __init__(self, *, reduction: str, **_: Any) -> None:
+        super().__init__()
+        self.reduction = reduction
+        # On the sphere this starts with even odds at 60°.
+        self.gain = nn.Parameter(torch.tensor(10.0))
+        self.bias = nn.Parameter(torch.tensor(-5.0))
+
+    def terms(self, batch: Batch) -> Terms:
+        o, same, counts = batch.pairs(self.gain * (batch.x @ batch.x.T) + self.bias)
+        return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True)
+
+
+@IMPLEMENTED.implements("hinge_pair")
+class HingePair(Loss):
+    """[1 − y o]₊, y = ±1, o the score of a small decision net on an ordered pair (Zagoruyko, Komodakis 2015).
+
+    The net is v · ReLU(A f_a + B f_b + b) + c: two layers on both embeddings side by side.
+    """
+
+    def __init__(self, *, hidden: int, reduction: str, embedding_dim: int | None, seed: int, **_: Any) -> None:
+        super().__init__()
+        if embedding_dim is None:
+            raise UserError("hinge_pair owns a decision net; got no embedding_dim: pass embedding_dim to build.")
+        self.reduction = reduction
+        generator = torch.Generator().manual_seed(seed)
+        self.first = nn.Parameter(torch.randn(embedding_dim, hidden, generator=generator) / embedding_dim**0.5)
+        self.second = nn.Parameter(torch.randn(embedding_dim, hidden, generator=generator) / embedding_dim**0.5)
+        self.score = nn.Parameter(torch.randn(hidden, generator=generator) / hidden**0.5)
+        self.hidden_bias = nn.Parameter(torch.zeros(hidden))
+        self.bias = nn.Parameter(torch.zeros(()))
+
+    def terms(self, batch: Batch) -> Terms:
+        first = batch.x @ self.first.to(batch.x.dtype) + self.hidden_bias
+        second = batch.x @ self.second.to(batch.x.dtype)
+        # Hidden units are computed anew for backward, some rows at a time, so that n² numbers are kept and not n² h.
+        rows = [
+            checkpoint(self._scores, block, second, use_reentrant=False, preserve_rng_state=False)
+            for block in first.split(64)
+        ]
+        o, same, counts = batch.pairs(torch.cat(rows), directed=True)
+        return Terms((1 - torch.where(same, o, -o)).relu(), counts, self.reduction)
+
+    def _scores(self, first: Tensor, second: Tensor) -> Tensor:
+        return (first[:, None] + second).relu() @ self.score.to(first.dtype) + self.bias
+
+
+def _each_side(values: Tensor, same: Tensor, counts: Tensor, reduction: str) -> list[Terms]:
+    return [Terms(values, counts & same, reduction), Terms(values, counts & ~same, reduction)]

@@ -1,8 +1,70 @@
 """Losses on the structure of a batch: each anchor or positive pair against all its negatives at once."""
 
-from dmlviz.geometry import masked_logsumexp, softplus
-from dmlviz.losses.module import Batch, Terms
+import math
+
+import torch
+from torch import Tensor
+
+from dmlviz.geometry import masked_logsumexp, masked_max, masked_mean, safe_sqrt, softplus
+from dmlviz.losses.module import Batch, Parts, Terms
 from dmlviz.losses.registry import loss
+from dmlviz.miners.tuples import Pairs
+
+
+@loss("lifted_hard")
+def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """[max(max_k m − d_ik, max_l m − d_jl) + d_ij]₊ for each positive pair (Song et al. 2016, their eq. 3)."""
+    d = batch.matrix("euclidean")
+    nearest = masked_max(margin - d, batch.negative)
+    return Terms((torch.maximum(nearest[:, None], nearest) + d).relu(), batch.positive_once, reduction)
+
+
+@loss("lifted")
+def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Terms:
+    """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
+    d = batch.matrix("euclidean")
+    nearest = masked_logsumexp(margin - d, batch.negative)
+    hinge = (torch.logaddexp(nearest[:, None], nearest) + d).relu()
+    return Terms(hinge.square() / 2 if squared else hinge, batch.positive_once, reduction)
+
+
+@loss("generalized_lifted")
+def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """[lse_P d + lse_N(m − d)]₊ for each anchor with both (Hermans et al. 2017, their eq. 10)."""
+    d = batch.matrix("euclidean")
+    hinge = masked_logsumexp(d, batch.positive) + masked_logsumexp(margin - d, batch.negative)
+    return Terms(hinge.relu(), batch.complete, reduction)
+
+
+@loss("n_pairs")
+def n_pairs(batch: Batch, *, l2: float, reduction: str) -> Parts:
+    """log(1 + Σ_j e^{f_i·f_j⁺ − f_i·f_i⁺}) over pairs, one pair per class, + l2 · mean ‖f‖² (Sohn 2016).
+
+    A class with 2r images in the batch takes part in r rounds, each with its next two images; a miner's pairs make
+    one round, of the first pair listed of each class.
+    """
+    anchors, positives, rounds = _one_pair_per_class(batch)
+    scores = batch.x[anchors] @ batch.x[positives].T
+    together = rounds[:, None] == rounds
+    surprise = masked_logsumexp(scores, together) - scores.diagonal()
+    every = torch.ones_like(surprise, dtype=torch.bool)
+    lengths = batch.x[anchors].square().sum(dim=1) + batch.x[positives].square().sum(dim=1)
+    return [Terms(surprise, every, reduction, smooth=True), l2 / 2 * masked_mean(lengths, every)]
+
+
+def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    if isinstance(batch.tuples, Pairs):
+        a, p = batch.tuples[:2]
+        order = batch.labels[a].argsort(stable=True)
+        classes = batch.labels[a[order]]
+        first = order[torch.cat([classes.new_ones(1).bool(), classes[1:] != classes[:-1]])[: len(order)]]
+        return a[first], p[first], torch.zeros_like(first)
+    order = batch.labels.argsort(stable=True)
+    classes = batch.labels[order]
+    place = torch.arange(len(order), device=order.device)
+    rank = place - torch.searchsorted(classes, classes)  # 0, 1, 2 … within each class
+    leads = (rank[:-1] % 2 == 0) & (classes[:-1] == classes[1:])
+    return order[:-1][leads], order[1:][leads], rank[:-1][leads]
 
 
 @loss("nt_xent")
@@ -11,3 +73,53 @@ def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
     s = batch.cosine() / temperature
     negatives = masked_logsumexp(s, batch.negative)
     return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True)
+
+
+@loss("tuple_hinge")
+def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """[max_N s_an − s_ap + m]₊ for each ordered positive pair: the hinge under the softmax of nt_xent."""
+    s = batch.cosine()
+    nearest = masked_max(s, batch.negative)
+    return Terms((nearest[:, None] - s + margin).relu(), batch.positive, reduction)
+
+
+@loss("nca")
+def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
+    """−log p_i, or −p_i, for each anchor with a positive: p_i = Σ_P softmax_j(−scale · d²_ij).
+
+    Goldberger, Roweis, Hinton, Salakhutdinov 2005.
+    """
+    near = -scale * batch.matrix("sqeuclidean")
+    odds = masked_logsumexp(near, batch.negative) - masked_logsumexp(near, batch.positive)  # log (1 − p)/p
+    values = softplus(odds) if log else -torch.sigmoid(-odds)
+    return Terms(values, batch.positive.any(dim=1), reduction, smooth=log)
+
+
+@loss("tuplet_margin")
+def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) -> Terms:
+    """log(1 + Σ_N e^{s(cos θ_an − cos(θ_ap − β))}) for each ordered positive pair, β in degrees (Yu, Tao 2019)."""
+    cosine, angle = batch.cosine(), math.radians(beta)
+    relaxed = cosine * math.cos(angle) + safe_sqrt(1 - cosine.square()) * math.sin(angle)  # cos(θ − β) without acos
+    negatives = masked_logsumexp(scale * cosine, batch.negative)
+    return Terms(softplus(negatives[:, None] - scale * relaxed), batch.positive, reduction, smooth=True)
+
+
+@loss("fastap")
+def fastap(batch: Batch, *, bins: int, reduction: str) -> Terms:
+    """1 − average precision for each anchor with a positive, from histograms of d² = 2 − 2s (Cakir et al. 2019).
+
+    Each pair shares itself between the two nearest of bins + 1 edges from 0 to 4.
+    """
+    n = len(batch)
+    position = (2 - 2 * batch.cosine()).clamp(0, 4) * (bins / 4)
+    lower = position.detach().nan_to_num().floor().clamp_max(bins - 1).long()
+    upper_share = (position - lower).masked_fill(~(batch.positive | batch.negative), 0.0)
+    lower_share = (batch.positive | batch.negative).to(position.dtype) - upper_share
+    # One row of edges for positives, one for negatives; each pair adds to its own.
+    edge = lower + (bins + 1) * batch.negative
+    shares = position.new_zeros(n, 2 * (bins + 1)).scatter_add(1, edge, lower_share)
+    found, missed = shares.scatter_add(1, edge + 1, upper_share).view(n, 2, bins + 1).unbind(dim=1)
+    recalled, seen = found.cumsum(dim=1), (found + missed).cumsum(dim=1)
+    precision = recalled / seen.masked_fill(seen <= 0, 1.0)
+    average = (found * precision).sum(dim=1) / batch.positive.sum(dim=1).clamp_min(1)
+    return Terms(1 - average, batch.positive.any(dim=1), reduction, smooth=True)

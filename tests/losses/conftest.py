@@ -110,11 +110,21 @@ def gather() -> list[Oracle]:
 
 
 ORACLES = gather()
+# Which rows a test with an argument of this name runs over: all, or those said to be unchanged by something.
+INVARIANTS = {
+    "oracle": "",
+    "permutable": "permutation",
+    "turnable": "rotation",
+    "movable": "translation",
+    "stretchable": "scaling",
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "oracle" in metafunc.fixturenames:
-        metafunc.parametrize("oracle", ORACLES, ids=[row.id for row in ORACLES])
+    for fixture, change in INVARIANTS.items():
+        if fixture in metafunc.fixturenames:
+            rows = [row for row in ORACLES if change in ("", *row.unchanged_by)]
+            metafunc.parametrize(fixture, rows, ids=[row.id for row in rows])
     if "loss_name" in metafunc.fixturenames:
         metafunc.parametrize("loss_name", list(losses.LOSSES))
 
