@@ -14,11 +14,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.crew import Answering, Crew
 from dmlviz.errors import UserError
 from dmlviz.record import Record
 from dmlviz.recording import Writer
 from dmlviz.runs import Runs, UnknownRun
-from dmlviz.supervisor import Answering, Worker, worker_arguments
+from dmlviz.supervisor import Worker, worker_arguments
 
 Phase = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
 
@@ -76,17 +77,12 @@ class Jobs:
         self.runs = runs if isinstance(runs, Runs) else Runs(runs)
         self.runs.folder = self.runs.folder.resolve()
         self.slots = slots or max(1, (os.cpu_count() or 2) - 1)
-        self._data_root = data_root
-        self._warm = warm
-        self._likely = likely
         self._change = threading.Condition(threading.RLock())
         self._queue: list[_Job] = []
         self._active: dict[Worker, _Job] = {}
-        self._spare: Worker | None = None
         self._closed = False
-        self._embedder = Answering(worker_arguments("--serve", data_root))
-        if warm:
-            self._make_spare()
+        self.crew = Crew(data_root, warm, likely, self._heard, self._gone)
+        self.embedder = Answering(worker_arguments("--serve", data_root))
 
     def submit(self, config: TrainConfig, owner: str = "") -> str:
         """The id of the run that this training is, started or queued; one that is under way or finished is shared.
@@ -187,19 +183,19 @@ class Jobs:
             "images": b64encode(images.tobytes()).decode(),
             "shape": list(images.shape),
         }
-        return self._embedder.ask(question)
+        return self.embedder.ask(question)
 
     def close(self) -> None:
         """End every worker; runs under way are cut off."""
         with self._change:
             self._closed = True
             self._queue.clear()
-            workers = list(self._active) + ([self._spare] if self._spare else [])
-        for worker in workers:
+            active = list(self._active)
+        self.crew.close()
+        for worker in active:
             worker.kill()
-        for worker in workers:
             worker.join(5)
-        self._embedder.close()
+        self.embedder.close()
 
     def _on_disk(self, key: Key) -> Record:
         run = self.runs.get(key.run)
@@ -250,38 +246,15 @@ class Jobs:
             if job is None:
                 return
             self._queue.remove(job)
-            job.worker = self._hire(job)
+            job.worker = self.crew.hire(job.order, job.dataset)
             self._active[job.worker] = job
+            self._later(job, SPARE_AFTER, self.crew.make_spare)
             self._change.notify_all()
 
-    def _hire(self, job: _Job) -> Worker:
-        """Give the order to the warm worker, or to a new one."""
-        self._likely = job.dataset
-        order = job.order | {"data": str(Path(self._data_root).resolve()) if self._data_root else None}
-        spare, self._spare = self._spare, None
-        worker = spare or self._new_worker()
-        try:
-            worker.send(order)
-        except BrokenPipeError:  # the warm one died while it waited
-            worker = self._new_worker()
-            with contextlib.suppress(BrokenPipeError):  # then `_gone` hears of it
-                worker.send(order)
-        if self._warm:
-            self._later(job, SPARE_AFTER, self._make_spare)
-        return worker
-
-    def _new_worker(self) -> Worker:
-        return Worker(worker_arguments("--wait", self._data_root, self._likely), self._heard, self._gone)
-
-    def _make_spare(self) -> None:
-        with self._change:
-            if self._warm and not self._closed and self._spare is None:
-                self._spare = self._new_worker()
-
     def _heard(self, worker: Worker, message: dict[str, Any]) -> None:
-        if message.get("ready") and self._warm:
+        if message.get("ready") and self.crew.warm:
             with contextlib.suppress(UserError):  # closing down
-                self._embedder.start()  # not before: two that import at once are both late
+                self.embedder.start()  # not before: two that import at once are both late
         with self._change:
             job = self._active.get(worker)
             if message.get("stopping") and job is not None:
@@ -292,15 +265,13 @@ class Jobs:
     def _gone(self, worker: Worker, why: str) -> None:
         with self._change:
             job = self._active.pop(worker, None)
-            if worker is self._spare:
-                self._spare = None
             if job is not None:
                 self._cancel_timers(job)
                 if job.record.end is None and not self._closed:
                     self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
             self._dispatch()
-            if job is not None and not self._active:
-                self._make_spare()
+            if not self._active:
+                self.crew.make_spare()
             self._change.notify_all()
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -12,8 +11,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from dmlviz.errors import UserError
 
 ONE_THREAD = dict.fromkeys(
     (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
@@ -34,6 +31,7 @@ class Worker:
         on_message: Callable[["Worker", dict[str, Any]], object],
         on_exit: Callable[["Worker", str], object],
     ) -> None:
+        self.ready = threading.Event()  # set when it has imported everything
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "dmlviz.worker", *arguments],
@@ -87,8 +85,10 @@ class Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         for line in process.stdout:
-            with contextlib.suppress(ValueError):
-                self._on_message(self, json.loads(line))
+            message = json.loads(line)
+            if "ready" in message:
+                self.ready.set()
+            self._on_message(self, message)
         status = process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
         said = self._errors.read().decode(errors="replace").strip().splitlines()
@@ -97,62 +97,6 @@ class Worker:
         with contextlib.suppress(OSError):
             process.stdin.close()
         self._on_exit(self, cause_of_death(status, said))
-
-
-class Answering:
-    """A worker that stays and answers one question after another; started when it is first needed, or by `start`."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        self._arguments = arguments
-        self._asking = threading.Lock()
-        self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._worker: Worker | None = None
-        self._closed = False
-
-    def start(self) -> None:
-        """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
-        if self._asking.acquire(blocking=False):
-            try:
-                self._running()
-            finally:
-                self._asking.release()
-
-    def ask(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
-        """Its answer; raise UserError when it says what is wrong, dies, or keeps silent for `timeout` seconds."""
-        with self._asking:
-            worker, self._answers = self._running(), queue.SimpleQueue()
-            try:
-                worker.send(question)
-                answer = self._answers.get(timeout=timeout)
-            except (BrokenPipeError, queue.Empty):
-                worker.kill()
-                worker.join(5)
-                answer = {"error": "The picture could not be placed: its worker gave no answer. Try once more."}
-        if "error" in answer:
-            raise UserError(answer["error"])
-        return answer
-
-    def close(self) -> None:
-        """End it."""
-        self._closed = True
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker.join(5)
-
-    def _running(self) -> Worker:
-        if self._closed:
-            raise UserError("The server is closing down.")
-        if self._worker is None or not self._worker.alive:
-            self._worker = Worker(self._arguments, self._said, self._gone)
-        return self._worker
-
-    def _said(self, worker: Worker, message: dict[str, Any]) -> None:
-        if worker is self._worker and "ready" not in message:
-            self._answers.put(message)
-
-    def _gone(self, worker: Worker, why: str) -> None:
-        if worker is self._worker:
-            self._answers.put({"error": f"The picture could not be placed. {why}"})
 
 
 def cause_of_death(status: int, said: list[str]) -> str:

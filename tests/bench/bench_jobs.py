@@ -1,0 +1,116 @@
+"""How long a click takes: to the first frame, to the end after Stop, to a drawing's place; and what a worker weighs.
+
+The peer of the warm worker is a cold one, started by the click. MNIST when it is on disk, digits otherwise.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import available, load
+from dmlviz.jobs import Jobs
+from dmlviz.runs import Runs
+
+ROUNDS = 5
+
+
+def until(promise):
+    while not promise():
+        time.sleep(0.002)
+
+
+def memory(pid):
+    """Resident MB of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def first_frames(jobs, config):
+    """Seconds from the click to the first frame (the untrained net) and to the first after a step."""
+    begun = time.perf_counter()
+    run = jobs.runs.get(jobs.submit(config))
+    follower, seen, seconds = run.follow(), [], []
+    while len(seconds) < 2:
+        for _, line in follower.new():
+            if line.startswith('{"event":"snapshot"'):
+                seconds.append(time.perf_counter() - begun)
+                seen.append(line)
+        time.sleep(0.002)
+    assert '"step":0' in seen[0]
+    assert run.frame(seen[0].split('"id":"')[1][:16])
+    return seconds[:2]
+
+
+def stopped(jobs, run):
+    begun = time.perf_counter()
+    jobs.stop(run)
+    until(lambda: jobs.status(run).phase == "stopped")
+    seconds = time.perf_counter() - begun
+    assert jobs.runs.get(run).embeddings is not None
+    until(lambda: not jobs.under_way())
+    return seconds
+
+
+def main():
+    dataset = "mnist" if "mnist" in available() else "digits"
+    config = TrainConfig(dataset=dataset, steps=5000)
+    rows = {}
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = Jobs(Runs(Path(folder)), slots=1, likely=dataset)
+        cold = Jobs(Runs(Path(folder) / "cold"), slots=1, warm=False)
+        try:
+            warm_frames, cold_frames, ends, waiting, training = [], [], [], [], []
+            for seed in range(ROUNDS):
+                until(lambda: jobs.crew.spare is not None and jobs.crew.spare.ready.is_set())
+                time.sleep(3.5)  # the answering worker imports as well
+                waiting.append(memory(jobs.crew.spare.pid))
+                warm_frames.append(first_frames(jobs, config.but(seed=seed)))
+                time.sleep(3)
+                training.append(max(memory(worker.pid) for worker in jobs._active))
+                ends.append(stopped(jobs, config.but(seed=seed).id))
+                until(lambda: jobs.crew.spare is not None and jobs.crew.spare.ready.is_set())
+                cold_frames.append(first_frames(cold, config.but(seed=seed)))
+                stopped(cold, config.but(seed=seed).id)
+            for name, index in (("click to the first frame", 0), ("click to the first trained frame", 1)):
+                rows[f"{name}, s"] = median(f[index] for f in warm_frames), median(f[index] for f in cold_frames)
+            rows["stop to all images embedded, s"] = median(ends), None
+            rows["a waiting worker, MB"] = median(waiting), None
+            rows["a training worker, MB"] = median(training), None
+
+            run, images = config.but(seed=0).id, load(dataset).test.images
+            first = time.perf_counter()
+            answer = jobs.embed(run, images[:1])
+            rows["first drawing of a run, ms"] = (time.perf_counter() - first) * 1000, None
+            stored = jobs.runs.get(run).embeddings[:1]
+            np.testing.assert_allclose(answer["embeddings"], stored, atol=1e-4)
+            rows["a drawing, ms"] = median(timed(lambda: jobs.embed(run, images[:1])) for _ in range(20)), None
+            rows["the answering worker, MB"] = memory(jobs.embedder._worker.pid), None
+            record = jobs.runs.get(run)
+            record.neighbours(0, 10)
+            rows["neighbours of an image, ms"] = (
+                median(timed(lambda: record.neighbours(0, 10)) for _ in range(20)),
+                None,
+            )
+            rows["status, ms"] = median(timed(lambda: jobs.status(run)) for _ in range(20)), None
+        finally:
+            jobs.close()
+            cold.close()
+    print(f"{dataset}, net {config.net}, d = {config.embedding_dim}; medians of {ROUNDS} or more\n")
+    print(f"{'':36}{'warm':>10}{'cold':>10}{'ratio':>8}")
+    for name, (ours, peer) in rows.items():
+        print(f"{name:36}{ours:10.3f}" + (f"{peer:10.3f}{peer / ours:8.1f}" if peer is not None else ""))
+
+
+def timed(do):
+    """Milliseconds."""
+    begun = time.perf_counter()
+    do()
+    return (time.perf_counter() - begun) * 1000
+
+
+if __name__ == "__main__":
+    main()

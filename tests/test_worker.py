@@ -1,0 +1,159 @@
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.runs import Runs
+from dmlviz.supervisor import ONE_THREAD, cause_of_death
+
+SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
+LONG = SHORT.but(steps=500_000)
+
+
+@contextmanager
+def worker(*arguments, stdin=subprocess.PIPE):
+    command = [sys.executable, "-m", "dmlviz.worker", *map(str, arguments)]
+    pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+def order(process, run):
+    process.stdin.write(json.dumps({"job": "train", "folder": str(run.path), "data": None}) + "\n")
+    process.stdin.flush()
+
+
+def until(promise):
+    deadline = time.monotonic() + 120
+    while not promise():
+        assert time.monotonic() < deadline, "this took too long"
+        time.sleep(0.01)
+
+
+def seconds_to_end(process):
+    begun = time.monotonic()
+    process.wait(60)
+    return time.monotonic() - begun
+
+
+def test_a_folder_is_enough_to_do_its_job(runs):
+    run = runs.prepare(SHORT)
+    with worker(run.path, stdin=subprocess.DEVNULL) as process:
+        said, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert json.loads(said) == {"done": True}
+    assert run.state == "finished"
+    assert len(run.embeddings) == len(load("digits").test)
+
+
+def test_a_folder_without_a_job_is_a_sentence(tmp_path):
+    with worker(tmp_path, stdin=subprocess.DEVNULL) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "holds no readable run.json" in errors
+    assert "Traceback" not in errors
+
+
+def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
+    run = runs.prepare(LONG)
+    with worker(run.path) as process:
+        until(lambda: run.snapshot_steps)
+        process.terminate()
+        assert json.loads(process.stdout.readline()) == {"stopping": True}
+        assert json.loads(process.stdout.readline()) == {"done": True}
+        process.wait(60)
+    assert process.returncode == 0
+    assert run.state == "stopped"
+    assert len(run.embeddings) == len(load("digits").test)
+    assert not list(run.path.rglob("*.tmp"))
+
+
+def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
+    run = runs.prepare(LONG)
+    with worker("--wait") as process:
+        assert json.loads(process.stdout.readline()) == {"ready": True}
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+        order(process, run)
+        until(lambda: run.snapshot_steps)
+        assert run.events()[0]["event"] == "started"
+        assert Path(f"/proc/{process.pid}/oom_score_adj").read_text().strip() == "500"
+        assert runs.get(run.id).info["threads"] == 1
+
+
+def test_a_waiting_worker_ends_with_its_parent(runs):
+    with worker("--wait") as process:
+        process.stdout.readline()
+        process.stdin.close()
+        assert seconds_to_end(process) < 1
+
+
+def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
+    run = runs.prepare(LONG)
+    with worker("--wait") as process:
+        order(process, run)
+        until(lambda: run.snapshot_steps)
+        process.stdin.close()
+        assert seconds_to_end(process) < 1
+    assert run.state == "cut off"
+    assert run.events()[0]["event"] == "started"
+    assert all(len(run.snapshot(step)) == 100 for step in run.snapshot_steps)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only Python itself can notice the end of the parent")
+def test_a_library_that_keeps_python_waiting_does_not_keep_the_worker_alive():
+    script = (
+        "import ctypes; from dmlviz.worker import Parent\n"
+        "parent = Parent(); parent.no_more_orders(); parent.tell(asleep=True)\n"
+        "ctypes.PyDLL(None).sleep(60)"  # PyDLL: sleeps without letting another Python thread run
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.2)
+        process.stdin.close()
+        assert seconds_to_end(process) < 1
+
+
+def test_too_little_memory_is_a_failure_with_a_sentence(runs):
+    run = runs.prepare(TrainConfig(dataset="digits", net="mlp", loss="triplet", images_per_class=1000, steps=20))
+    with worker("--wait") as process:
+        process.stdout.readline()
+        pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + 200 * 2**20
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
+        order(process, run)
+        until(lambda: run.state not in ("running", "cut off"))
+        process.wait(10)
+    assert run.state == "failed"
+    assert run.end["reason"].startswith("There was not enough memory")
+    assert "Traceback" in (run.path / "error.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "sentence"),
+    [
+        (-signal.SIGKILL, [], "killed (signal 9): most likely out of memory"),
+        (-signal.SIGSEGV, ["x"], "signal 11, SIGSEGV"),
+        (1, ["Traceback …", "ImportError: no such thing"], "(exit status 1): ImportError: no such thing."),
+        (0, [], "ended before its work was done (exit status 0)."),
+    ],
+)
+def test_how_a_worker_died_is_a_sentence(status, said, sentence):
+    assert sentence in cause_of_death(status, said)
