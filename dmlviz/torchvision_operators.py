@@ -1,0 +1,29 @@
+"""Lets torchvision be imported where its wheel and torch's are of different builds.
+
+Next to a CPU build of torch, torchvision's CUDA wheel cannot load its C++ operators, and its import fails with
+`operator torchvision::nms does not exist`. Its models need none of them: the names are enough.
+"""
+
+import torch
+
+_SCHEMAS = {
+    "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+}
+_library: torch.library.Library | None = None
+
+
+def register_missing() -> None:
+    """Declare the operators that torchvision's import asks for, those that it did not bring; none is implemented."""
+    global _library
+    if _library is not None:
+        return
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+        _library = torch.library.Library("torchvision", "FRAGMENT")
+        for name, schema in _SCHEMAS.items():
+            if not hasattr(torch.ops.torchvision, name):
+                _library.define(name + schema)
