@@ -1,5 +1,6 @@
 """The runs of a folder: listed, prepared, renamed, deleted; and those that come with the program."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data import cache_folder
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.files import is_id, make_folder, write_json
@@ -16,10 +18,16 @@ from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun
 
-__all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "title_of"]
+__all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "runs_folder", "title_of"]
 
 _HERE = Path(__file__).resolve().parent.parent
 BUNDLED = next((p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs")
+
+
+def runs_folder(folder: str | Path | None = None) -> Path:
+    """Where runs are kept: `folder`, else the environment's DMLVIZ_RUNS, else the user's cache folder."""
+    given = folder or os.environ.get("DMLVIZ_RUNS")
+    return Path(given).expanduser() if given else cache_folder() / "runs"
 
 
 class Runs:

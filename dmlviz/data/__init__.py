@@ -59,7 +59,18 @@ def data_root(root: str | Path | None = None) -> Path:
         return Path(root).expanduser()
     if os.environ.get("DMLVIZ_DATA"):
         return Path(os.environ["DMLVIZ_DATA"]).expanduser()
-    return _cache() / "dmlviz" / "data"
+    return cache_folder() / "data"
+
+
+def cache_folder() -> Path:
+    """Where the program keeps what it can make or fetch again, by the custom of the system."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dmlviz"
 
 
 def available(root: str | Path | None = None) -> list[str]:
@@ -143,11 +154,3 @@ def _digits() -> tuple[Split, Split]:
         rank[members] = np.arange(len(members))
     test = rank % 3 == 2
     return Split(images[~test], labels[~test]), Split(images[test], labels[test])
-
-
-def _cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
