@@ -1,6 +1,7 @@
 """What is served beside the pages, under /api: frames, sheets of tiles, labels, live events. Ids are checked."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,10 @@ async def projection_events(request: Request) -> Response:
 
 
 def _stream(request: Request, record: Record, state: Callable[[], dict[str, Any]]) -> Response:
-    given = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
-    after = int(given) if given.lstrip("-").isdigit() else -1
+    given = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    after = int(given) if re.fullmatch("[0-9]{1,9}", given) else -1
     return StreamingResponse(
-        tails.follow(record.log.path, state, max(-1, after)), media_type="text/event-stream", headers=STREAM
+        tails.follow(record.log.path, state, after), media_type="text/event-stream", headers=STREAM
     )
 
 

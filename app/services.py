@@ -1,25 +1,19 @@
 """What pages and routes share: settings, runs, jobs. One of each in a process, outside every session and cache."""
 
-import os
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dmlviz.data import data_root
 from dmlviz.jobs import Jobs
-from dmlviz.runs import Runs
-
-
-def _runs_folder() -> Path:
-    given = os.environ.get("DMLVIZ_RUNS")
-    return Path(given).expanduser() if given else data_root().parent / "runs"
+from dmlviz.runs import Runs, runs_folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None."""
 
-    runs: Path = field(default_factory=_runs_folder)
+    runs: Path = field(default_factory=runs_folder)
     data: Path | None = None
     slots: int | None = None
     host: str = "127.0.0.1"
@@ -44,15 +38,16 @@ _lock = threading.Lock()
 _services: Services | None = None
 
 
-def start(settings: Settings, *, routes: bool) -> Services:
-    """Start the process's services anew; what ran before is closed."""
+def start(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
+    """Start the process's services anew; what ran before is closed. With `warm`, a worker waits for the first job."""
     global _services
     with _lock:
         if _services is not None:
             _services.jobs.close()
         settings.runs.mkdir(parents=True, exist_ok=True)
-        jobs = Jobs(settings.runs, slots=settings.slots, data_root=settings.data)
-        _services = Services(settings, Runs(settings.runs), jobs, routes)
+        runs = Runs(settings.runs)
+        jobs = Jobs(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        _services = Services(settings, runs, jobs, routes)
         return _services
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,13 @@ class Tail:
         return self.listeners == 0
 
     async def _read(self) -> None:
+        try:
+            await self._follow()
+        except Exception:
+            logging.getLogger(__name__).exception("a log could not be followed")
+            self._finish("unknown")
+
+    async def _follow(self) -> None:
         asked = -ASK
         clock = asyncio.get_running_loop().time
         while self.end is None:
@@ -57,11 +65,15 @@ class Tail:
             self.lines += [line for _, line in new]
             queue = _queue_event(state) if state is not None else self.queue
             if state is not None and state["phase"] not in LIVE_PHASES:
-                self.end = {"event": "end", "state": state["phase"]}
-            if new or queue != self.queue or self.end is not None:
+                self._finish(state["phase"])
+            elif new or queue != self.queue:
                 self.queue = queue
                 self._announce()
             await asyncio.sleep(POLL)
+
+    def _finish(self, phase: str) -> None:
+        self.end = {"event": "end", "state": phase}
+        self._announce()
 
     def _announce(self) -> None:
         self.changed.set()

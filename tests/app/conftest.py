@@ -1,0 +1,104 @@
+"""Runs for the app's tests: real folders, written by the recorder from what a small training says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import services
+from app.pictures import Pictures, pictures
+from app.services import Services, Settings
+from dmlviz import data
+from dmlviz.config import TrainConfig
+from dmlviz.data import watched_subset
+from dmlviz.events import Event, Finished, Snapshot, Started, Step
+from dmlviz.recording import Recorder, Writer
+from dmlviz.runs import Run, Runs
+
+STEPS = 30
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, watched=200, seed=5)
+
+
+def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
+    """What a training of the digits says: classes that come together, step by step. No net, no torch."""
+    test = data.load("digits").test
+    n, d = len(test), config.embedding_dim
+    random = np.random.default_rng(config.seed)
+    watched = watched_subset(test.labels, config.watched)
+    pixels = test.images.reshape(n, -1) / 255
+    start = pixels @ random.normal(size=(pixels.shape[1], d)) / 4
+    angle = test.labels * (2 * np.pi / 10)
+    end = np.zeros((n, d))
+    end[:, :2] = np.stack([np.cos(angle), np.sin(angle)], 1)
+    end += random.normal(size=(n, d)) * 0.08
+
+    def after(step: int) -> np.ndarray:
+        share = step / config.steps
+        return ((1 - share) * start + share * end).astype(np.float32)
+
+    yield Started(steps=config.steps, watched=watched, train_images=1198, test_images=n, device="cpu", threads=1)
+    yield Snapshot(step=0, embeddings=after(0)[watched], metrics=_scores(0.3))
+    for step in range(1, config.steps + 1):
+        yield Step(
+            step=step,
+            loss=2 / (1 + step),
+            active=0.5,
+            positive_distance=0.1,
+            negative_distance=0.9,
+            images_per_second=1e3,
+            cpu_seconds=0.01 * step,
+        )
+        if step % 5 == 0:
+            yield Snapshot(step=step, embeddings=after(step)[watched], metrics=_scores(0.3 + 0.6 * step / config.steps))
+    yield Finished(
+        step=config.steps,
+        embeddings=after(config.steps),
+        metrics=_scores(0.9) | {"nmi": 0.8},
+        weights={"layer.weight": np.ones((2, 3), np.float32)},
+        cpu_seconds=0.3,
+        seconds=0.5,
+    )
+
+
+def _scores(value: float) -> dict[str, float]:
+    return dict.fromkeys(("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"), value)
+
+
+def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> Run:
+    """A run with the first `upto` events of its training, all of them by default."""
+    run = runs.prepare(config)
+    labels = data.load("digits").test.labels
+    with Writer(run) as writer:
+        recorder = Recorder(writer, run, labels)
+        for number, event in enumerate(telling(config)):
+            if upto is not None and number >= upto:
+                break
+            recorder.write(event)
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Services]:
+    """The process's services over a folder of their own; jobs only start when asked, and without a warm worker."""
+    started = services.start(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), routes=True, warm=False)
+    yield started
+    services.stop()
+
+
+@pytest.fixture
+def run(here: Services) -> Run:
+    """A finished run of the digits."""
+    return write(here.runs)
+
+
+@pytest.fixture(name="write")
+def writer():
+    """The function that writes a run: `write(runs, config, upto)`."""
+    return write
+
+
+@pytest.fixture
+def digits(here: Services) -> Pictures:
+    """The pictures of the digits."""
+    return pictures("digits", here.data)

@@ -1,0 +1,184 @@
+"""What the server serves beside the pages, asked over HTTP."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+
+from app import routes
+from app.guard import COOKIE, Guard
+from app.pictures import COLUMNS, mosaic
+from dmlviz import data
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+
+
+@pytest.fixture
+def client(here):
+    app = Starlette(
+        routes=routes.routes(), middleware=[Middleware(Guard)], exception_handlers={UserError: routes.refuse}
+    )
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client
+
+
+def events_of(text):
+    """(id, data) of every event of a stream."""
+    blocks = [dict(line.split(": ", 1) for line in block.splitlines()) for block in text.strip().split("\n\n")]
+    return [(block.get("id"), json.loads(block["data"])) for block in blocks if "data" in block]
+
+
+def test_health_answers(client):
+    assert client.get("/api/health").json()["ok"] is True
+
+
+def test_a_finished_run_is_told_whole_and_ends(client, run):
+    told = events_of(client.get(f"/api/runs/{run.id}/events").text)
+    assert [event for _, event in told[:-1]] == run.events()
+    assert [number for number, _ in told[:-1]] == [str(i) for i in range(len(run.events()))]
+    assert told[-1] == (None, {"event": "end", "state": "finished"})
+
+
+@pytest.mark.parametrize("how", ["header", "query"])
+def test_a_stream_resumes_after_the_last_event_that_was_seen(client, run, how):
+    headers = {"Last-Event-ID": "4"} if how == "header" else {}
+    params = {"after": "4"} if how == "query" else {}
+    told = events_of(client.get(f"/api/runs/{run.id}/events", headers=headers, params=params).text)
+    assert told[0] == ("5", run.events()[5])
+
+
+def test_a_stream_that_was_seen_to_the_end_only_says_so(client, run):
+    last = str(len(run.events()) - 1)
+    told = events_of(client.get(f"/api/runs/{run.id}/events", headers={"Last-Event-ID": last}).text)
+    assert told == [(None, {"event": "end", "state": "finished"})]
+
+
+@pytest.mark.parametrize("after", ["-7", "99999999999", "x", "²", "1e9", ""])
+def test_a_nonsensical_place_to_resume_is_no_fault(client, run, after):
+    answer = client.get(f"/api/runs/{run.id}/events", params={"after": after})
+    assert answer.status_code == 200
+    assert events_of(answer.text)[-1][1]["event"] == "end"
+
+
+def test_a_run_that_was_cut_off_ends_as_that(client, here, write):
+    run = write(here.runs, upto=8)
+    told = events_of(client.get(f"/api/runs/{run.id}/events").text)
+    assert told[-1][1] == {"event": "end", "state": "cut off"}
+    assert len(told) == 9
+
+
+def test_no_proxy_may_hold_events_back(client, run):
+    headers = client.get(f"/api/runs/{run.id}/events").headers
+    assert headers["x-accel-buffering"] == "no"
+    assert headers["cache-control"] == "no-store"
+    assert headers["content-type"].startswith("text/event-stream")
+
+
+def test_a_frame_is_its_bytes_for_ever(client, run):
+    frame = run.events()[1]["frame"]
+    answer = client.get(f"/api/frames/{run.id}/{frame['id']}.i16")
+    assert len(answer.content) == frame["n"] * frame["dims"] * 2
+    assert answer.content == run.frame(frame["id"])
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["content-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runs/0123456789abcdef/events",
+        "runs/..%2f..%2fetc/events",
+        "runs/nonsense/layout.json",
+        "runs/{run}/projections/0123456789abcdef/events",
+        "runs/{run}/projections/%2e%2e/events",
+        "frames/{run}/0123456789abcdef.i16",
+        "frames/{run}/..%2frun.i16",
+        "frames/0123456789abcdef/0123456789abcdef.i16",
+        "frames/{run}/0123456789abcdef/0123456789abcdef.i16",
+        "data/mnist/0123456789abcdef/labels.u8",
+        "data/digits/0123456789abcdef/sprite-0.png",
+        "data/nonsense/0123456789abcdef/labels.u8",
+        "data/digits/{hash}/sprite-1.png",
+        "anything/else",
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence_and_never_kept(client, run, digits, path):
+    answer = client.get("/api/" + path.format(run=run.id, hash=digits.hash))
+    assert answer.status_code == 404
+    assert len(answer.json()["error"]) > 10
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
+    layout = client.get(f"/api/runs/{run.id}/layout.json").json()
+    test = data.load("digits").test
+    assert layout["n"] == len(test)
+    assert layout["watched"] == run.watched.tolist()
+    labels = client.get(layout["labels_url"])
+    assert np.array_equal(np.frombuffer(labels.content, np.uint8), test.labels)
+    assert "immutable" in labels.headers["cache-control"]
+    sheet = client.get(layout["sprites"]["urls"][0])
+    assert "immutable" in sheet.headers["cache-control"]
+    picture = np.asarray(Image.open(io.BytesIO(sheet.content)))
+    tile, columns = layout["sprites"]["tile"], layout["sprites"]["columns"]
+    for item in (0, 1, columns - 1, columns, len(test) - 1):
+        row, column = divmod(item, columns)
+        corner = picture[row * tile : (row + 1) * tile, column * tile : (column + 1) * tile]
+        assert np.array_equal(corner, test.images[item]), f"tile {item}"
+
+
+def test_a_mosaic_of_colour_images_keeps_its_colours():
+    images = np.random.default_rng(0).integers(0, 256, (COLUMNS + 3, 4, 4, 3), dtype=np.uint8)
+    sheet = mosaic(images)
+    assert sheet.shape == (8, COLUMNS * 4, 3)
+    assert np.array_equal(sheet[4:8, 8:12], images[COLUMNS + 2])
+
+
+def test_the_nearest_of_each_image_is_another_one(client, run):
+    content = client.get(f"/api/runs/{run.id}/nearest.bin").content
+    n = len(run.labels)
+    items, distances = np.frombuffer(content, "<i4", n), np.frombuffer(content, "<f4", n, 4 * n)
+    embeddings = np.asarray(run.embeddings, np.float64)
+    apart = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    assert (items != np.arange(n)).all()
+    assert np.allclose(distances, apart.min(axis=1), atol=1e-4)
+    assert np.allclose(apart[np.arange(n), items], apart.min(axis=1), atol=1e-4)
+
+
+def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
+    assert client.get(f"/api/runs/{run.id}/nearest.bin").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({}, True),
+        ({"Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "none"}, True),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+        ({"Origin": "http://localhost"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "null"}, False),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"}, False),
+    ],
+)
+def test_other_sites_are_refused(client, run, headers, allowed):
+    for path in ("health", f"runs/{run.id}/layout.json", f"runs/{run.id}/events"):
+        assert client.get(f"/api/{path}", headers=headers).status_code == (200 if allowed else 403)
+
+
+def test_only_questions_are_answered(client, run):
+    for method in (client.post, client.put, client.delete):
+        assert method(f"/api/runs/{run.id}/events").status_code == 405
+
+
+def test_api_answers_set_no_cookie(client):
+    assert COOKIE not in client.get("/api/health").cookies

@@ -1,0 +1,195 @@
+"""Live events: one reader for all, nothing lost, nothing left behind."""
+
+import asyncio
+import json
+
+import pytest
+
+from app import streaming
+from app.streaming import Tails
+from dmlviz.files import Log
+
+
+class Job:
+    """A log that a test writes, and the state of the job that would write it."""
+
+    def __init__(self, folder):
+        self.log = Log(folder / "events.jsonl")
+        self.phase, self.position, self.of = "running", None, None
+        self.asked = 0
+
+    def state(self):
+        self.asked += 1
+        return {"phase": self.phase, "position": self.position, "of": self.of}
+
+    def write(self, count, start=0):
+        for step in range(start, start + count):
+            self.log.append({"event": "step", "step": step})
+
+
+@pytest.fixture
+def job(tmp_path):
+    return Job(tmp_path)
+
+
+def data_of(block):
+    return [json.loads(line[6:]) for line in block.splitlines() if line.startswith("data: ")]
+
+
+async def collect(tails, job, after=-1, heartbeat=60.0):
+    """Every event until the stream ends."""
+    told = []
+    async for block in tails.follow(job.log.path, job.state, after, heartbeat):
+        told += data_of(block)
+    return told
+
+
+def run(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
+    opened = []
+    original = streaming.Follower
+    monkeypatch.setattr(streaming, "Follower", lambda path: opened.append(path) or original(path))
+
+    async def story():
+        tails = Tails()
+        job.write(3)
+        listeners = [asyncio.create_task(collect(tails, job)) for _ in range(30)]
+        await asyncio.sleep(0.2)
+        job.write(4, start=3)
+        late = asyncio.create_task(collect(tails, job))
+        await asyncio.sleep(0.2)
+        job.phase = "finished"
+        return await asyncio.gather(*listeners, late), tails.followed
+
+    told, followed = run(story())
+    assert len(opened) == 1
+    assert followed == 0
+    for events in told:
+        assert [event["step"] for event in events[:-1]] == list(range(7))
+        assert events[-1] == {"event": "end", "state": "finished"}
+
+
+def test_what_is_written_just_before_the_end_is_not_lost(job):
+    async def story():
+        tails = Tails()
+        for number in range(20):
+            job.phase = "running"
+            job.log.path.unlink(missing_ok=True)
+            job.write(2)
+            listener = asyncio.create_task(collect(tails, job))
+            await asyncio.sleep(0.013 * number)
+            job.write(1, start=2)
+            job.phase = "finished"
+            events = await listener
+            assert [event.get("step") for event in events] == [0, 1, 2, None]
+
+    run(story())
+
+
+def test_a_new_line_arrives_within_a_tenth_of_a_second(job):
+    async def story():
+        tails, loop = Tails(), asyncio.get_running_loop()
+        stream = tails.follow(job.log.path, job.state)
+        await anext(stream)
+        waits = []
+        for step in range(5):
+            await asyncio.sleep(0.12)
+            written = loop.time()
+            job.write(1, start=step)
+            await anext(stream)
+            waits.append(loop.time() - written)
+        await stream.aclose()
+        return sorted(waits)[2]
+
+    assert run(story()) < 0.1
+
+
+def test_the_queue_is_told_until_the_run_starts(job):
+    async def story():
+        tails = Tails()
+        job.phase, job.position, job.of = "queued", 2, 2
+        listener = asyncio.create_task(collect(tails, job))
+        await asyncio.sleep(0.4)
+        job.position = 1
+        await asyncio.sleep(0.4)
+        job.phase, job.position = "running", None
+        job.write(1)
+        await asyncio.sleep(0.4)
+        job.phase = "finished"
+        return await listener
+
+    told = run(story())
+    assert [event["event"] for event in told] == ["queue", "queue", "step", "end"]
+    assert [event["position"] for event in told[:2]] == [2, 1]
+
+
+def test_silence_is_broken_by_a_heartbeat(job):
+    async def story():
+        tails, blocks = Tails(), []
+        stream = tails.follow(job.log.path, job.state, heartbeat=0.1)
+        for _ in range(3):
+            blocks.append(await anext(stream))
+        await stream.aclose()
+        return blocks
+
+    assert run(story())[1:] == [": still here\n\n"] * 2
+
+
+def test_a_reader_without_listeners_stops_reading(job):
+    async def story():
+        tails, tasks = Tails(), len(asyncio.all_tasks())
+        stream = tails.follow(job.log.path, job.state)
+        await anext(stream)
+        assert tails.followed == 1
+        await stream.aclose()
+        assert tails.followed == 0
+        asked = job.asked
+        await asyncio.sleep(0.6)
+        assert job.asked <= asked + 1
+        assert len(asyncio.all_tasks()) == tasks
+
+    run(story())
+
+
+def test_closing_ends_every_stream_at_once(job):
+    async def story():
+        tails = Tails()
+        listeners = [asyncio.create_task(collect(tails, job)) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        tails.close()
+        return await asyncio.wait_for(asyncio.gather(*listeners), 1)
+
+    assert run(story()) == [[], [], []]
+
+
+def test_a_torn_last_line_waits_for_its_rest(job):
+    async def story():
+        tails = Tails()
+        job.write(1)
+        with open(job.log.path, "ab") as file:
+            file.write(b'{"event":"st')
+        listener = asyncio.create_task(collect(tails, job))
+        await asyncio.sleep(0.2)
+        with open(job.log.path, "ab") as file:
+            file.write(b'ep","step":1}\n')
+        await asyncio.sleep(0.2)
+        job.phase = "finished"
+        return await listener
+
+    assert [event.get("step") for event in run(story())] == [0, 1, None]
+
+
+def test_a_fault_in_asking_ends_the_stream_instead_of_hanging(job):
+    async def story():
+        def broken():
+            raise RuntimeError("gone")
+
+        told = []
+        async for block in Tails().follow(job.log.path, broken):
+            told += data_of(block)
+        return told
+
+    assert run(story()) == [{"event": "end", "state": "unknown"}]
