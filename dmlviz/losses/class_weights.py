@@ -36,8 +36,8 @@ class ClassWeights(Loss):
         dimensions = batch.embeddings.shape[1]
         if dimensions != self.embedding_dim:
             raise UserError(
-                f"{self.declaration.name} was built for embeddings of {self.embedding_dim} dimensions; got {dimensions}: "
-                f"build it with embedding_dim={dimensions}."
+                f"{self.declaration.name} was built for {self.embedding_dim}-dimensional embeddings; got {dimensions} "
+                f"dimensions: build it with embedding_dim={dimensions}."
             )
         batch.classes(self.num_classes)
 

@@ -18,7 +18,10 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
     """
     complete = MINERS[name].complete(parameters)
     # Torch is loaded only now: whoever merely shows the miners has none.
-    from dmlviz.miners import pairs, triplets  # noqa: F401
+    from dmlviz.miners import offline, pairs, triplets  # noqa: F401
     from dmlviz.miners.miner import CODE, Miner
 
-    return Miner(name, partial(CODE[name], **complete), seed)
+    code = CODE[name]
+    if isinstance(code, type):
+        return code(seed=seed, **complete)
+    return Miner(name, partial(code, **complete), seed)

@@ -172,5 +172,35 @@ MINERS = Catalogue(
                 ),
             ),
         ),
+        MinerDeclaration(
+            name="offline_hard",
+            title="Offline hard",
+            family="triplets",
+            makes="triplets",
+            summary="Every few epochs the whole training set is embedded and each image's hardest negatives are "
+            "kept; a batch is completed with them.",
+            formula=r"n \sim \mathrm{Uniform}\,N_k(a),\quad "
+            r"N_k(a) = \text{the } k \text{ closest negatives of the training set}",
+            reference="Simo-Serra et al.: Discriminative learning of deep convolutional feature descriptors, ICCV "
+            "2015; Harwood et al.: Smart mining for deep metric learning, ICCV 2017",
+            parameters=(
+                Parameter(
+                    name="every",
+                    kind=int,
+                    default=1,
+                    minimum=1,
+                    maximum=100,
+                    help="epochs between two embeddings of the training set",
+                ),
+                Parameter(
+                    name="negatives",
+                    kind=int,
+                    default=10,
+                    minimum=1,
+                    maximum=1000,
+                    help="k: hardest negatives kept for each image",
+                ),
+            ),
+        ),
     ],
 )
