@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.declarations import LossDeclaration
 from dmlviz.errors import UserError
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
@@ -77,6 +78,9 @@ class TrainConfig(Config):
 
     optimizer: Literal["adam", "sgd"] = Field("adam", description="optimiser")
     learning_rate: float = Field(2e-3, gt=0, le=10, description="learning rate at the start")
+    loss_learning_rate: float | None = Field(
+        None, gt=0, le=10, description="learning rate of the loss's own weights; the net's when empty"
+    )
     schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the learning rate falls")
     momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
@@ -87,17 +91,45 @@ class TrainConfig(Config):
     watched: int = Field(2000, ge=2, description="test images embedded at every snapshot; all at the end")
     snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
 
+    @property
+    def batch_images(self) -> int:
+        """Images in a batch."""
+        balanced = self.sampler == "balanced"
+        return self.classes_per_batch * self.images_per_class if balanced else self.batch_size
+
+    def but(self, **changes: Any) -> Self:
+        """The same settings with some changed.
+
+        With another loss, whatever stood as the old loss recommends follows the new one's recommendation, and a miner
+        that the new loss does not take is left out; parameters stay with the loss or miner that they belong to.
+        """
+        kept = self.model_dump(mode="json")
+        if changes.get("loss", self.loss) != self.loss:
+            usual = type(self)(loss=self.loss, loss_params=self.loss_params)
+            kept = {name: value for name, value in kept.items() if value != getattr(usual, name)}
+            kept.pop("loss_params", None)
+            takes = LOSSES[changes["loss"]].given(changes.get("loss_params") or {}).accepts
+            if kept.get("miner") and MINERS[kept["miner"]].makes not in takes:
+                del kept["miner"]
+            if not kept.get("miner"):
+                kept.pop("miner_params", None)
+        if changes.get("miner", self.miner) != self.miner:
+            kept.pop("miner_params", None)
+        return type(self)(**kept | changes)
+
     @model_validator(mode="before")
     @classmethod
     def _recommended(cls, fields: Any) -> Any:
         if not isinstance(fields, Mapping):
             return fields
+        params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
+        loss = loss.given(params) if isinstance(params, Mapping) else loss
         return {**loss.recommended, **fields}
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        loss, miner = LOSSES[self.loss], MINERS[self.miner] if self.miner is not None else None
+        loss, miner = LOSSES[self.loss].given(self.loss_params), MINERS[self.miner] if self.miner is not None else None
         for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalogue[name]
         if miner is None and self.miner_params:
@@ -107,6 +139,8 @@ class TrainConfig(Config):
             takes = f"takes {' or '.join(sorted(loss.accepts))}" if loss.accepts else "takes no miner"
             use = f"use {', '.join(offered)}, or no miner" if offered else "leave the miner out"
             raise UserError(f"{self.loss} {takes}; {self.miner} makes {miner.makes}: {use}.")
+        _check_batch(self, loss)
+        _check_space(self, loss)
         object.__setattr__(self, "loss_params", loss.complete(self.loss_params))
         object.__setattr__(self, "miner_params", miner.complete(self.miner_params) if miner else {})
         return self
@@ -124,6 +158,47 @@ class ProjectionConfig(Config):
     def _complete(self) -> Self:
         object.__setattr__(self, "params", PROJECTIONS[self.method].complete(self.params))
         return self
+
+
+MOST_IMAGES = 4096  # of a batch: its distance matrix has 16 million entries
+
+
+def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
+    images = config.batch_images
+    if images > MOST_IMAGES:
+        raise UserError(f"A batch has up to {MOST_IMAGES} images; got {images}: use fewer classes or images of each.")
+    if config.train_images is not None and config.train_images < images:
+        raise UserError(
+            f"A batch takes {images} images; got train_images = {config.train_images}: use smaller batches."
+        )
+    if config.sampler != "balanced":
+        if loss.needs_partners and images < 4:
+            raise UserError(f"{loss.name} compares images; got batches of {images}: use batch_size ≥ 4.")
+        return
+    classes, data = config.classes_per_batch, DATASETS[config.dataset]
+    if classes > len(data.classes):
+        raise UserError(
+            f"A balanced batch takes P = {classes} classes; {data.title} has {len(data.classes)}: "
+            f"use classes_per_batch ≤ {len(data.classes)}."
+        )
+    if not loss.needs_partners:
+        return
+    if config.images_per_class < 2:
+        raise UserError(
+            f"{loss.name} needs at least 2 images of some class; got {images} images of {classes} classes: "
+            f"use the balanced sampler with K = images_per_class ≥ 2."
+        )
+    if classes < 2:
+        raise UserError(
+            f"{loss.name} needs images of at least 2 classes; got {images} images of 1 class: "
+            f"use the balanced sampler with P = classes_per_batch ≥ 2."
+        )
+
+
+def _check_space(config: TrainConfig, loss: LossDeclaration) -> None:
+    if config.embedding_dim == 1 and (config.normalize or loss.on_sphere):
+        why = "normalize" if config.normalize else f"{loss.name}, which looks at directions only,"
+        raise UserError(f"With {why} one dimension has two places, −1 and 1; got embedding_dim = 1: use 2 or more.")
 
 
 def _sentence(model: type[BaseModel], problem: Any) -> str:

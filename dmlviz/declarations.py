@@ -3,6 +3,7 @@
 This file and every `declared.py` import no torch, because the server shows the choices and has none.
 """
 
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -57,6 +58,31 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Numbers(Parameter):
+    """`length` numbers, each within the range; also read from text like "1, 0.5"."""
+
+    length: int
+
+    def check(self, owner: str, value: Any) -> list[float]:
+        """Return `value` as a list; raise UserError when it is not so many numbers or one is out of range."""
+        numbers = literal(value)
+        if not isinstance(numbers, list | tuple) or len(numbers) != self.length:
+            raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {value!r}.")
+        each = Parameter(
+            name=self.name, kind=float, default=0.0, help=self.help, minimum=self.minimum, maximum=self.maximum
+        )
+        return [each.check(owner, number) for number in numbers]
+
+
+def literal(value: Any) -> Any:
+    """Return what a text spells (a number, a list, a mapping), or `value` itself where it spells nothing."""
+    try:
+        return literal_eval(value) if isinstance(value, str) else value
+    except (ValueError, SyntaxError):
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
     """One choice: its name, what a person reads about it, and its parameters."""
 
@@ -76,8 +102,7 @@ class Declaration:
                 offered = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
                 raise UserError(f"{self.name} has no parameter {name!r}; {offered}.")
         return {
-            name: parameter.check(self.name, given[name]) if name in given else parameter.default
-            for name, parameter in known.items()
+            name: parameter.check(self.name, given.get(name, parameter.default)) for name, parameter in known.items()
         }
 
 
@@ -95,6 +120,15 @@ class LossDeclaration(Declaration):
     on_sphere: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
     lesson: str = ""
+
+    @property
+    def needs_partners(self) -> bool:
+        """Whether it compares images of a batch with each other, so that a class alone in it teaches nothing."""
+        return not (self.needs_classes and not self.accepts)
+
+    def given(self, params: Mapping[str, Any]) -> "LossDeclaration":
+        """Return what holds with these parameters; only a loss made of other losses changes with them."""
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ def build(
     values = declaration.complete(params)
     if unreduced:
         values["reduction"] = "none"
+    declaration = declaration.given(values)
     for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
         if declaration.needs_classes and given is None:
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")

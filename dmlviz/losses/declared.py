@@ -4,7 +4,9 @@ from dmlviz.declarations import Catalogue
 from dmlviz.losses.declared_pairs import PAIRS
 from dmlviz.losses.declared_proxies import PROXIES
 from dmlviz.losses.declared_structured import STRUCTURED
-from dmlviz.losses.declared_sums import SUMS
+from dmlviz.losses.declared_sums import sums
 from dmlviz.losses.declared_triplets import TRIPLETS
 
-LOSSES = Catalogue("loss", [*PAIRS, *TRIPLETS, *STRUCTURED, *PROXIES, *SUMS])
+_SINGLE = [*PAIRS, *TRIPLETS, *STRUCTURED, *PROXIES]
+
+LOSSES = Catalogue("loss", [*_SINGLE, *sums(_SINGLE)])

@@ -1,5 +1,86 @@
 """Sums of losses, as they are offered."""
 
-from dmlviz.declarations import LossDeclaration
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-SUMS: list[LossDeclaration] = []
+from dmlviz.declarations import Catalogue, LossDeclaration, Numbers, Parameter, literal
+from dmlviz.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossChoice(Parameter):
+    """A loss by name, or with parameters of its own: {"name": "triplet", "margin": 0.3}."""
+
+    losses: Catalogue[LossDeclaration]
+
+    def check(self, owner: str, value: Any) -> str | dict[str, Any]:
+        """Return the name, with all parameters where one differs from its default; raise UserError for a wrong one."""
+        name, params = self.split(value)
+        if not isinstance(name, str):
+            raise UserError(f'{owner}: {self.name} is a loss, as in "triplet"; got {value!r}.')
+        if name == owner:
+            raise UserError(f"{owner}: {self.name} is a loss that is no sum itself; got {value!r}.")
+        declaration = self.losses[name]
+        complete = declaration.complete(params)
+        return name if complete == declaration.complete({}) else {"name": name, **complete}
+
+    @staticmethod
+    def split(value: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the name and the parameters that were given with it."""
+        value = literal(value)
+        if not isinstance(value, Mapping):
+            return value, {}
+        return value.get("name"), {name: given for name, given in value.items() if name != "name"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumDeclaration(LossDeclaration):
+    """A sum takes the tuples that either of its losses takes, and trains as its first loss does."""
+
+    losses: Catalogue[LossDeclaration]
+
+    def given(self, params: Mapping[str, Any]) -> LossDeclaration:
+        """Return the sum as these two losses make it."""
+        values = self.complete(params)
+        a, b = (self.losses[LossChoice.split(values[side])[0]] for side in ("a", "b"))
+        return replace(
+            self,
+            accepts=a.accepts | b.accepts,
+            needs_classes=a.needs_classes or b.needs_classes,
+            on_sphere=a.on_sphere and b.on_sphere,
+            recommended=a.recommended,
+        )
+
+
+def sums(losses: Sequence[LossDeclaration]) -> list[LossDeclaration]:
+    """Declare the sum of any two of `losses`."""
+    catalogue = Catalogue("loss", losses)
+
+    def side(name: str, default: str, text: str) -> LossChoice:
+        return LossChoice(name=name, kind=str, default=default, choices=tuple(catalogue), losses=catalogue, help=text)
+
+    declaration = SumDeclaration(
+        name="sum_of",
+        title="Sum of two",
+        family="sums",
+        summary="Two losses at once, weighted: distances from one, class borders from the other.",
+        formula=r"w_1\,L_a + w_2\,L_b",
+        reference="Sun, Chen, Wang, Tang: Deep learning face representation by joint identification-verification "
+        "(DeepID2), NeurIPS 2014; Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015",
+        losses=catalogue,
+        parameters=(
+            side("a", "contrastive", "the first loss; training follows its recommendations"),
+            side("b", "softmax", "the second loss"),
+            Numbers(
+                name="weights",
+                kind=list,
+                length=2,
+                default=[1.0, 1.0],
+                minimum=0,
+                maximum=1000,
+                help="how much each of the two counts",
+            ),
+        ),
+    )
+    return [declaration.given({})]

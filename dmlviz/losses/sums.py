@@ -1,1 +1,34 @@
 """Sums of losses."""
+
+from typing import Any
+
+from torch import Tensor
+
+from dmlviz.geometry import sharing
+from dmlviz.losses import build
+from dmlviz.losses.declared_sums import LossChoice
+from dmlviz.losses.module import Loss
+from dmlviz.losses.registry import IMPLEMENTED
+from dmlviz.miners.tuples import Pairs
+
+
+@IMPLEMENTED.implements("sum_of")
+class SumOf(Loss):
+    """w₁ L_a + w₂ L_b; `active` is the mean of theirs. A miner's tuples go to whichever of the two takes them."""
+
+    def __init__(self, *, a: Any, b: Any, weights: list[float], **sizes: Any) -> None:
+        super().__init__()
+        self.a, self.b = (build(name, **sizes, **params) for name, params in map(LossChoice.split, (a, b)))
+        self.weights = weights
+
+    def forward(self, embeddings: Tensor, labels: Any, tuples: Any = None) -> Tensor:
+        """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
+        tuples = self._accepted(tuples)
+        kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
+        with sharing():
+            first, second = (
+                loss(embeddings, labels, tuples if kind in loss.declaration.accepts else None)
+                for loss in (self.a, self.b)
+            )
+        self.active = (self.a.active + self.b.active) / 2
+        return self.weights[0] * first + self.weights[1] * second
