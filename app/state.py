@@ -47,7 +47,7 @@ class UIState:
         """The training that is set; `dataset` stands in while none is chosen."""
         fields: dict[str, Any] = {"dataset": dataset} | self.settings
         loss = fields.get("loss", TrainConfig.model_fields["loss"].default)
-        miner = fields.get("miner", LOSSES[loss].recommended.get("miner"))
+        miner = fields.get("miner", LOSSES[loss].given(self.params.get(loss, {})).recommended.get("miner"))
         for name, choice in (("loss_params", loss), ("miner_params", miner)):
             if choice in self.params:
                 fields[name] = self.params[choice]
@@ -65,7 +65,7 @@ class UIState:
         self.settings.pop(name, None)
         if name == "loss":
             default = TrainConfig.model_fields["loss"].default
-            if not _goes_with(self.settings.get("miner"), value):
+            if not _goes_with(self.settings.get("miner"), value, self.params.get(value, {})):
                 del self.settings["miner"]
         else:
             default = getattr(TrainConfig(**self.settings), name)
@@ -81,6 +81,9 @@ class UIState:
             chosen[parameter.name] = value
         if not chosen:
             del self.params[choice.name]
+        current = self.settings.get("loss", TrainConfig.model_fields["loss"].default)
+        if choice.name == current and not _goes_with(self.settings.get("miner"), choice.name, chosen):
+            del self.settings["miner"]
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
@@ -156,8 +159,8 @@ def publish(ui: UIState) -> None:
         ui.written = query
 
 
-def _goes_with(miner: str | None, loss: str) -> bool:
-    return miner is None or MINERS[miner].makes in LOSSES[loss].accepts
+def _goes_with(miner: str | None, loss: str, params: Mapping[str, Any]) -> bool:
+    return miner is None or MINERS[miner].makes in LOSSES[loss].given(params).accepts
 
 
 def _parameter(name: str) -> tuple[Declaration, Parameter] | None:

@@ -1,6 +1,7 @@
 """The settings of a training as widgets, made from the declarations: what the catalogue holds is what is offered."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -8,7 +9,7 @@ import streamlit as st
 from app.state import UIState
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue, Declaration, Parameter
+from dmlviz.declarations import Catalogue, Declaration, Numbers, Parameter
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
@@ -104,7 +105,7 @@ class _Form:
 
     def miner(self) -> None:
         """What makes the tuples, if the loss takes any."""
-        accepts = LOSSES[self.config.loss].accepts
+        accepts = LOSSES[self.config.loss].given(self.config.loss_params).accepts
         offered = [name for name, miner in MINERS.items() if miner.makes in accepts]
         if not offered:
             return
@@ -153,10 +154,18 @@ def _parameter(ui: UIState, choice: Declaration, parameter: Parameter, value: An
     def store(entered: Any) -> None:
         ui.choose_param(choice, parameter, entered)
 
+    def store_at(place: int, entered: float) -> None:
+        store([*value[:place], entered, *value[place + 1 :]])
+
     if parameter.kind is bool:
         controlled(st.checkbox, label, key, value, store, help=parameter.help)
     elif parameter.kind is str:
-        controlled(st.selectbox, label, key, value, store, options=list(parameter.choices), help=parameter.help)
+        # A loss within a sum may come with parameters of its own, as no choice does.
+        options = list(parameter.choices) if value in parameter.choices else [value, *parameter.choices]
+        controlled(st.selectbox, label, key, value, store, options=options, help=parameter.help)
+    elif isinstance(parameter, Numbers):
+        for place, number in enumerate(value):
+            _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, partial(store_at, place))
     elif parameter.words:
         # A number or a word instead of it: chosen by word first, so that the number keeps its own field.
         words = ["a number", *parameter.words]

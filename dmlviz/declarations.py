@@ -63,15 +63,18 @@ class Numbers(Parameter):
 
     length: int
 
+    @property
+    def each(self) -> Parameter:
+        """Any one of the numbers."""
+        limits = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step}
+        return Parameter(name=self.name, kind=float, default=0.0, help=self.help, **limits)
+
     def check(self, owner: str, value: Any) -> list[float]:
         """Return `value` as a list; raise UserError when it is not so many numbers or one is out of range."""
         numbers = literal(value)
         if not isinstance(numbers, list | tuple) or len(numbers) != self.length:
             raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {value!r}.")
-        each = Parameter(
-            name=self.name, kind=float, default=0.0, help=self.help, minimum=self.minimum, maximum=self.maximum
-        )
-        return [each.check(owner, number) for number in numbers]
+        return [self.each.check(owner, number) for number in numbers]
 
 
 def literal(value: Any) -> Any:

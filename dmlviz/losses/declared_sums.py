@@ -79,6 +79,7 @@ def sums(losses: Sequence[LossDeclaration]) -> list[LossDeclaration]:
                 default=[1.0, 1.0],
                 minimum=0,
                 maximum=1000,
+                step=0.1,
                 help="how much each of the two counts",
             ),
         ),
