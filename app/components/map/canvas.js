@@ -3,6 +3,10 @@ import { css } from "../shared/theme.js";
 
 const PLAIN_ABOVE = 20000; // more points than that are little squares
 
+const [ARM, HALF] = [1.1, 0.34];
+const PLUS = [[-HALF, -ARM], [HALF, -ARM], [HALF, -HALF], [ARM, -HALF], [ARM, HALF], [HALF, HALF], [HALF, ARM], [-HALF, ARM],
+  [-HALF, HALF], [-ARM, HALF], [-ARM, -HALF], [-HALF, -HALF]];
+
 /** Trace marker `shape` of radius r about the origin. */
 export function traceShape(context, shape, r) {
   const polygon = (points) => points.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](x * r, y * r));
@@ -11,13 +15,8 @@ export function traceShape(context, shape, r) {
     case 1: context.rect(-0.86 * r, -0.86 * r, 1.72 * r, 1.72 * r); break;
     case 2: polygon([[0, -1.2], [1.02, 0.6], [-1.02, 0.6]]); break;
     case 3: polygon([[0, -1.14], [1.14, 0], [0, 1.14], [-1.14, 0]]); break;
-    case 4: context.rotate(Math.PI / 4); // a cross is a plus, turned
-    // falls through
-    case 5:
-      context.rect(-1.1 * r, -0.34 * r, 2.2 * r, 0.68 * r);
-      context.rect(-0.34 * r, -1.1 * r, 0.68 * r, 2.2 * r);
-      if (shape === 4) context.rotate(-Math.PI / 4);
-      break;
+    case 4: polygon(PLUS.map(([x, y]) => [(x - y) * Math.SQRT1_2, (x + y) * Math.SQRT1_2])); break; // a plus, turned
+    case 5: polygon(PLUS); break;
     case 6: polygon([[0, 1.2], [1.02, -0.6], [-1.02, -0.6]]); break;
     case 7:
       polygon(Array.from({ length: 10 }, (_, i) => {

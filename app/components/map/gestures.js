@@ -25,6 +25,7 @@ export function listen(surface, mode, on) {
 
   hear("pointerdown", (event) => {
     if (event.button !== 0) return;
+    surface.setAttribute("data-pointed", ""); // focus by pointer needs no ring
     surface.focus({ preventScroll: true });
     surface.setPointerCapture(event.pointerId);
     const [x, y] = place(event);
@@ -90,7 +91,9 @@ export function listen(surface, mode, on) {
   };
   hear("pointerup", release);
   hear("pointercancel", release);
-  hear("pointerleave", () => on.leave());
+  hear("pointerleave", (event) => event.pointerType !== "touch" && on.leave()); // a finger leaves with every tap
+  hear("keydown", () => surface.removeAttribute("data-pointed"));
+  hear("blur", () => surface.removeAttribute("data-pointed"));
   hear("wheel", (event) => {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 360 : 1;

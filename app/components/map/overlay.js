@@ -38,6 +38,20 @@ export function drawRing(context, [x, y], radius, colour, theme, { width = 1.75,
   context.restore();
 }
 
+/** A square about (x, y), `reach` to each side. */
+export function drawFrame(context, [x, y], reach, colour, theme, width) {
+  context.save();
+  context.beginPath();
+  context.roundRect(x - reach, y - reach, 2 * reach, 2 * reach, 4);
+  context.lineWidth = width + 2;
+  context.strokeStyle = css(theme.background, 0.85);
+  context.stroke();
+  context.lineWidth = width;
+  context.strokeStyle = css(colour);
+  context.stroke();
+  context.restore();
+}
+
 /** A point drawn again, larger, above all others. */
 export function drawDisc(context, [x, y], radius, colour) {
   context.beginPath();

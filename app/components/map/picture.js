@@ -2,7 +2,7 @@
 import * as overlay from "./overlay.js";
 import { classCentres } from "./centroids.js";
 import { wrongColour } from "./paint.js";
-import { drawThumbnails, thumbnailSize } from "./thumbnails.js";
+import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.js";
 import { hermite } from "./tween.js";
 
 const LANDING = 0.32; // seconds in which a query's star lands
@@ -10,7 +10,8 @@ const LANDING = 0.32; // seconds in which a query's star lands
 export class Picture {
   constructor(view) {
     this.view = view;
-    this.thumbnail = 0;
+    this.thumbnail = 0; // side of the pictures on the stage, 0 while there are none
+    this.drawn = new Set(); // items drawn as pictures
     this.centres = null;
   }
 
@@ -22,13 +23,15 @@ export class Picture {
     this.query(context, scene);
     this.hover(context, scene);
     overlay.drawLasso(context, view.pointing.path, view.theme);
+    return this.drawn.size > 0;
   }
 
   pictures(context, scene) {
     const { view } = this;
     this.thumbnail = 0;
+    this.drawn.clear();
     const zoom = scene.zoomed;
-    if (!view.sprites || zoom < 2.5) return;
+    if (!view.sprites || zoom < LEAST_ZOOM) return;
     const { width, height } = scene.port;
     const places = scene.places();
     const items = [];
@@ -46,7 +49,8 @@ export class Picture {
     if (!this.thumbnail) return;
     const { model, colours } = view;
     const alphaOf = (i) => (model.selected && !model.selected[i] ? 0.3 : 1);
-    drawThumbnails(context, view.sprites, items, at, this.thumbnail, (i) => colours[model.labels[i]], alphaOf);
+    const frameOf = (i) => colours[model.labels[i]];
+    for (const i of drawThumbnails(context, view.sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.drawn.add(i);
   }
 
   classNames(context, scene) {
@@ -61,9 +65,13 @@ export class Picture {
     overlay.drawNames(context, centres, view.model.classes, view.colours, view.theme, scene.toScreen);
   }
 
-  // A ring that stands clear of the point or of its picture.
-  ring(scene) {
-    return Math.max(scene.look.radius + 3.5, 6);
+  /** Make an item stand out: drawn again larger with a ring about it; a picture gets a second frame. */
+  single(context, scene, item, place, { colour = this.view.theme.text, grow = 1, clear = 3.5, width = 1.75, dashed = false } = {}) {
+    const { model, theme, colours } = this.view;
+    if (this.drawn.has(item)) return overlay.drawFrame(context, place, this.thumbnail / 2 + 2 + width, colour, theme, width + 0.75);
+    const radius = scene.look.radius;
+    if (!dashed) overlay.drawDisc(context, place, radius + grow, colours[model.labels[item]]);
+    overlay.drawRing(context, place, Math.max(radius + clear, clear + 2.5), colour, theme, { width, dashed });
   }
 
   /** Rings and links from a place to neighbours; those of hidden classes are dashed, those without a place left out. */
@@ -72,21 +80,17 @@ export class Picture {
     const there = neighbours.filter(({ item }) => scene.frame.present[item]);
     const ends = there.map(({ item }) => ({ item, to: scene.screenOf(item), colour: colourOf(item), dashed: !model.shows(item) }));
     overlay.drawLinks(context, from, ends, theme);
-    for (const { item, to, colour, dashed } of ends) {
-      if (!dashed) overlay.drawDisc(context, to, scene.look.radius + 1, this.view.colours[model.labels[item]]);
-      overlay.drawRing(context, to, this.ring(scene), colour, theme, { width: 1.5, dashed });
-    }
+    for (const { item, to, colour, dashed } of ends) this.single(context, scene, item, to, { colour, dashed, width: 1.5 });
   }
 
   pin(context, scene) {
-    const { model, theme, colours } = this.view;
+    const { model, theme } = this.view;
     const item = model.pinned;
     if (!scene.frame.present[item]) return;
     const from = scene.screenOf(item);
     const right = (other) => (model.labels[other] === model.labels[item] ? theme.text : wrongColour(theme));
     this.links(context, scene, from, model.neighbours, right);
-    overlay.drawDisc(context, from, scene.look.radius + 2, colours[model.labels[item]]);
-    overlay.drawRing(context, from, this.ring(scene) + 3, theme.text, theme, { width: 2.25 });
+    this.single(context, scene, item, from, { grow: 2, clear: 6, width: 2.25 });
   }
 
   query(context, scene) {
@@ -109,10 +113,7 @@ export class Picture {
     const item = hovered ?? carded;
     if (item === null || !scene.usable[item]) return view.card.hide();
     const place = scene.screenOf(item);
-    if (hovered !== null) {
-      overlay.drawDisc(context, place, scene.look.radius + 1.5, view.colours[view.model.labels[item]]);
-      overlay.drawRing(context, place, this.ring(scene), view.theme.text, view.theme);
-    }
+    if (hovered !== null) this.single(context, scene, item, place, { grow: 1.5 });
     if (carded !== item) return;
     const [x, y] = place;
     const { model, sprites, colours } = view;

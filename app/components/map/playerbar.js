@@ -102,14 +102,14 @@ export class PlayerBar {
     const ratio = globalThis.devicePixelRatio || 1;
     const { ticks } = this;
     ticks.width = Math.round(width * ratio);
-    ticks.height = Math.round(12 * ratio);
+    ticks.height = Math.round(9 * ratio);
     const context = ticks.getContext("2d");
     context.fillStyle = `rgb(${theme.muted})`;
-    context.globalAlpha = 0.55;
+    context.globalAlpha = 0.5;
     let before = -10;
     frames.forEach((_, i) => {
       const x = Math.round(placeOf(timeline, i) * (ticks.width - ratio));
-      if (x - before < 2 * ratio) return; // a comb of touching ticks says less than a bar
+      if (x - before < 3.5 * ratio) return; // a comb of touching ticks says less than a bar
       before = x;
       context.fillRect(x, 0, Math.max(1, Math.round(ratio)), ticks.height);
     });

@@ -11,7 +11,8 @@ const SOFT = 0.3; // seconds in which the eye covers most of its way to new data
 const QUICK = 0.07; // and to where the person sends it
 const MOST_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 
-/** Holds what is on the stage; `paintOver(context, scene)` draws what lies above the points. */
+/** Holds what is on the stage; `paintOver(context, scene)` draws what lies above the points and says
+ * whether there are pictures among it. */
 export class Scene {
   constructor({ points, overlay, renderer, paintOver, onFrame }) {
     Object.assign(this, { points, overlay, paintOver, onFrame });
@@ -26,6 +27,7 @@ export class Scene {
     this.tween = null;
     this.t = 1;
     this.clock = null;
+    this.pictured = false; // some points are drawn as pictures
     this.extra = null; // bounds that are to be seen as well
     this.model = null;
     this.pending = 0;
@@ -68,11 +70,16 @@ export class Scene {
     const ratio = Math.min(MOST_RATIO, globalThis.devicePixelRatio || 1);
     const old = this.port;
     this.port = { width, height, insets };
+    if (old.width === width && old.height === height && this.ratio === ratio) {
+      const moved = JSON.stringify(insets) !== JSON.stringify(old.insets);
+      if (moved && this.automatic && this.view) this.aim(this.home(), SOFT);
+      return;
+    }
     this.overlay.width = Math.round(width * ratio);
     this.overlay.height = Math.round(height * ratio);
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
-    if (this.view && this.automatic) this.view = this.home() ?? this.view;
+    if (this.automatic) this.view = this.home() ?? this.view;
     else if (this.view && old.width) this.view = { ...this.view, k: this.view.k * Math.min(width / old.width, height / old.height) };
     if (width) this.drawNow();
   }
@@ -233,9 +240,11 @@ export class Scene {
     this.homeScale = undefined;
     if (!this.view || !this.tween || !this.painted) return;
     const moves = this.tween.moves && this.t < 1;
-    this.look = pointLook(this.tween.visibleCount(this.t), port, this.zoomed);
+    this.look = pointLook(this.tween.visibleCount(this.t), port, this.zoomed, this.pictured);
     this.renderer.draw({ view: this.view, port, t: this.t, moves, look: this.look, ground: this.ground });
-    this.paintOver(context, this);
+    const { pictured } = this;
+    this.pictured = this.paintOver(context, this);
+    if (this.pictured !== pictured) this.invalidate();
   }
 
   destroy() {

@@ -1,7 +1,8 @@
 // At deep zoom points become their pictures, as many as there is room for.
 import { css } from "../shared/theme.js";
 
-const LEAST_ZOOM = 3;
+/** How close the eye must be for pictures. */
+export const LEAST_ZOOM = 3;
 const MOST_ON_STAGE = 700;
 
 /** Side of a thumbnail in pixels at this zoom; 0 while points stay points. */

@@ -1,5 +1,5 @@
 // The tools at the map's upper edge.
-import { element, icon } from "./dom.js";
+import { element, icon, mark } from "./dom.js";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",
@@ -40,8 +40,8 @@ export class Toolbar {
   }
 
   update({ mode, markers, names }) {
-    for (const [name, button] of Object.entries(this.modes)) button.setAttribute("aria-pressed", String(name === mode));
-    this.markers.setAttribute("aria-pressed", String(markers));
-    this.names.setAttribute("aria-pressed", String(names));
+    for (const [name, button] of Object.entries(this.modes)) mark(button, "aria-pressed", name === mode);
+    mark(this.markers, "aria-pressed", markers);
+    mark(this.names, "aria-pressed", names);
   }
 }

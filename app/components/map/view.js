@@ -4,24 +4,20 @@ import { classColours } from "../shared/palette.js";
 import { Sprites } from "../shared/sprites.js";
 import { stream } from "../shared/stream.js";
 import { readTheme } from "../shared/theme.js";
-import { Announcer, HELP, pinned, summary } from "./announce.js";
+import { pinned, summary } from "./announce.js";
 import { unpackBits } from "./bits.js";
-import { Card } from "./card.js";
-import { element, mark } from "./dom.js";
+import { buildElements } from "./elements.js";
 import { listen } from "./gestures.js";
 import { meaningOf } from "./keys.js";
-import { Legend } from "./legend.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
 import { Picture } from "./picture.js";
 import { Playback } from "./playback.js";
-import { PlayerBar } from "./playerbar.js";
 import { Pointing } from "./pointing.js";
+import { report } from "./report.js";
 import { Scene } from "./scene.js";
 import { loadLabels, loadNearest, loadWatched } from "./sources.js";
 import { QueryStar } from "./star.js";
-import { statusOf } from "./status.js";
-import { Toolbar } from "./toolbar.js";
 
 const WIDE = 620; // pixels from which the legend stands beside the points
 let instances = 0;
@@ -39,7 +35,7 @@ export class MapView {
     this.star = new QueryStar();
     this.picture = new Picture(this);
     this.scene = new Scene({
-      points: this.pointsCanvas,
+      points: this.points,
       overlay: this.overlay,
       renderer: data.renderer,
       paintOver: (context, scene) => this.picture.paintOver(context, scene),
@@ -63,51 +59,24 @@ export class MapView {
 
   build(parent, name) {
     page.mounts[name] = (page.mounts[name] ?? 0) + 1;
-    this.pointsCanvas = element("canvas", { class: "points" });
-    this.overlay = element("canvas", {
-      class: "overlay",
-      tabindex: 0,
-      role: "application",
-      "aria-roledescription": "scatter map",
-      "aria-describedby": `help-${this.id}`,
-    });
-    const act = (action) => (...rest) => this.act(action, ...rest);
-    this.legend = new Legend({
+    const act = (action) => (argument) => this.act(action, argument);
+    Object.assign(this, buildElements(this.id, page.mounts[name], {
       toggle: (c) => this.filter(() => this.model.toggleClass(c)),
       solo: (c) => this.filter(() => this.model.soloClass(c)),
       spotlight: (c) => this.setSpotlight(c),
-    });
-    this.toolbar = new Toolbar({
-      mode: act("mode"), home: act("home"), markers: act("markers"), names: act("names"), fullscreen: act("fullscreen"),
-    });
-    this.card = new Card();
-    this.caption = element("div", { class: "caption" });
-    this.status = element("div", { class: "status" });
-    this.bar = new PlayerBar({
+      mode: act("mode"),
+      home: act("home"),
+      markers: act("markers"),
+      names: act("names"),
+      fullscreen: act("fullscreen"),
       play: act("play"),
       step: act("step"),
-      seek: (index) => this.playback.seek(index),
-      speed: () => {
-        this.playback.player.faster();
-        this.changed();
-      },
-    });
-    this.announcer = new Announcer();
-    this.stage = element(
-      "div", { class: "stage" },
-      this.pointsCanvas, this.overlay, this.legend.node, this.toolbar.node, this.caption, this.status, this.card.node,
-    );
-    const help = element("div", { class: "spoken", id: `help-${this.id}` }, HELP);
-    this.root = element(
-      "div",
-      { class: "map", "data-ready": "false", "data-mounts": page.mounts[name] },
-      this.stage, this.bar.node, this.announcer.node, help,
-    );
+      seek: act("seek"),
+      speed: act("speed"),
+    }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)
-    const style = element("link", { rel: "stylesheet", href: new URL("map.css", import.meta.url).href });
-    style.addEventListener("load", () => this.measure());
-    parent.append(style, this.root);
-    this.style = style;
+    this.style.addEventListener("load", () => this.measure());
+    parent.append(this.style, this.root);
   }
 
   connect() {
@@ -138,7 +107,7 @@ export class MapView {
     const legend = this.legend.node;
     const insets = wide
       ? { left: legend.offsetWidth + 24, right: 26, top: 26, bottom: 30 }
-      : { left: 18, right: 18, top: 50, bottom: legend.offsetHeight + 22 };
+      : { left: 18, right: 18, top: 50, bottom: legend.offsetHeight + 36 };
     this.scene.resize(width, height, insets);
     if (this.theme) this.bar.update(this.playback.timeline, this.playback.player, this.theme);
   }
@@ -221,6 +190,8 @@ export class MapView {
         step: data.step,
       });
       this.listenToServer();
+      // The pictures are wanted at the first hover; they come after the frames.
+      setTimeout(() => this.sprites?.image(0), 400);
     } catch (error) {
       this.say(error.message);
     }
@@ -282,6 +253,8 @@ export class MapView {
       case "zoom": return scene.zoom(argument, scene.port.width / 2, scene.port.height / 2, !this.theme.still);
       case "play": return playback.toggle();
       case "step": return playback.step(argument);
+      case "seek": return playback.seek(argument);
+      case "speed": playback.player.faster(); break;
       case "walk": return pointing.walk(argument);
       case "clear": return pointing.clear();
       case "fullscreen":
@@ -322,44 +295,9 @@ export class MapView {
 
   /** Bring everything around the points up to date. */
   changed() {
-    const { model, scene, playback, theme, data, root } = this;
-    if (!theme || this.gone) return;
-    const present = scene.frame?.present ?? new Uint8Array(model.n);
-    if (this.counted?.present !== present || this.counted.model !== model) {
-      this.counted = { present, model, ...model.counts(present) };
-      const [shapes, colours] = [this.markers, this.colours];
-      this.legend.update({ model, counts: this.counted, colours, shapes, theme });
-    }
-    this.toolbar.update(this);
-    this.bar.update(playback.timeline, playback.player, theme);
-    const visible = scene.frame ? scene.usable.reduce((a, b) => a + b, 0) : 0;
-    const [quiet, note] = statusOf(this, visible);
-    this.caption.textContent = quiet;
-    this.status.textContent = note;
-    mark(this.overlay, "aria-label", this.summary());
-    const index = Math.floor(playback.player.head);
-    const attributes = {
-      ready: scene.frame !== null, run: data.run, view: this.pid ?? "live", frame: index,
-      step: playback.shown?.step ?? "", points: visible, pinned: model.pinned ?? "", playing: playback.player.playing,
-      selected: model.selected ? model.selected.reduce((a, b) => a + b, 0) : 0, renderer: scene.renderer.kind,
-      state: playback.timeline.state, mode: this.mode,
-    };
-    for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
-    this.tellFrame(index);
-    scene.invalidate();
-  }
-
-  tellFrame(index) {
-    const { playback, data } = this;
-    const { playing } = playback.player;
-    const key = `${data.run} ${this.pid} ${index} ${playback.shown?.step} ${playing}`;
-    if (key === this.told || !playback.shown) return;
-    this.told = key;
-    bus.emit("frame", {
-      run: data.run, view: this.pid ?? "live", index, count: playback.entries.length, step: playback.shown.step,
-      playing, source: this,
-    });
-    if (!playing) this.announcer.say(this.summary());
+    if (!this.theme || this.gone) return;
+    report(this);
+    this.scene.invalidate();
   }
 
   summary() {

@@ -1,7 +1,7 @@
 // Colours and marker shapes of classes.
 
-const LIGHT = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
-const DARK = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
+const LIGHT = "#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split(" ");
+const DARK = "#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split(" ");
 
 /** Marker shapes in the order of classes; shaders.js and canvas.js draw them. */
 export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus", "wedge", "star", "ring", "bar"];

@@ -1,0 +1,33 @@
+// The map's elements, and how they lie in one another.
+import { Announcer, HELP } from "./announce.js";
+import { Card } from "./card.js";
+import { element } from "./dom.js";
+import { Legend } from "./legend.js";
+import { PlayerBar } from "./playerbar.js";
+import { Toolbar } from "./toolbar.js";
+
+/** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears legend, toolbar and player. */
+export function buildElements(id, mounts, on) {
+  const points = element("canvas", { class: "points" });
+  const overlay = element("canvas", {
+    class: "overlay",
+    tabindex: 0,
+    role: "application",
+    "aria-roledescription": "scatter map",
+    "aria-describedby": `help-${id}`,
+  });
+  const [legend, toolbar, card, bar, announcer] = [new Legend(on), new Toolbar(on), new Card(), new PlayerBar(on), new Announcer()];
+  const caption = element("div", { class: "caption" });
+  const status = element("div", { class: "status" });
+  const stage = element(
+    "div", { class: "stage" }, points, overlay, legend.node, toolbar.node, caption, status, card.node,
+  );
+  const help = element("div", { class: "spoken", id: `help-${id}` }, HELP);
+  const root = element(
+    "div",
+    { class: "map", "data-ready": "false", "data-mounts": mounts },
+    stage, bar.node, announcer.node, help,
+  );
+  const style = element("link", { rel: "stylesheet", href: new URL("map.css", import.meta.url).href });
+  return { root, stage, points, overlay, legend, toolbar, card, bar, announcer, caption, status, style };
+}

@@ -1,0 +1,59 @@
+// What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
+import { bus } from "../shared/bus.js";
+import { mark } from "./dom.js";
+import { statusOf } from "./status.js";
+
+const sum = (mask) => mask.reduce((a, b) => a + b, 0);
+
+/** Bring all that surrounds the points up to date with a MapView. */
+export function report(view) {
+  const { model, scene, playback, theme, root } = view;
+  countClasses(view);
+  view.toolbar.update(view);
+  view.bar.update(playback.timeline, playback.player, theme);
+  const visible = scene.frame ? sum(scene.usable) : 0;
+  const [caption, note] = statusOf(view, visible);
+  view.caption.textContent = caption;
+  view.status.textContent = note;
+  mark(view.overlay, "aria-label", view.summary());
+  const index = Math.floor(playback.player.head);
+  const attributes = {
+    run: view.data.run,
+    view: view.pid ?? "live",
+    frame: index,
+    step: playback.shown?.step ?? "",
+    points: visible,
+    pinned: model.pinned ?? "",
+    selected: model.selected ? sum(model.selected) : 0,
+    playing: playback.player.playing,
+    state: playback.timeline.state,
+    mode: view.mode,
+    renderer: scene.renderer.kind,
+    ready: scene.frame !== null && scene.port.width > 0,
+  };
+  for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
+  tellFrame(view, index);
+}
+
+// Counting goes through all items, so only when something that counts has changed.
+function countClasses(view) {
+  const { model, scene, markers: shapes, colours, theme } = view;
+  const present = scene.frame?.present ?? null;
+  if (view.counted?.present === present && view.counted.model === model) return;
+  view.counted = { present, model, ...model.counts(present ?? new Uint8Array(model.n)) };
+  view.legend.update({ model, counts: view.counted, colours, shapes, theme });
+  view.measure(); // the legend may have grown
+}
+
+function tellFrame(view, index) {
+  const { playback, data } = view;
+  const { playing } = playback.player;
+  const key = `${data.run} ${view.pid} ${index} ${playback.shown?.step} ${playing}`;
+  if (key === view.told || !playback.shown) return;
+  view.told = key;
+  bus.emit("frame", {
+    run: data.run, view: view.pid ?? "live", index, count: playback.entries.length, step: playback.shown.step,
+    playing, source: view,
+  });
+  if (!playing) view.announcer.say(view.summary());
+}
