@@ -1,0 +1,274 @@
+"""Trains an embedding net and says what happens: `train(config)` is an iterator of events. No files, no threads."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dmlviz import losses, metrics, miners, nets
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, Split, load, sampling, watched_subset
+from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.geometry import distance_matrix, masked_mean, sharing
+from dmlviz.miners.offline import OfflineHard
+from dmlviz.refreshing import Refreshed, refreshing
+
+CHUNK = 1000  # images embedded at once: few enough for the cache
+
+
+def train(
+    config: TrainConfig,
+    *,
+    data: Dataset | None = None,
+    device: str | torch.device | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Iterator[Event]:
+    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps and Snapshots, an end.
+
+    The end is Finished, Stopped (by `stop()`, asked between batches, or by max_seconds) or Failed (diverged: the last
+    Snapshot holds the last good embeddings); the first two hold every test image, so no Snapshot repeats that step.
+    Closing the iterator ends the training at once. `data` is loaded when not given; `device` is a GPU where there is
+    one. On the CPU, equal configs give equal numbers to the last bit, for the same machine and number of threads.
+    Raises UserError for a config that does not go with its data.
+    """
+    data = load(config.dataset) if data is None else data
+    clock = _Clock()
+    job = _Job(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
+    watched = watched_subset(data.test.labels, config.watched)
+    planned = set(snapshot_steps(config.steps, config.snapshots))
+    yield Started(
+        steps=config.steps,
+        watched=watched,
+        train_images=len(job.labels),
+        test_images=len(data.test),
+        device=str(job.device),
+        threads=torch.get_num_threads(),
+    )
+    step, reason = 0, ""
+    while True:
+        if step in planned:
+            embeddings = job.embed(watched)
+            if not np.isfinite(embeddings).all():
+                yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
+                return
+            yield Snapshot(step=step, embeddings=embeddings, metrics=_scores(embeddings, data.test.labels[watched]))
+        if step == config.steps:
+            break
+        if stop is not None and stop():
+            reason = "stopped by hand"
+            break
+        if config.max_seconds is not None and clock.seconds() >= config.max_seconds:
+            reason = f"max_seconds = {config.max_seconds:g} reached"
+            break
+        started = time.perf_counter()
+        step += 1
+        report = job.step(step)
+        if not math.isfinite(report.loss):
+            yield Failed(step=step, reason=_diverged(config, step, f"a loss of {report.loss}"))
+            return
+        yield Step(
+            step=step,
+            loss=report.loss,
+            active=report.active,
+            positive_distance=report.positive_distance,
+            negative_distance=report.negative_distance,
+            images_per_second=report.images / (time.perf_counter() - started),
+            cpu_seconds=clock.cpu_seconds(),
+        )
+    embeddings = job.embed()
+    if not np.isfinite(embeddings).all():
+        yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
+        return
+    end = Stopped if reason else Finished
+    yield end(
+        step=step,
+        embeddings=embeddings,
+        metrics=metrics.evaluate(embeddings, data.test.labels),
+        weights={name: np.ascontiguousarray(value.cpu().numpy()) for name, value in job.net.state_dict().items()},
+        cpu_seconds=clock.cpu_seconds(),
+        seconds=clock.seconds(),
+        reason=reason,
+    )
+
+
+def snapshot_steps(steps: int, snapshots: int) -> list[int]:
+    """Return after which of `steps` batches to look: at 0 and up to `snapshots` times, denser at the start.
+
+    The last step is left out: there the end of the training shows all test images.
+    """
+    planned = {round(steps * (i / snapshots) ** 1.5) for i in range(snapshots)}
+    return sorted(planned - {steps})
+
+
+def warm_up() -> None:
+    """Do once what a process does slowly the first time: imports, the optimiser, the kernels for the usual batch."""
+    rng = np.random.default_rng(0)
+    config = TrainConfig(dataset="mnist", steps=2, snapshots=2, watched=200)
+    images = rng.integers(0, 256, (2 * config.batch_images, 28, 28)).astype(np.uint8)
+    split = Split(images, np.arange(len(images)) % 10)
+    data = Dataset("mnist", tuple("0123456789"), split, split, 0.13, 0.31)
+    for _ in train(config, data=data):
+        pass
+
+
+@dataclass(frozen=True)
+class _Report:
+    loss: float
+    active: float
+    positive_distance: float
+    negative_distance: float
+    images: int
+
+
+class _Job:
+    """Everything that a training holds: data on the device, net, loss, miner, optimiser, batches."""
+
+    def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
+        self.config = config
+        self.device = device
+        split = data.train.first(config.train_images)
+        self.batches = sampling.build(config, split.labels, config.seed)
+        self.train_images = _Images(split.images, data, device)
+        self.test_images = _Images(data.test.images, data, device)
+        self.labels = torch.from_numpy(split.labels).to(device)
+        net = nets.build(
+            config.net,
+            embedding_dim=config.embedding_dim,
+            normalize=config.normalize,
+            channels=data.channels,
+            size=data.size,
+            seed=config.seed,
+        )
+        self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        loss = losses.build(
+            config.loss,
+            embedding_dim=config.embedding_dim,
+            num_classes=len(data.classes),
+            seed=config.seed,
+            **config.loss_params,
+        )
+        self.loss = loss.to(device)
+        self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
+        self.optimizer = _optimizer(config, self.net, self.loss)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.epoch = max(1, len(split) // config.batch_images)
+        parts: list[object] = [*self.loss.modules(), self.miner]
+        self.refreshed = [part for part in parts if isinstance(part, Refreshed)]
+        self.refreshing: list[Iterator[None]] = []
+
+    def step(self, step: int) -> _Report:
+        """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number."""
+        factor = _rate(self.config.schedule, (step - 1) / self.config.steps)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * factor
+        self._refresh(step)
+        batch = next(self.batches)
+        if isinstance(self.miner, OfflineHard):
+            batch = self.miner.complete(batch)
+        indices = torch.from_numpy(batch).to(self.device)
+        labels = self.labels[indices]
+        self.net.train()
+        with sharing():
+            embeddings = self.net(self.train_images[indices])
+            tuples = self.miner(embeddings, labels) if self.miner is not None else None
+            loss = self.loss(embeddings, labels, tuples)
+            with torch.no_grad():
+                distances = distance_matrix(embeddings)
+                same = labels[:, None] == labels
+                others = ~torch.eye(len(labels), dtype=torch.bool, device=self.device)
+                between = masked_mean(distances, ~same)
+                within = masked_mean(distances, same & others)
+                value, active, within, between = torch.stack(
+                    [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
+                ).tolist()
+            if math.isfinite(value):
+                self.optimizer.zero_grad(set_to_none=True)
+                loss.backward()
+                self.optimizer.step()
+        return _Report(value, active, within, between, len(labels))
+
+    def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
+        """Return the embeddings (n × d, float32) of the test images at `indices`, of all of them when None."""
+        chosen = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
+        parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(CHUNK)]
+        return torch.cat(parts).numpy()
+
+    @torch.no_grad()
+    def _embedded(self, images: Tensor) -> Tensor:
+        self.net.eval()
+        return self.net(images).float()
+
+    def _refresh(self, step: int) -> None:
+        """Show the training set to who asked for it: before the first batch at once, later a chunk a batch."""
+        for part in self.refreshed:
+            if (step - 1) % (part.every * self.epoch) == 0:
+                chunks = refreshing(part, lambda rows: self._embedded(self.train_images[rows]), self.labels)
+                if step == 1:
+                    deque(chunks, maxlen=0)
+                else:
+                    self.refreshing.append(chunks)
+        self.refreshing = [chunks for chunks in self.refreshing if next(chunks, chunks) is None]
+
+
+class _Images:
+    """uint8 images on the device, normalised as they are taken out: `images[indices]` is float, n × c × h × w."""
+
+    def __init__(self, images: np.ndarray, data: Dataset, device: torch.device) -> None:
+        shape = (len(images), *images.shape[1:3], data.channels)
+        self.pixels = torch.from_numpy(images).reshape(shape).to(device)
+        self.mean = 255 * data.mean
+        self.std = 255 * data.std
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def __getitem__(self, indices: Tensor | slice) -> Tensor:
+        # Stored as n × h × w × c, the permuted view is channels_last already: nothing is copied twice.
+        return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)
+
+
+def _optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> torch.optim.Optimizer:
+    groups = [{"params": list(net.parameters()), "weight_decay": config.weight_decay}]
+    own = list(loss.parameters())
+    if own:
+        rate = config.loss_learning_rate or config.learning_rate
+        groups.append({"params": own, "lr": rate, "weight_decay": 0.0})  # type: ignore[dict-item]
+    if config.optimizer == "adam":
+        return torch.optim.Adam(groups, lr=config.learning_rate, fused=True)
+    return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
+
+
+def _rate(schedule: str, done: float) -> float:
+    """The share of the learning rate that is left when the share `done` of the training is."""
+    if schedule == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * done))
+    return 1 - done if schedule == "linear" else 1.0
+
+
+def _scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    return metrics.evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
+
+
+def _diverged(config: TrainConfig, step: int, what: str) -> str:
+    lesson = losses.LOSSES[config.loss].lesson
+    advice = lesson or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
+    return f"The training diverged: step {step} gave {what}. " + advice[0].upper() + advice[1:]
+
+
+class _Clock:
+    """Wall and processor time of this process since it was made."""
+
+    def __init__(self) -> None:
+        self._wall = time.perf_counter()
+        self._cpu = time.process_time()
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._wall
+
+    def cpu_seconds(self) -> float:
+        return time.process_time() - self._cpu
