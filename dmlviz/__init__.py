@@ -1,23 +1,24 @@
 """Watch a metric being learned: deep metric learning on small images, live.
 
-Importing `dmlviz`, its config, runs and jobs loads no torch; `train` and the losses load it on first use.
+Importing `dmlviz`, its config, runs and jobs loads no torch; each name below loads on first use.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
+    from dmlviz.config import ProjectionConfig, TrainConfig
     from dmlviz.training import train
 
 __version__ = "0.1.0"
 __all__ = ["ProjectionConfig", "TrainConfig", "UserError", "train"]
 
+_HOMES = {"ProjectionConfig": "dmlviz.config", "TrainConfig": "dmlviz.config", "train": "dmlviz.training"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "train":
-        from dmlviz.training import train
-
-        return train
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'dmlviz' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""`python -m dmlviz` is `dmlviz`."""
+
+from dmlviz.cli import main
+
+main()

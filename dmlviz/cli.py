@@ -1,0 +1,59 @@
+"""The command line: `dmlviz` opens the app; each command is a module of `dmlviz.commands`, loaded when it is called."""
+
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from dmlviz.errors import UserError
+
+COMMANDS = {
+    "serve": "Open the app in the browser; what dmlviz does without a command.",
+    "train": "Train and keep the run; the app shows it.",
+    "runs": "List the runs.",
+    "evaluate": "Score a run's embeddings of the test images in every way.",
+    "neighbours": "Name the nearest neighbours of a test image.",
+}
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0, 1 for a training that failed, 2 for what a person can put right."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or (words[0].startswith("-") and words[0] not in ("--help", "--version")):
+        words = ["serve", *words]
+    try:
+        if words[0] in COMMANDS:
+            import_module(f"dmlviz.commands.{words[0]}").app(words[1:], prog_name=f"dmlviz {words[0]}")
+        else:
+            app(words, prog_name="dmlviz")
+    except UserError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dmlviz import __version__
+
+        print(f"dmlviz {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help="Watch a metric being learned. Without a command: open the app in the browser (as `dmlviz serve`).")
+def _top(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+) -> None:
+    """Hold the options that belong to no command."""
+
+
+def _listed(name: str, summary: str) -> None:
+    # Only for the list that --help shows, and for words that are no command: `main` calls the commands themselves.
+    @app.command(name, help=summary)
+    def never() -> None: ...
+
+
+for _name, _summary in COMMANDS.items():
+    _listed(_name, _summary)

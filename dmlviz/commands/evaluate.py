@@ -1,0 +1,51 @@
+"""`dmlviz evaluate`: a run in numbers."""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dmlviz.commands import RunsFolder, command_app
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.runs import Runs, runs_folder
+
+app = command_app()
+
+
+@app.command()
+def evaluate(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
+    runs: RunsFolder = None,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="also whose nearest neighbour is of which class")
+    ] = False,
+) -> None:
+    """Score a run's embeddings of all test images against each other: retrieval, clustering, verification, space."""
+    from dmlviz import metrics
+
+    chosen = Runs(runs_folder(runs)).get(run)
+    embeddings, labels = chosen.embeddings, chosen.labels
+    if embeddings is None or labels is None:
+        raise UserError(f"{chosen.title} has no embeddings yet; they are written when its training ends.")
+    console = Console(highlight=False)
+    console.print(f"{chosen.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for key, value in metrics.evaluate(embeddings, labels).items():
+        table.add_row(key, f"{value:,.0f}" if value == round(value) and "queries" in key else f"{value:.4f}")
+    console.print(table)
+    if confusion:
+        names, counts = metrics.confusion(embeddings, labels)
+        console.print(_confusion([DATASETS[chosen.config.dataset].classes[name] for name in names], counts))
+
+
+def _confusion(names: list[str], counts: np.ndarray) -> Table:
+    table = Table(box=None, pad_edge=False, title="class (row) of the query, class (column) of its nearest neighbour")
+    table.add_column("")
+    for name in names:
+        table.add_column(name, justify="right")
+    for name, row in zip(names, counts, strict=True):
+        table.add_row(name, *(str(count) if count else "·" for count in row))
+    return table

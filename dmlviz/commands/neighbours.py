@@ -1,0 +1,38 @@
+"""`dmlviz neighbours`: who is near whom."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dmlviz.commands import RunsFolder, command_app
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.runs import Runs, runs_folder
+
+app = command_app()
+
+
+@app.command()
+def neighbours(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
+    item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="a test image, counted from 0")],
+    k: Annotated[int, typer.Option("-k", min=1, help="how many")] = 10,
+    metric: Annotated[str, typer.Option(metavar="NAME", help="distance: euclidean or cosine")] = "euclidean",
+    runs: RunsFolder = None,
+) -> None:
+    """Name the test images nearest to one of them in a run's embedding, the image itself left out."""
+    chosen = Runs(runs_folder(runs)).get(run)
+    found = chosen.neighbours(item, k, metric=metric)
+    classes, labels = DATASETS[chosen.config.dataset].classes, chosen.labels
+    if labels is None:
+        raise UserError(f"{chosen.title} has no embeddings yet.")
+    own = classes[int(labels[item])]
+    console = Console(highlight=False)
+    console.print(f"{chosen.title}: nearest to test image {item}, class {own}, by {metric} distance", soft_wrap=True)
+    table = Table("image", "class", "distance", "", box=None, pad_edge=False)
+    for neighbour in found:
+        name = classes[neighbour.label]
+        table.add_row(str(neighbour.item), name, f"{neighbour.distance:.4f}", "" if name == own else "another class")
+    console.print(table)

@@ -1,0 +1,101 @@
+"""Command line options made from a config: one for each field, in its words."""
+
+import inspect
+import json
+import types
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from dmlviz.config import Config
+from dmlviz.declarations import Catalogue
+from dmlviz.errors import UserError
+
+NONE = "none"
+_METAVARS = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
+
+
+def with_options(
+    command: Callable[..., None],
+    config: type[Config],
+    catalogues: Mapping[str, Catalogue[Any]],
+    panels: Mapping[str, tuple[str, ...]],
+) -> Callable[..., None]:
+    """Give `command(settings, **own)` an option for each field of the config besides its own, for Typer to read.
+
+    `settings` holds the fields that were given, as the config takes them. `catalogues` names the choices of a field and
+    `panels` its group in the help.
+    """
+    own = list(inspect.signature(command).parameters.values())[1:]
+    panel_of = {name: panel for panel, names in panels.items() for name in names}
+
+    def called(**given: Any) -> None:
+        settings = {name: given.pop(name) for name in config.model_fields}
+        command({name: _read(name, value) for name, value in settings.items() if value is not None}, **given)
+
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=_option(name, field, catalogues.get(name), panel_of.get(name, "More")),
+        )
+        for name, field in config.model_fields.items()
+    ]
+    parameters = options + [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__doc__ = command.__doc__
+    return called
+
+
+def flag(name: str) -> str:
+    """The option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
+    return "--" + name.removesuffix("s" if name.endswith("_params") else "").replace("_", "-")
+
+
+def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel: str) -> Any:
+    kind = _kind(field.annotation)
+    text = field.description or ""
+    if catalogue is not None:
+        text += f": {', '.join(catalogue)}"
+    elif get_origin(field.annotation) is Literal:
+        text += f": {', '.join(get_args(field.annotation))}"
+    if kind is list:
+        text += "; may be given several times"
+    elif field.default is not None:
+        text += f" ({('no', 'yes')[field.default] if kind is bool else field.default})"
+    option = typer.Option(
+        f"{flag(name)}/--no-{flag(name)[2:]}" if kind is bool else flag(name),
+        help=text,
+        metavar=_METAVARS.get(kind) if catalogue is None else "NAME",
+        show_default=False,
+        rich_help_panel=panel,
+    )
+    return Annotated[(list[str] if kind is list else kind) | None, option]  # type: ignore[valid-type]
+
+
+def _kind(annotation: Any) -> type:
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(kind for kind in get_args(annotation) if kind is not type(None))
+    origin = get_origin(annotation) or annotation
+    return {Literal: str, dict: list}.get(origin, origin)
+
+
+def _read(name: str, value: Any) -> Any:
+    """A list of name=value as a dictionary; the word none as None."""
+    if isinstance(value, list):
+        return dict(_pair(flag(name), text) for text in value)
+    return None if value == NONE else value
+
+
+def _pair(option: str, text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UserError(f"{option} takes name=value, as in {option} margin=0.2; got {text!r}.")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

@@ -1,0 +1,169 @@
+"""`dmlviz train`: a training in the terminal, kept as a run that the app shows."""
+
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dmlviz.commands import DataFolder, RunsFolder, command_app
+from dmlviz.commands.options import with_options
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.declarations import Catalogue
+from dmlviz.errors import UserError
+from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets.declared import NETS
+from dmlviz.record import Run, UnknownRun
+from dmlviz.runs import Runs, runs_folder
+
+app = command_app()
+CATALOGUES: dict[str, Catalogue[Any]] = {
+    "dataset": DATASETS,
+    "net": NETS,
+    "loss": LOSSES,
+    "miner": MINERS,
+    "sampler": SAMPLERS,
+}
+PANELS = {
+    "Data and batches": (
+        *("dataset", "train_images", "unseen_classes"),
+        *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
+    ),
+    "Net": ("net", "embedding_dim", "normalize"),
+    "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
+    "Optimiser": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
+    "Length and repeatability": ("steps", "max_seconds", "seed"),
+    "What is watched": ("watched", "snapshots"),
+}
+SHOWN = {"precision_at_1": "P@1", "recall_at_5": "R@5", "map_at_r": "MAP@R", "r_precision": "R-precision", "nmi": "NMI"}
+LIVE = ("precision_at_1", "map_at_r")
+LINES = 10  # when nobody watches a terminal, say so often how far it is
+
+
+def train(
+    settings: dict[str, Any],
+    runs: RunsFolder = None,
+    data: DataFolder = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="what to call the run")] = None,
+    again: Annotated[bool, typer.Option("--again", help="train once more what is there already")] = False,
+) -> None:
+    """Train, with scores on the test images as it goes, and keep the run. Ctrl-C stops early and keeps it too.
+
+    What is left out takes the values that the loss was found to train well with, then those in brackets. Equal settings
+    are one run: asking for it a second time shows what is there.
+    """
+    config = TrainConfig(**settings)
+    known = Runs(runs_folder(runs))
+    console = Console(highlight=False, soft_wrap=True)
+    run = _known(known, config)
+    if run is not None and not again:
+        if run.state == "running":
+            raise UserError(f"This run is being trained by another process: {run.path}.")
+        console.print(f"Trained before, {_scores(run.metrics)} on the test images; --again trains it once more.")
+        console.print(str(run.path))
+        return
+    dataset = _load(config.dataset, data, console)
+    with _stop_on_interrupt(console) as stop:
+        run = known.prepare(config, title)
+        console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
+        last = _watch(_events(run, dataset, stop), config, console)
+    if isinstance(last, Failed):
+        print(last.reason, file=sys.stderr)
+        raise typer.Exit(1)
+    if isinstance(last, Finished):
+        how = "Stopped after" if isinstance(last, Stopped) else "Finished"
+        console.print(f"{how} {last.step:,} steps in {last.seconds:.1f} s")
+        console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
+    console.print(str(run.path))
+    if stop():
+        raise typer.Exit(130)
+
+
+app.command()(with_options(train, TrainConfig, CATALOGUES, PANELS))
+
+
+def _known(runs: Runs, config: TrainConfig) -> Run | None:
+    """The run of these settings, if it is complete or under way."""
+    try:
+        run = runs.get(config.id)
+    except UnknownRun:
+        return None
+    return run if run.state in ("finished", "running") else None
+
+
+def _load(name: str, root: Any, console: Console) -> Any:
+    from dmlviz.data import load
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"Fetching {DATASETS[name].title}", total=None, visible=False)
+        return load(
+            name, root, progress=lambda done, total: progress.update(task, completed=done, total=total, visible=True)
+        )
+
+
+def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
+    import torch
+
+    from dmlviz.recording import train_into
+
+    torch.set_num_threads(1)  # as the app's workers do: the same settings give the same numbers
+    return train_into(run, data=dataset, stop=stop)
+
+
+def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Event | None:
+    """Show the events until the last one, and return it."""
+    columns = (
+        *(BarColumn(bar_width=16), TextColumn("{task.completed:,.0f}/{task.total:,.0f}")),
+        *(TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")),
+    )
+    event, loss, scores, due = None, float("nan"), "", 0.0
+    terminal = console.is_terminal
+    with Progress(*columns, console=console, disable=not terminal) as progress:
+        task = progress.add_task("getting ready", total=config.steps)
+        for event in events:
+            match event:
+                case Started():
+                    console.print(f"{event.train_images:,} images to train on, {event.test_images:,} to test on")
+                case Snapshot():
+                    scores = _scores(event.metrics, LIVE)
+                case Step():
+                    loss = event.loss if loss != loss else 0.9 * loss + 0.1 * event.loss
+                    if terminal and time.monotonic() >= due:
+                        due = time.monotonic() + 0.1
+                        progress.update(task, completed=event.step, description=f"loss {loss:.3f}  {scores}")
+                    elif not terminal and event.step % max(1, config.steps // LINES) == 0:
+                        console.print(f"step {event.step:,}: loss {loss:.4f}, {scores or 'no scores yet'}")
+        if terminal and isinstance(event, Finished):
+            progress.update(task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE)}")
+    return event
+
+
+def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SHOWN)) -> str:
+    found = [f"{SHOWN[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
+    return "  ".join(found) or "without scores"
+
+
+@contextmanager
+def _stop_on_interrupt(console: Console) -> Iterator[Any]:
+    """The first Ctrl-C asks for a stop between two batches; the second one interrupts at once."""
+    asked = []
+
+    def interrupted(number: int, _frame: Any) -> None:
+        asked.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        console.print("Stopping; the test images are embedded and scored. Ctrl-C again leaves at once.")
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, before)
