@@ -29,7 +29,7 @@ def loss(name: str) -> Callable[[Formula], Formula]:
 
 def implemented() -> dict[str, Callable[..., Any]]:
     """Return the code of every loss by name; the first call imports the families."""
-    from dmlviz.losses import pairs, proxies, structured, sums, triplets  # noqa: F401
+    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, sums, triplets  # noqa: F401
 
     return IMPLEMENTED
 

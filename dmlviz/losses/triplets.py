@@ -1,5 +1,7 @@
 """Losses on triplets: an anchor nearer to its positive than to its negative."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -50,6 +52,27 @@ def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: s
     if isinstance(margin, str):
         return Terms(softplus(gap), batch.complete, reduction, smooth=True)
     return Terms((gap + margin).relu(), batch.complete, reduction)
+
+
+@loss("angular")
+def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
+    """log(1 + Σ_N exp(4tan²α (f_a + f_p)·f_n − 2(1 + tan²α) f_a·f_p)), on the unit sphere (Wang et al. 2017).
+
+    One term for each ordered positive pair, with all its negatives, or with those that a miner listed for it.
+    """
+    s, tangent = batch.cosine(), math.tan(math.radians(alpha)) ** 2
+    together = torch.exp(-2 * (1 + tangent) * s)
+    apart = torch.exp(4 * tangent * s)  # α ≤ 60° keeps every product within e^±32
+    if isinstance(batch.tuples, Triplets):
+        a, p, n = batch.tuples
+        sums = torch.zeros_like(s).index_put((a, p), apart[a, n] * apart[p, n], accumulate=True)
+        listed = torch.zeros_like(s, dtype=torch.bool)
+        listed[a, p] = True
+        return Terms(torch.log1p(sums * together), listed, reduction, smooth=True)
+    # The negatives of a pair are those of its class: the sum over them is one matrix product.
+    apart = apart.masked_fill(~batch.negative, 0.0)
+    values = torch.log1p(apart @ apart.T * together)
+    return Terms(values, batch.positive & batch.complete[:, None], reduction, smooth=True)
 
 
 def _sides(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:

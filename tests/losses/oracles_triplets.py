@@ -1,8 +1,14 @@
 """Oracles of the triplet losses: pytorch-metric-learning where it has the formula, else loops from the papers."""
 
+import math
+from itertools import permutations, product
+
 import torch
 from pytorch_metric_learning import distances, losses, reducers
 from torch import Tensor
+from torch.nn.functional import normalize
+
+from dmlviz.miners.tuples import Triplets
 
 MOVES = ("permutation", "rotation", "translation")
 DIRECTIONS = ("permutation", "rotation", "scaling")
@@ -61,6 +67,91 @@ def hinge(margin):
     return lambda near, far: (margin + near - far).relu()
 
 
+def angular(alpha):
+    if_listed = losses.AngularLoss(alpha=alpha, reducer=reducers.MeanReducer())
+
+    def compute(case, _):
+        if not isinstance(case.tuples, Triplets):
+            return if_listed(normalize(case.x), case.labels)  # which forgets to for negatives
+        x, tangent = normalize(case.x), math.tan(math.radians(alpha)) ** 2
+        sums = {}
+        for a, p, n in case.triplets:
+            value = 4 * tangent * (x[a] + x[p]) @ x[n] - 2 * (1 + tangent) * x[a] @ x[p]
+            sums[a, p] = sums.get((a, p), 1) + value.exp()
+        return sum(total.log() for total in sums.values()) / len(sums)
+
+    return compute
+
+
+def members(case):
+    """Images of each class, in the order of the labels."""
+    return {c: [i for i in case.anchors if case.labels[i] == c] for c in sorted(set(case.labels.tolist()))}
+
+
+def coupled_clusters(margin):
+    def compute(case, _):
+        values = []
+        for own in members(case).values():
+            mean = case.x[own].mean(0)
+            nearest = min(((case.x[i] - mean).norm() for i in case.anchors if i not in own), key=Tensor.item)
+            values += [((case.x[i] - mean).norm() + margin - nearest).relu() for i in own if len(own) > 1]
+        return sum(values) / len(values)
+
+    return compute
+
+
+def hard_cluster(margin):
+    def compute(case, _):
+        classes = members(case)
+        means = {c: case.x[own].mean(0) for c, own in classes.items()}
+        values = []
+        for c, own in classes.items():
+            if len(own) > 1:
+                widest = max(((case.x[i] - means[c]).square().sum() for i in own), key=Tensor.item)
+                gaps = [(means[c] - means[other]).square().sum() for other in classes if other != c]
+                values.append((widest - min(gaps, key=Tensor.item) + margin).relu())
+        return sum(values) / len(values)
+
+    return compute
+
+
+def hierarchical(beta, levels):
+    """Ge et al. 2018 word by word: the classes of each level are merged by a search through the graph."""
+
+    def compute(case, _):
+        x, classes = normalize(case.x), members(case)
+
+        def squared(i, j):
+            return (x[i] - x[j]).square().sum()
+
+        def mean(pairs):
+            return sum(float(squared(i, j).detach()) for i, j in pairs) / len(pairs)
+
+        spread = {c: mean(list(permutations(own, 2))) if len(own) > 1 else 0.0 for c, own in classes.items()}
+        several = [spread[c] for c, own in classes.items() if len(own) > 1]
+        start = sum(several) / len(several)
+        between = {(c, k): mean(list(product(classes[c], classes[k]))) for c, k in permutations(classes, 2)}
+        merged = {}
+        for level in range(1, levels + 1):
+            threshold = start + level * (4 - start) / levels
+            for c in classes:
+                reached, todo = {c}, [c]
+                while todo:
+                    here = todo.pop()
+                    new = {k for k in classes if k not in reached and between[here, k] < threshold}
+                    reached, todo = reached | new, [*todo, *new]
+                for k in reached - {c}:
+                    merged.setdefault((c, k), threshold)
+        values = []
+        for a, p, n in case.triplets:
+            y, other = int(case.labels[a]), int(case.labels[n])
+            margin = beta + merged[y, other] - spread[y]
+            values.append((squared(a, p) - squared(a, n) + margin).relu())
+        return sum(values) / len(values)
+
+    return compute
+
+
 ORACLES = [
     ("triplet", {}, peers(0.2), MOVES),
     ("triplet", {"margin": 0.5, "reduction": "nonzero"}, peers(0.5, reducer=reducers.AvgNonZeroReducer()), MOVES),
@@ -77,4 +168,12 @@ ORACLES = [
     ("batch_hard", {}, batch_hard(hinge(0.2)), MOVES),
     ("batch_hard", {"margin": "soft", "distance": "sqeuclidean"}, batch_hard(soft, "sqeuclidean"), MOVES),
     ("batch_hard", {"margin": 0.5, "distance": "cosine"}, batch_hard(hinge(0.5), "cosine"), DIRECTIONS),
+    ("angular", {}, angular(40), DIRECTIONS),
+    ("angular", {"alpha": 55}, angular(55), DIRECTIONS),
+    ("coupled_clusters", {}, coupled_clusters(0.2), MOVES),
+    ("coupled_clusters", {"margin": 1.5}, coupled_clusters(1.5), MOVES),
+    ("hard_cluster", {}, hard_cluster(0.2), MOVES),
+    ("hard_cluster", {"margin": 2}, hard_cluster(2), MOVES),
+    ("hierarchical_triplet", {}, hierarchical(0.1, 16), DIRECTIONS),
+    ("hierarchical_triplet", {"beta": 0.5, "levels": 5}, hierarchical(0.5, 5), DIRECTIONS),
 ]

@@ -1,0 +1,42 @@
+"""Losses on classes as clusters: images against class means."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dmlviz.geometry import cross_distance, distance_matrix, masked_max, masked_min
+from dmlviz.losses.module import Batch, Terms
+from dmlviz.losses.registry import loss
+
+
+@loss("coupled_clusters")
+def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """[m + d(x_p, c_p) − d(x*, c_p)]₊ for each image, x* the negative nearest to the class mean (Liu et al. 2016)."""
+    x, index, member, means = _classes(batch)
+    d = cross_distance(x, means)
+    own = d.gather(1, index[:, None]).squeeze(1)
+    nearest_negative = masked_min(d, ~member, dim=0) if len(batch) else own
+    return Terms((margin + own - nearest_negative[index]).relu(), batch.complete, reduction)
+
+
+@loss("hard_cluster")
+def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
+    """[max ‖x − c‖² − min ‖c − c'‖² + m]₊ for each class of at least two images, c' the nearest other class mean."""
+    x, _, member, means = _classes(batch)
+    others = ~torch.eye(len(means), dtype=torch.bool, device=means.device)
+    counts = (member.sum(dim=0) > 1) & others.any(dim=1)
+    if not len(batch):
+        return Terms(means.sum(dim=1), counts, reduction)
+    widest = masked_max(cross_distance(x, means, "sqeuclidean"), member, dim=0)
+    nearest = masked_min(distance_matrix(means, "sqeuclidean"), others)
+    return Terms((widest - nearest + margin).relu(), counts, reduction)
+
+
+def _classes(
+    batch: Batch,
+) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Bool[Tensor, "n classes"], Float[Tensor, "classes d"]]:
+    """Centred embeddings, the class of each, the members of each class, and the class means."""
+    names, index = batch.labels.unique(return_inverse=True)
+    member = index[:, None] == torch.arange(len(names), device=index.device)
+    x = batch.x - batch.x.detach().mean(dim=0)  # means of far-off points would lose digits
+    return x, index, member, member.to(x.dtype).T @ x / member.sum(dim=0)[:, None]

@@ -1,0 +1,89 @@
+"""The hierarchical triplet loss: margins from a tree of classes that is rebuilt as the space changes."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dmlviz.geometry import directions
+from dmlviz.losses import all_triplets
+from dmlviz.losses.module import Batch, Loss, Terms, Totals
+from dmlviz.losses.registry import IMPLEMENTED
+from dmlviz.miners.tuples import Triplets
+
+
+class ClassTree:
+    """Classes merged level by level; `merged[i, j]` is the threshold at which class i and j come together.
+
+    On the unit sphere, in squared distances: `spread[i]` is the mean within class i, the threshold of level l is
+    d_l = d_0 + l (4 − d_0) / L with d_0 the mean spread, and at each level classes nearer than d_l on average are
+    merged, transitively (Ge et al. 2018, §3.1).
+    """
+
+    def __init__(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], levels: int) -> None:
+        x = directions(embeddings.detach()).nan_to_num()
+        self.names, index = labels.unique(return_inverse=True)
+        size = torch.bincount(index, minlength=len(self.names)).to(x.dtype)
+        means = x.new_zeros(len(self.names), x.shape[1]).index_add_(0, index, x) / size[:, None]
+        between = means @ means.T
+        several = size > 1
+        # Of n(n − 1) ordered pairs of unit vectors the mean squared distance is 2 (1 − ‖mean‖²) n / (n − 1).
+        spread = 2 * (1 - between.diagonal()).clamp(min=0) * size / (size - 1).clamp(min=1)
+        self.spread = torch.where(several, spread, 0.0)
+        start = float(self.spread[several].mean()) if several.any() else 0.0
+
+        thresholds = start + (4 - start) * torch.arange(1, levels + 1, dtype=x.dtype, device=x.device) / levels
+        level = torch.searchsorted(thresholds, _linked(2 - 2 * between), right=True)
+        self.merged = thresholds[level.clamp(max=levels - 1)]
+
+    def margins(self, labels: Int[Tensor, " n"], beta: float) -> Float[Tensor, "n n"]:
+        """Return β + d_H(y_a, y_n) − s_{y_a} for anchors a (rows) and negatives n; β where the tree lacks a class."""
+        place = torch.searchsorted(self.names, labels.contiguous()).clamp(max=len(self.names) - 1)
+        known = self.names[place] == labels
+        extra = self.merged[place][:, place] - self.spread[place, None]
+        return beta + torch.where(known[:, None] & known, extra, 0.0)
+
+
+def _linked(distances: Float[Tensor, "c c"]) -> Float[Tensor, "c c"]:
+    """Return the least threshold above which two classes are linked through a chain of classes."""
+    height = distances
+    for between in range(len(height)):
+        height = torch.minimum(height, torch.maximum(height[:, between, None], height[between]))
+    return height
+
+
+@IMPLEMENTED.implements("hierarchical_triplet")
+class HierarchicalTriplet(Loss):
+    """[d²_ap − d²_an + β + d_H(y_a, y_n) − s_{y_a}]₊ on the unit sphere (Ge et al. 2018).
+
+    `refresh` builds the class tree; until it was called, each batch is its own tree.
+    """
+
+    every = 1
+
+    def __init__(
+        self,
+        *,
+        embedding_dim: int | None,
+        num_classes: int | None,
+        seed: int,
+        beta: float,
+        levels: int,
+        reduction: str,
+    ) -> None:
+        super().__init__()
+        self.beta, self.levels, self.reduction = beta, levels, reduction
+        self.tree: ClassTree | None = None
+
+    def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
+        """Build the class tree of the whole training set."""
+        self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
+
+    def terms(self, batch: Batch) -> Terms | Totals:
+        tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
+        d = 2 * batch.matrix("cosine")
+        below = d - tree.margins(batch.labels, self.beta).to(d.dtype)
+        if isinstance(batch.tuples, Triplets):
+            a, p, n = batch.tuples
+            values = (d[a, p] - below[a, n]).relu()
+            return Terms(values, torch.ones_like(values, dtype=torch.bool), self.reduction)
+        return all_triplets.hinges(batch, d, below, self.reduction)

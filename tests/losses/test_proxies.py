@@ -1,0 +1,108 @@
+"""Losses with class weights: whose weights, how they start, what margins do to an angle."""
+
+import math
+
+import pytest
+import torch
+
+from dmlviz import losses
+from dmlviz.errors import UserError
+from dmlviz.losses.class_weights import with_margin
+
+NAMES = [name for name, entry in losses.LOSSES.items() if entry.family == "proxies" and entry.needs_classes]
+LABELS = torch.tensor([0, 1, 2, 0])
+
+
+def build(name, seed=0, **params):
+    return losses.build(name, embedding_dim=5, num_classes=3, seed=seed, **params)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loss_with_weights_asks_for_their_number_and_size(name):
+    with pytest.raises(UserError, match="num_classes"):
+        losses.build(name, embedding_dim=5)
+    with pytest.raises(UserError, match="embedding_dim"):
+        losses.build(name, num_classes=3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("label", [3, -1])
+def test_a_label_without_weights_is_refused_by_number(name, label):
+    with pytest.raises(UserError, match=f"0 to 2; got .*{label}.*num_classes"):
+        build(name)(torch.randn(4, 5), torch.tensor([0, 1, label, 2]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_embeddings_of_another_size_are_refused(name):
+    with pytest.raises(UserError, match="5-dimensional embeddings; got 6"):
+        build(name)(torch.randn(4, 6), LABELS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_seed_alone_decides_the_first_weights(name):
+    torch.manual_seed(1)
+    first, state = build(name, seed=7), torch.random.get_rng_state()
+    torch.manual_seed(2)
+    second = build(name, seed=7)
+    assert not torch.equal(state, torch.random.get_rng_state())  # the global state differed and did not matter
+    for one, two in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(one, two)
+    assert not torch.equal(first.weight, build(name, seed=8).weight)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_weights_learn_and_are_saved(name):
+    loss = build(name)
+    loss(torch.randn(4, 5, generator=torch.Generator().manual_seed(0)), LABELS).backward()
+    parameters = dict(loss.named_parameters())
+    assert all(parameter.grad.abs().max() > 0 for parameter in parameters.values())
+    assert set(loss.state_dict()) == set(parameters)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_point_on_or_opposite_its_weight_has_a_finite_gradient(name, sign):
+    loss = build(name)
+    points = (sign * loss.weight.detach()[:3]).clone().requires_grad_()
+    value = loss(points, torch.arange(3) if name != "soft_triple" else torch.zeros(3, dtype=torch.int64))
+    value.backward()
+    assert value.isfinite()
+    assert points.grad.isfinite().all()
+    assert all(parameter.grad.isfinite().all() for parameter in loss.parameters())
+
+
+@pytest.mark.parametrize("m1", range(1, 9))
+@pytest.mark.parametrize("m2", [0.0, 0.3, 1.5])
+def test_a_margin_makes_a_score_lower_and_it_falls_with_the_angle(m1, m2):
+    theta = torch.linspace(0.001, math.pi - 0.001, 4001, dtype=torch.float64)
+    score = with_margin(theta.cos(), m1, m2, 0.0)
+    assert (score <= theta.cos() + 1e-12).all()
+    falls = score.diff() < 0
+    if m1 == 1 and m2:  # ArcFace's continuation jumps up by 1 − … where it begins; see its paper's code
+        falls[(theta[1:] - (math.pi - m2)).abs() < 0.002] = True
+    assert falls.all()
+    before_pi = m1 * theta + m2 < math.pi
+    torch.testing.assert_close(score[before_pi], (m1 * theta + m2).cos()[before_pi])
+    if m1 > 1:
+        assert score.diff().abs().max() < 0.002 * m1  # continuous
+
+
+def test_the_combined_margin_holds_the_others():
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
+    combined = {"arcface": {"m2": 0.4, "m1": 1, "m3": 0}, "cosface": {"m3": 0.4, "m1": 1, "m2": 0}}
+    for name, margins in combined.items():
+        expected = build(name, margin=0.4, scale=8)(x, LABELS)
+        torch.testing.assert_close(build("combined_margin", scale=8, **margins)(x, LABELS), expected)
+    norms = x.norm(dim=1, keepdim=True)
+    spheres = build("sphereface", margin=3)(x / norms, LABELS)
+    torch.testing.assert_close(build("combined_margin", m1=3, m2=0, m3=0, scale=1)(x, LABELS), spheres)
+
+
+def test_prototypical_takes_the_first_images_of_each_class_as_support():
+    x = torch.tensor([[0.0], [10.0], [2.0], [1.0], [10.0], [10.0]])
+    labels = torch.tensor([0, 1, 0, 0, 1, 1])  # support: 0 and 2 of class 0, 10 and 10 of class 1
+    loss = losses.build("prototypical", support=2)
+    value = loss(x, labels)
+    assert value == pytest.approx(0, abs=1e-6)  # queries 1 and 10 lie on the prototypes 1 and 10
+    x[3] = 5.5  # as far from the one as from the other
+    assert loss(x, labels).item() == pytest.approx(math.log(2) / 2, abs=1e-6)
