@@ -1,5 +1,6 @@
 """The state of the interface: one typed object per session, and the address that holds all of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,7 @@ import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.declarations import Declaration, Parameter
+from dmlviz.declarations import Declaration, LossDeclaration, Parameter
 from dmlviz.errors import UserError
 from dmlviz.files import is_id
 from dmlviz.losses.declared import LOSSES
@@ -17,8 +18,12 @@ from dmlviz.projection.declared import PROJECTIONS
 
 LIVE = "live"
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
+VIEWS = tuple(name for name, entry in PROJECTIONS.items() if not entry.linear)
 _OURS = ("run", "view", "pin")
+_ROLES = ("loss", "miner", "view")
 _KEY = "ui"
+_LOSS: str = TrainConfig.model_fields["loss"].default
+_ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
 }
@@ -29,9 +34,9 @@ class UIState:
     """What a person chose: the next training's settings, the run and view that are shown, the pinned image.
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation;
-    `params` holds the parameters of losses, miners and projections by their name; `run` None is the ready-made
-    one; `view` is "live" or a projection's name. `notes` are the sentences about parts of an address that
-    could not be followed; `other` are the parts of the address that are not ours.
+    `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
+    is the ready-made one; `view` is "live" or a projection's name. `notes` are the sentences about what could not
+    be done; `other` are the parts of the address that are not ours.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -45,45 +50,60 @@ class UIState:
 
     def config(self, dataset: str) -> TrainConfig:
         """The training that is set; `dataset` stands in while none is chosen."""
-        fields: dict[str, Any] = {"dataset": dataset} | self.settings
-        loss = fields.get("loss", TrainConfig.model_fields["loss"].default)
-        miner = fields.get("miner", LOSSES[loss].given(self.params.get(loss, {})).recommended.get("miner"))
-        for name, choice in (("loss_params", loss), ("miner_params", miner)):
-            if choice in self.params:
-                fields[name] = self.params[choice]
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
+        if miner is not None:
+            fields["miner_params"] = self._params("miner", miner)
         return TrainConfig(**fields)
 
     def projection(self) -> ProjectionConfig | None:
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        fields: dict[str, Any] = {"method": self.view, "params": self.params.get(self.view, {})}
+        fields: dict[str, Any] = {"method": self.view, "params": self._params("view", self.view)}
         return ProjectionConfig(**fields)
 
     def choose(self, name: str, value: Any) -> None:
         """Set one field of the next training; what no longer goes with it is dropped."""
         self.settings.pop(name, None)
-        if name == "loss":
-            default = TrainConfig.model_fields["loss"].default
-            if not _goes_with(self.settings.get("miner"), value, self.params.get(value, {})):
-                del self.settings["miner"]
-        else:
-            default = getattr(TrainConfig(**self.settings), name)
+        default = _LOSS if name == "loss" else getattr(self.config(_ANY_DATASET), name)
         # The default data set depends on what is on disk, so that a chosen one is always written down.
         if value != default or name == "dataset":
             self.settings[name] = value
+        self._drop_misfits()
 
-    def choose_param(self, choice: Declaration, parameter: Parameter, value: Any) -> None:
-        """Set one parameter of a loss, miner or projection."""
-        chosen = self.params.setdefault(choice.name, {})
+    def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
+        """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
+        chosen = self.params.setdefault(f"{role}.{choice.name}", {})
         chosen.pop(parameter.name, None)
         if value != parameter.default:
             chosen[parameter.name] = value
-        if not chosen:
-            del self.params[choice.name]
-        current = self.settings.get("loss", TrainConfig.model_fields["loss"].default)
-        if choice.name == current and not _goes_with(self.settings.get("miner"), choice.name, chosen):
+        self._drop_misfits()
+
+    def _params(self, role: str, choice: str) -> dict[str, Any]:
+        return self.params.get(f"{role}.{choice}", {})
+
+    def _loss(self) -> LossDeclaration:
+        loss = LOSSES[self.settings.get("loss", _LOSS)]
+        return loss.given(self._params("loss", loss.name))
+
+    def _drop_misfits(self) -> None:
+        """Forget a miner whose tuples the loss does not take."""
+        miner = self.settings.get("miner")
+        if miner is not None and MINERS[miner].makes not in self._loss().accepts:
             del self.settings["miner"]
+
+    def _choices(self) -> dict[str, Declaration]:
+        """What has the parameters that an address may give, by role."""
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        chosen: dict[str, Declaration] = {"loss": loss}
+        if miner is not None:
+            chosen["miner"] = MINERS[miner]
+        if self.view != LIVE:
+            chosen["view"] = PROJECTIONS[self.view]
+        return chosen
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
@@ -99,38 +119,43 @@ class UIState:
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
         query |= {name: _text(self.settings[name]) for name in SETTINGS if name in self.settings}
-        for choice, chosen in self.params.items():
-            query |= {f"{choice}.{name}": _text(value) for name, value in chosen.items()}
+        for role, choice in self._choices().items():
+            chosen = self._params(role, choice.name)
+            query |= {f"{role}.{name}": _text(value) for name, value in chosen.items()}
         return query
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "UIState":
         """Read an address, and note in a sentence each what cannot be followed."""
         state = cls()
-        for name, text in query.items():
-            if name not in _OURS and name not in SETTINGS and _parameter(name) is None:
-                state.other[name] = text
-        if "run" in query:
-            if is_id(query["run"]):
-                state.run = query["run"]
-            else:
-                state.notes.append("The address names a run that cannot exist; showing the ready-made one.")
-        if query.get("view") in PROJECTIONS:
+        if "run" in query and not is_id(query["run"]):
+            state.notes.append("The address names a run that cannot exist; showing the ready-made one.")
+        elif "run" in query:
+            state.run = query["run"]
+        if query.get("view") in VIEWS:
             state.view = query["view"]
-        if query.get("pin", "").isdigit():
+        if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
         for name in SETTINGS:
             if name in query:
                 state._try({name: _read_setting(name, query[name])})
         for name, text in query.items():
-            found = _parameter(name)
-            if found is not None:
-                choice, parameter = found
-                try:
-                    state.choose_param(choice, parameter, parameter.check(choice.name, _read(parameter.kind, text)))
-                except UserError as error:
-                    state.notes.append(str(error))
+            role, dot, parameter = name.partition(".")
+            if dot and role in _ROLES:
+                state._try_param(role, parameter, text)
+            elif name not in _OURS and name not in SETTINGS:
+                state.other[name] = text
         return state
+
+    def _try_param(self, role: str, name: str, text: str) -> None:
+        choice = self._choices().get(role)
+        for parameter in choice.parameters if choice is not None else ():
+            if choice is not None and parameter.name == name:
+                try:
+                    value = parameter.check(choice.name, _read(parameter.kind, text))
+                    self.choose_param(role, choice, parameter, value)
+                except UserError as error:
+                    self.notes.append(str(error))
 
     def _try(self, change: dict[str, Any]) -> None:
         try:
@@ -157,23 +182,6 @@ def publish(ui: UIState) -> None:
         if query != {name: st.query_params[name] for name in st.query_params}:
             st.query_params.from_dict(query)
         ui.written = query
-
-
-def _goes_with(miner: str | None, loss: str, params: Mapping[str, Any]) -> bool:
-    return miner is None or MINERS[miner].makes in LOSSES[loss].given(params).accepts
-
-
-def _parameter(name: str) -> tuple[Declaration, Parameter] | None:
-    choice, dot, parameter = name.partition(".")
-    if not dot:
-        return None
-    for catalogue in (LOSSES, MINERS, PROJECTIONS):
-        if choice in catalogue:
-            declared: Declaration = catalogue[choice]
-            for known in declared.parameters:
-                if known.name == parameter:
-                    return declared, known
-    return None
 
 
 def _text(value: Any) -> str:

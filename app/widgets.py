@@ -45,12 +45,12 @@ def _fetched(dataset: str) -> str:
     return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
 
 
-def parameters(ui: UIState, choice: Declaration, values: dict[str, Any], prefix: str) -> None:
-    """The parameters of a loss, miner or projection, two in a row."""
+def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:
+    """The parameters of a loss, miner or projection (`role` "loss", "miner", "view"), two in a row."""
     columns = st.columns(2) if len(choice.parameters) > 1 else [st.container()]
     for index, parameter in enumerate(choice.parameters):
         with columns[index % len(columns)]:
-            _parameter(ui, choice, parameter, values[parameter.name], f"{prefix}.{choice.name}.{parameter.name}")
+            _parameter(ui, role, choice, parameter, values[parameter.name])
 
 
 def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Callable[[Any], None], **more: Any):
@@ -101,7 +101,7 @@ class _Form:
         chosen = LOSSES[self.config.loss]
         self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
         _explained(chosen)
-        parameters(self.ui, chosen, self.config.loss_params, "loss")
+        parameters(self.ui, "loss", chosen, self.config.loss_params)
 
     def miner(self) -> None:
         """What makes the tuples, if the loss takes any."""
@@ -112,7 +112,7 @@ class _Form:
         self.pick("miner", "Miner", [None, *offered], lambda name: MINERS[name].title if name else "None: all of them")
         if self.config.miner is not None:
             _explained(MINERS[self.config.miner])
-            parameters(self.ui, MINERS[self.config.miner], self.config.miner_params, "miner")
+            parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
 
     def batches(self) -> None:
         """How batches are put together."""
@@ -148,11 +148,12 @@ def _explained(choice: Declaration) -> None:
         st.latex(choice.formula)
 
 
-def _parameter(ui: UIState, choice: Declaration, parameter: Parameter, value: Any, key: str) -> None:
+def _parameter(ui: UIState, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
+    key = f"{role}.{choice.name}.{parameter.name}"
     label = parameter.name.replace("_", " ").capitalize()
 
     def store(entered: Any) -> None:
-        ui.choose_param(choice, parameter, entered)
+        ui.choose_param(role, choice, parameter, entered)
 
     def store_at(place: int, entered: float) -> None:
         store([*value[:place], entered, *value[place + 1 :]])

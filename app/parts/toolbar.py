@@ -7,7 +7,7 @@ import streamlit as st
 from app import widgets
 from app.services import Services
 from app.shown import Shown
-from app.state import LIVE, UIState
+from app.state import LIVE, VIEWS, UIState
 from dmlviz.data.declared import DATASETS
 from dmlviz.projection.declared import PROJECTIONS
 
@@ -24,9 +24,7 @@ def toolbar(ui: UIState, services: Services, shown: Shown) -> None:
 
 def _views(ui: UIState, shown: Shown) -> None:
     native = "plane" if shown.run.config.embedding_dim <= 2 else "pca"
-    names = {LIVE: PROJECTIONS[native].title} | {
-        name: entry.title for name, entry in PROJECTIONS.items() if not entry.linear
-    }
+    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in VIEWS}
 
     def chosen(view: str) -> None:
         ui.notes.clear()
@@ -49,7 +47,7 @@ def _views(ui: UIState, shown: Shown) -> None:
         st.caption(f"{declared.summary} {declared.caution}")
         wanted = ui.projection()
         if wanted is not None and declared.parameters:
-            widgets.parameters(ui, declared, wanted.params, "projection")
+            widgets.parameters(ui, "view", declared, wanted.params)
 
 
 def _runs(ui: UIState, services: Services, shown: Shown) -> None:

@@ -1,0 +1,156 @@
+"""The state of the interface and the address that holds it."""
+
+import pytest
+
+from app.state import LIVE, SETTINGS, UIState
+from dmlviz.config import TrainConfig
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets.declared import NETS
+from dmlviz.projection.declared import PROJECTIONS
+
+RUN = "0123456789abcdef"
+
+
+def test_a_fresh_state_is_the_default_training_and_an_empty_address():
+    state = UIState()
+    assert state.config("mnist") == TrainConfig()
+    assert state.to_query() == {}
+
+
+def test_the_chosen_data_set_stands_and_the_stand_in_only_stands_in():
+    state = UIState()
+    assert state.config("digits").dataset == "digits"
+    state.choose("dataset", "mnist")
+    assert state.config("digits").dataset == "mnist"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_can_be_chosen_and_brings_what_it_recommends(loss):
+    state = UIState()
+    state.choose("loss", loss)
+    assert state.config("mnist") == TrainConfig(loss=loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_state_comes_back_from_its_address(loss):
+    state = UIState(run=RUN, view="tsne", pinned=7)
+    state.choose("loss", loss)
+    state.choose("net", list(NETS)[-1])
+    state.choose("steps", 123)
+    state.choose("learning_rate", 0.000123456789)
+    state.choose("normalize", not state.config("mnist").normalize)
+    for parameter in LOSSES[loss].parameters:
+        if parameter.kind is float:
+            state.choose_param("loss", LOSSES[loss], parameter, parameter.default / 3 + 0.001)
+    state.choose_param("view", PROJECTIONS["tsne"], PROJECTIONS["tsne"].parameters[0], 50.0)
+    again = UIState.from_query(state.to_query())
+    assert again.notes == []
+    assert again.config("mnist") == state.config("mnist")
+    assert again.projection() == state.projection()
+    assert (again.run, again.view, again.pinned) == (RUN, "tsne", 7)
+    assert again.to_query() == state.to_query()
+
+
+def test_no_miner_is_another_choice_than_the_recommended_one():
+    for loss, declared in LOSSES.items():
+        if declared.recommended.get("miner") is None:
+            continue
+        state = UIState()
+        state.choose("loss", loss)
+        state.choose("miner", None)
+        assert state.config("mnist").miner is None
+        assert UIState.from_query(state.to_query()).config("mnist").miner is None
+
+
+def test_a_choice_that_equals_the_default_leaves_the_address():
+    state = UIState()
+    state.choose("steps", 123)
+    state.choose("steps", TrainConfig().steps)
+    assert state.to_query() == {}
+
+
+def test_what_a_person_chose_survives_another_loss():
+    state = UIState()
+    state.choose("steps", 123)
+    state.choose("loss", "triplet")
+    assert state.config("mnist").steps == 123
+
+
+def test_a_miner_that_no_longer_goes_with_the_loss_is_dropped():
+    state = UIState()
+    state.choose("loss", "triplet")
+    miner = next(name for name, entry in MINERS.items() if entry.makes == "triplets")
+    state.choose("miner", miner)
+    assert state.config("mnist").miner == miner
+    state.choose("loss", "contrastive")
+    assert state.config("mnist").loss == "contrastive"
+    state.choose("loss", "softmax")
+    assert state.config("mnist").miner is None
+
+
+def test_a_loss_and_a_miner_of_one_name_keep_their_own_parameters():
+    state = UIState()
+    state.choose("loss", "multi_similarity")
+    state.choose("miner", "multi_similarity")
+    alpha, epsilon = LOSSES["multi_similarity"].parameters[0], MINERS["multi_similarity"].parameters[0]
+    state.choose_param("loss", LOSSES["multi_similarity"], alpha, 3.0)
+    state.choose_param("miner", MINERS["multi_similarity"], epsilon, 0.3)
+    config = UIState.from_query(state.to_query()).config("mnist")
+    assert config.loss_params[alpha.name] == 3.0
+    assert config.miner_params[epsilon.name] == 0.3
+
+
+def test_parameters_of_a_loss_wait_for_its_return():
+    state, margin = UIState(), next(p for p in LOSSES["triplet"].parameters if p.name == "margin")
+    state.choose("loss", "triplet")
+    state.choose_param("loss", LOSSES["triplet"], margin, 0.7)
+    state.choose("loss", "nt_xent")
+    assert "margin" not in state.config("mnist").loss_params
+    state.choose("loss", "triplet")
+    assert state.config("mnist").loss_params["margin"] == 0.7
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"loss": "nonsense"},
+        {"steps": "0"},
+        {"steps": "many"},
+        {"steps": "1e400"},
+        {"learning_rate": "nan"},
+        {"embedding_dim": "-3"},
+        {"loss": "triplet", "loss.margin": "wide"},
+        {"loss": "softmax", "miner": "hardest_negative"},
+        {"run": "../../etc/passwd"},
+        {"normalize": "perhaps"},
+        {"train_images": "3"},
+    ],
+)
+def test_what_an_address_asks_in_vain_is_said_and_left_out(query):
+    state = UIState.from_query(query)
+    assert len(state.notes) == 1
+    state.config("mnist")
+    assert state.run is None
+
+
+def test_other_parts_of_an_address_are_kept():
+    state = UIState.from_query({"lesson": "margins", "embed": "true", "steps": "50"})
+    assert state.to_query() == {"lesson": "margins", "embed": "true", "steps": "50"}
+
+
+@pytest.mark.parametrize("query", [{"view": "nonsense"}, {"pin": "-1"}, {"pin": "x"}, {"pin": "²"}, {"view": "plane"}])
+def test_a_view_or_pin_that_cannot_be_is_the_live_view_without_a_pin(query):
+    state = UIState.from_query(query)
+    assert state.view == LIVE
+    assert state.pinned is None
+
+
+def test_another_run_is_shown_from_its_own_side():
+    state = UIState(run=RUN, view="umap", pinned=3)
+    state.show("f" * 16)
+    assert (state.run, state.view, state.pinned) == ("f" * 16, LIVE, None)
+
+
+def test_every_field_of_a_training_is_in_the_address():
+    assert set(SETTINGS) | {"loss_params", "miner_params"} == set(TrainConfig.model_fields)
