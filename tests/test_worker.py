@@ -2,12 +2,14 @@ import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dmlviz.config import TrainConfig
@@ -131,16 +133,29 @@ def test_a_library_that_keeps_python_waiting_does_not_keep_the_worker_alive():
         assert seconds_to_end(process) < 1
 
 
+def write_noise_as_mnist(root, count):
+    """MNIST's four files with noise in them."""
+    raw, random = root / "MNIST/raw", np.random.default_rng(0)
+    raw.mkdir(parents=True)
+    for part in ("train", "t10k"):
+        header = struct.pack(">IIII", 0x803, count, 28, 28)
+        (raw / f"{part}-images-idx3-ubyte").write_bytes(header + random.bytes(count * 28 * 28))
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        (raw / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + labels.tobytes())
+
+
 def test_too_little_memory_is_a_failure_with_a_sentence(runs):
-    run = runs.prepare(TrainConfig(dataset="digits", net="mlp", loss="triplet", images_per_class=1000, steps=20))
-    with worker("--wait") as process:
+    write_noise_as_mnist(runs.folder / "data", 4100)
+    run = runs.prepare(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
+    with worker("--wait", "--data", runs.folder / "data") as process:
         process.stdout.readline()
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + 200 * 2**20
+        limit = (
+            pages * resource.getpagesize() + 100 * 2**20
+        )  # a matrix of 4,000 × 4,000 has 64 MB, and it takes several
         resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
         order(process, run)
-        until(lambda: run.state not in ("running", "cut off"))
-        process.wait(10)
+        process.wait(60)
     assert run.state == "failed"
     assert run.end["reason"].startswith("There was not enough memory")
     assert "Traceback" in (run.path / "error.txt").read_text()
