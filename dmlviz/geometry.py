@@ -40,14 +40,12 @@ def check_batch(embeddings: Tensor, labels: Any) -> tuple[Float[Tensor, "n d"], 
             f"There is one label for each embedding; got labels of shape {tuple(labels.shape)} "
             f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
         )
-    if labels.is_complex() or (labels.is_floating_point() and not _whole(labels)):
-        raise UserError(f"Labels are whole numbers; got {labels.dtype} with fractions: pass class numbers, not scores.")
+    if labels.is_floating_point() or labels.is_complex():
+        whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
+        if not whole.all():
+            wrong = labels[~whole][0].item()
+            raise UserError(f"Labels are whole numbers; got {wrong}: pass class numbers, not scores.")
     return embeddings, labels.to(torch.int64)
-
-
-def _whole(labels: Tensor) -> bool:
-    wide = labels.double()
-    return bool(((wide == wide.round()) & (wide.abs() < 2.0**63)).all())
 
 
 def working(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -124,7 +124,7 @@ def test_broken_rules_are_said_in_a_sentence(loss_name):
         (x[None], labels, r"got shape \(1, 6, 4\)"),
         (x, labels[:5], r"labels of shape \(5,\) for 6 embeddings"),
         (x, labels[:, None], r"labels of shape \(6, 1\)"),
-        (x, labels + 0.5, "whole numbers; got torch.float32"),
+        (x, labels + 0.5, "whole numbers; got 0.5"),
         (x.long(), labels, "floating-point numbers; got torch.int64"),
     ):
         with pytest.raises(UserError, match=said):
