@@ -44,9 +44,12 @@ class Config(BaseModel):
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; raise UserError for anything else."""
         try:
-            return cls(**json.loads(text))
+            fields = json.loads(text)
         except json.JSONDecodeError as error:
             raise UserError(f"A config is one JSON object; got text that is not JSON ({error}).") from None
+        if not isinstance(fields, dict):
+            raise UserError(f"A config is one JSON object; got {text.strip()[:40]}.")
+        return cls(**fields)
 
     def but(self, **changes: Any) -> Self:
         """The same settings with some changed."""

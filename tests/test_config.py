@@ -1,0 +1,181 @@
+"""What a config promises: an identity, JSON both ways, and a sentence for every combination that makes no sense."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+
+
+def test_a_config_imports_no_torch() -> None:
+    code = "import sys, dmlviz; dmlviz.TrainConfig(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_equal_settings_are_one_config_in_every_process() -> None:
+    config = TrainConfig(seed=3, loss_params={"temperature": 0.2}, loss="nt_xent")
+    spelled = TrainConfig(loss="nt_xent", seed=3.0, loss_params={"temperature": 0.2}, dataset="mnist")
+    assert config == spelled
+    assert config.id == spelled.id
+    assert hash(config) == hash(spelled)
+    code = "import dmlviz; print(dmlviz.TrainConfig(loss='nt_xent', seed=3, loss_params=dict(temperature=.2)).id)"
+    elsewhere = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert elsewhere.stdout.strip() == config.id
+    assert len(config.id) == 16
+
+
+def test_every_field_is_part_of_the_identity() -> None:
+    config = TrainConfig(loss="nt_xent")
+    changes = {
+        "dataset": "digits",
+        "train_images": 1000,
+        "net": "mlp",
+        "embedding_dim": 7,
+        "normalize": not config.normalize,
+        "loss_params": {"temperature": 0.3},
+        "miner": "all_pairs",
+        "sampler": "shuffled",
+        "classes_per_batch": 5,
+        "images_per_class": 5,
+        "batch_size": 77,
+        "optimizer": "sgd",
+        "learning_rate": 0.5,
+        "loss_learning_rate": 0.5,
+        "schedule": "constant",
+        "momentum": 0.5,
+        "weight_decay": 0.5,
+        "steps": 77,
+        "max_seconds": 77,
+        "seed": 77,
+        "watched": 77,
+        "snapshots": 7,
+    }
+    assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"}
+    ids = [config.but(**{name: value}).id for name, value in changes.items()]
+    assert len({config.id, *ids}) == len(ids) + 1
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_every_loss_trains_as_recommended_and_survives_json(loss: str) -> None:
+    config = TrainConfig(loss=loss)
+    again = TrainConfig.from_json(config.to_json())
+    assert again == config
+    assert again.id == config.id
+    json.loads(config.to_json())
+    for name, value in LOSSES[loss].recommended.items():
+        if not name.endswith("_params"):
+            assert getattr(config, name) == value
+
+
+def test_what_is_given_beats_what_is_recommended() -> None:
+    assert TrainConfig(loss="contrastive").miner == "hard_negative_pairs"
+    assert TrainConfig(loss="contrastive", miner=None).miner is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "null", '"loss"'])
+def test_text_that_is_no_config_is_one_sentence(text: str) -> None:
+    with pytest.raises(UserError, match="A config is one JSON object"):
+        TrainConfig.from_json(text)
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        TrainConfig().seed = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("old", list(LOSSES))
+@pytest.mark.parametrize("new", ["nt_xent", "contrastive", "triplet", "softmax", "arcface"])
+def test_another_loss_brings_its_own_recommendations_and_leaves_the_old_ones_behind(old: str, new: str) -> None:
+    if old == new:
+        return
+    assert TrainConfig(loss=old).but(loss=new) == TrainConfig(loss=new)
+    chosen = {"dataset": "digits", "seed": 5, "steps": 50, "embedding_dim": 3}
+    assert TrainConfig(loss=old, **chosen).but(loss=new) == TrainConfig(loss=new, **chosen)
+
+
+def test_a_chosen_miner_stays_with_its_parameters_where_the_new_loss_takes_it() -> None:
+    chosen = TrainConfig(loss="contrastive", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
+    kept = TrainConfig(loss="nt_xent", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
+    assert kept.but(loss="contrastive_linear").miner == "hard_negative_pairs"
+    assert kept.but(loss="triplet") == TrainConfig(loss="triplet")
+    assert chosen.but(miner="all_pairs").miner_params == {}
+    assert chosen.but(seed=1).miner_params == {"distance": "cosine"}
+
+
+def test_the_old_losses_parameters_go_with_it() -> None:
+    config = TrainConfig(loss="nt_xent", loss_params={"temperature": 0.5})
+    assert config.but(seed=1).loss_params["temperature"] == 0.5
+    assert config.but(loss="contrastive").loss_params["margin"] == 1.0
+    assert config.but(loss="triplet", loss_params={"margin": 0.7}).loss_params["margin"] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"loss": "triplett"}, r"There is no loss called 'triplett': did you mean 'triplet'\?"),
+        ({"dataset": "imagenet"}, "no data set called 'imagenet': "),
+        ({"net": "vgg"}, "no net called 'vgg': "),
+        ({"sampler": "x"}, "no sampler called 'x': "),
+        ({"miner": "nobody"}, "no miner called 'nobody': "),
+        ({"loss": ["triplet"]}, "There is no loss called"),
+        ({"lerning_rate": 1}, "There is no setting 'lerning_rate'; the settings are dataset, "),
+        ({"learning_rate": 0}, "learning_rate: .*greater than 0; got 0"),
+        ({"learning_rate": float("nan")}, "learning_rate: "),
+        ({"steps": 1.5}, "steps: .*got 1.5"),
+        ({"optimizer": "lion"}, "optimizer: .*'adam' or 'sgd'; got 'lion'"),
+        ({"loss": "nt_xent", "loss_params": {"tau": 1}}, "nt_xent has no parameter 'tau'; its parameters are temp"),
+        ({"loss": "nt_xent", "loss_params": 7}, "loss_params: .*got 7"),
+        ({"loss": "softmax", "miner": "all_pairs"}, "softmax takes no miner; all_pairs makes pairs: leave the miner"),
+        ({"loss": "triplet", "miner": "all_pairs"}, "triplet takes triplets; all_pairs makes pairs: use .*hardest_neg"),
+        ({"loss": "nt_xent", "miner": None, "miner_params": {"a": 1}}, "miner_params go with a miner"),
+        (
+            {"loss": "batch_hard", "images_per_class": 1},
+            "batch_hard needs at least 2 images of some class; got 10 images of 10 classes: use the balanced sampler",
+        ),
+        ({"loss": "nt_xent", "classes_per_batch": 1}, "needs images of at least 2 classes; got 16 images of 1 class"),
+        (
+            {"loss": "nt_xent", "classes_per_batch": 12},
+            r"takes P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
+        ),
+        ({"sampler": "balanced", "images_per_class": 999}, "A batch has up to 4096 images; got 9990"),
+        ({"sampler": "balanced", "train_images": 100}, "A batch takes 160 images; got train_images = 100"),
+        ({"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3}, "nt_xent compares images; got batches of 3"),
+        ({"loss": "contrastive", "embedding_dim": 1, "normalize": True}, "With normalize one dimension has two places"),
+        ({"loss": "nt_xent", "embedding_dim": 1, "normalize": False}, "nt_xent, which looks at directions only, one"),
+    ],
+)
+def test_what_makes_no_sense_is_one_clear_sentence(fields: dict, says: str) -> None:
+    with pytest.raises(UserError, match=says) as caught:
+        TrainConfig(**fields)
+    assert "\n" not in str(caught.value)
+    assert "pydantic" not in str(caught.value)
+
+
+def test_every_complaint_is_heard() -> None:
+    with pytest.raises(UserError, match=r"steps: .*seed: "):
+        TrainConfig(steps=0, seed=-1)
+
+
+def test_class_weights_need_no_partners() -> None:
+    assert TrainConfig(loss="softmax", sampler="balanced", images_per_class=1).batch_images == 10
+    assert TrainConfig(loss="arcface", sampler="shuffled", batch_size=2).batch_images == 2
+
+
+@pytest.mark.parametrize("miner", list(MINERS))
+def test_every_miner_goes_with_some_loss(miner: str) -> None:
+    takers = [loss for loss in LOSSES if MINERS[miner].makes in LOSSES[loss].accepts]
+    assert takers
+    assert TrainConfig(loss=takers[0], miner=miner).miner == miner
+
+
+def test_a_projection_has_an_identity_of_its_own() -> None:
+    pca = ProjectionConfig()
+    assert ProjectionConfig.from_json(pca.to_json()) == pca
+    assert pca.id != pca.but(dims=3).id
+    with pytest.raises(UserError, match="dims: "):
+        ProjectionConfig(dims=4)  # type: ignore[arg-type]
