@@ -20,7 +20,7 @@ def source(shown: Shown, routes: bool) -> dict[str, Any]:
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
     url = f"/api/runs/{run.id}/{path}?begun={begun(shown)}" if routes else None
-    return {"run": run.id, "view": view, "events_url": url}
+    return {"run": run.id, "view": view, "begun": begun(shown), "events_url": url}
 
 
 def stream_of(shown: Shown) -> str:

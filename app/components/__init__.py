@@ -1,8 +1,9 @@
 """The components of the page: plain ES modules in one folder, mounted by name.
 
-Component `map` is `map/map.js` with `map/map.css`. Streamlit's own discovery looks for assets inside the package
-that the distribution is named after, which is the library; so the folder is registered here, the same way for
-`dmlviz serve`, `streamlit run app/main.py`, a wheel and a test.
+Component `pad` is `pad/pad.js` with `pad/pad.css`; `map` is `map/main.js`, which brings its own style.
+Streamlit's own discovery looks for assets inside the package that the distribution is named after, which is the
+library; so the folder is registered here, the same way for `dmlviz serve`, `streamlit run app/main.py`, a wheel
+and a test.
 """
 
 import json
@@ -47,7 +48,6 @@ def _register() -> None:
 
 @cache
 def _renderer(name: str) -> Any:
-    css = f"{name}/{name}.css"
-    return st.components.v2.component(
-        f"{PROJECT}.{name}", js=f"{name}/{name}.js", css=css if (FOLDER / css).exists() else None
-    )
+    own_style = name == "map"
+    js, css = f"{name}/{'main' if own_style else name}.js", None if own_style else f"{name}/{name}.css"
+    return st.components.v2.component(f"{PROJECT}.{name}", js=js, css=css)

@@ -27,6 +27,6 @@ else:
         toolbar.toolbar(ui, here, shown)
         stage.progress(here, shown, routes)
         stage.the_map(ui, shown, neighbours, answer, routes)
-    stage.scores(shown)
+    stage.scores(shown, routes)
 
 state.publish(ui)

@@ -41,7 +41,6 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
         key="progress",
         data=feed.source(shown, fallback is None)
         | {
-            "stream": feed.stream_of(shown),
             "title": shown.run.title,
             "phase": status.phase,
             "position": status.position,
@@ -98,10 +97,10 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     )
 
 
-def scores(shown: Shown) -> None:
+def scores(shown: Shown, routes: bool) -> None:
     """Readouts and loss curve, both driven by the run's events."""
     left, right = st.columns([3, 2])
-    data = {"run": shown.run.id, "stream": feed.stream_of(replace(shown, drawing=None))}
+    data = feed.source(replace(shown, drawing=None), routes)
     with left:
         mount("readouts", key="readouts", data=data)
     with right:

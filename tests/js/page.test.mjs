@@ -71,6 +71,23 @@ describe("stream", () => {
     assert.deepEqual(names(), [1, "queue", 2]);
   });
 
+  it("forgets a run that is trained again, and follows it anew", () => {
+    const { streams, sources } = browser();
+    const { names } = heard(streams, "a");
+    streams.renew({ run: "a", begun: "1" });
+    streams.open({ run: "a", events_url: "/a?begun=1" });
+    sources[0].send(step(1), 5);
+    sources[0].send({ event: "end", state: "stopped" });
+    streams.renew({ run: "a", begun: "1" });
+    assert.deepEqual(names(), [1, "end"]);
+    streams.renew({ run: "a", begun: "2" });
+    assert.deepEqual(heard(streams, "a").names(), []);
+    streams.open({ run: "a", events_url: "/a?begun=2" });
+    sources[1].send(step(1), 0);
+    assert.equal(sources[1].url, "/a?begun=2");
+    assert.deepEqual(names(), [1, "end", "begun", 1]);
+  });
+
   it("passes over a line that is not JSON", () => {
     const { streams, sources } = browser();
     const { names } = heard(streams, "a");

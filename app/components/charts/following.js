@@ -14,18 +14,22 @@ export function onceAFrame(draw) {
   return ask;
 }
 
-/** Follows one stream of events at a time; `follow` again leaves the one before. */
+/** Follows one stream of events at a time; `begin` is called before the first event of each, `take` with every one. */
 export class Following {
   constructor(begin, take) {
     Object.assign(this, { begin, take, name: null, leave: () => {} });
   }
 
-  follow(name, run, pid = null) {
+  /** Follow a run (or its projection `pid`) from `events_url`; `begun` tells a run that is trained again. */
+  follow({ run, pid = null, begun = null, events_url = null }) {
+    const name = `${run}/${pid}/${begun}`;
     if (name === this.name) return;
     this.name = name;
     this.leave();
+    stream.renew({ run, pid, begun });
     this.begin();
-    this.leave = stream.subscribe(run, this.take, pid);
+    this.leave = stream.subscribe(run, (event) => (event.event === "begun" ? this.begin() : this.take(event)), pid);
+    if (events_url) stream.open({ run, pid, events_url });
   }
 
   stop() {

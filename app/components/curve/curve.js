@@ -100,9 +100,9 @@ class Curve {
     bus.emit("seek", { run: this.run, step });
   }
 
-  update({ run, stream }) {
+  update({ run, begun, events_url }) {
     this.run = run;
-    this.following.follow(stream ?? run, run);
+    this.following.follow({ run, begun, events_url });
     this.draw();
   }
 

@@ -7,6 +7,7 @@
 //   watched_url | watched               items of frames with items "watched": JSON list, {"watched": […]} or int32
 //   nearest_url                         optional: int32[n] nearest neighbour in the embedding, then float32[n] distance
 //   sprites {urls, tile, columns, per_sheet}
+//   begun                               optional: changes when the same run is trained again
 //   events_url                          the run's event stream; a projection's is derived from it, or given itself
 //   frames_url                          optional, with {id}; otherwise {api}/frames/{run}[/{view}]/{id}.i16
 //   api                                 optional prefix of the server's routes, "/api"

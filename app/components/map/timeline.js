@@ -19,6 +19,9 @@ export const emptyTimeline = () => ({
 /** Take one event in (in place) and say what it changed: "frames", "replay", "state" or null. */
 export function takeEvent(timeline, event) {
   switch (event.event) {
+    case "begun":
+      Object.assign(timeline, emptyTimeline());
+      return "state";
     case "queue":
       timeline.queue = { position: event.position, of: event.of };
       return "state";

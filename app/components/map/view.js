@@ -126,7 +126,10 @@ export class MapView {
     const other = (...names) => this.first !== false || names.some((name) => data[name] !== before[name]);
     if (other("dataset", "labels_url", "n")) this.meetItems();
     if (other("nearest_url")) this.meetNearest();
-    if (other("run", "view", "watched_url")) this.followData();
+    if (other("run", "view", "watched_url")) {
+      stream.renew({ run: data.run, pid: this.pid, begun: data.begun });
+      this.followData();
+    }
     this.first = false;
     if (data.fallback) stream.feed({ run: data.run, pid: this.pid, ...data.fallback });
     this.adopt();

@@ -49,7 +49,7 @@ class Progress {
   update(data) {
     this.data = data;
     const pid = data.view && data.view !== "live" ? data.view : null;
-    this.following.follow(data.stream ?? `${data.run}/${data.view}`, data.run, pid);
+    this.following.follow({ run: data.run, pid, begun: data.begun });
     if (data.fallback) this.feed(pid, data);
     this.draw();
   }

@@ -47,9 +47,9 @@ class Readouts {
     });
   }
 
-  update({ run, stream }) {
+  update({ run, begun, events_url }) {
     this.run = run;
-    this.following.follow(stream ?? run, run);
+    this.following.follow({ run, begun, events_url });
     this.draw();
   }
 

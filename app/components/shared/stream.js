@@ -2,7 +2,7 @@
 import { page } from "./bus.js";
 
 // Events without a line number of their own: never counted, never dropped as a repetition.
-const TRANSIENT = new Set(["queue", "end", "connection"]);
+const TRANSIENT = new Set(["queue", "end", "connection", "begun"]);
 const KEPT_CHANNELS = 6;
 const FIRST_RETRY = 500;
 const LAST_RETRY = 8000;
@@ -19,7 +19,7 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
     let channel = channels.get(key);
     if (!channel) {
       channel = { key, url: null, events: [], last: -Infinity, fedLines: 0, listeners: new Set(), source: null,
-        wanted: 0, ended: false, delay: FIRST_RETRY };
+        wanted: 0, ended: false, begun: null, delay: FIRST_RETRY };
       channels.set(key, channel);
       forgetOld();
     }
@@ -95,6 +95,22 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
   }
 
   return {
+    /**
+     * Say when the run was begun. Where that differs from what was said before, the same run is trained again: what
+     * was known of it is forgotten, and the listeners are told with "begun". Every component may say it.
+     */
+    renew({ run, pid = null, begun = null }) {
+      const channel = channelOf(run, pid);
+      if (begun === null || channel.begun === begun) return;
+      const again = channel.begun !== null;
+      channel.begun = begun;
+      if (!again) return;
+      close(channel);
+      Object.assign(channel, { events: [], last: -Infinity, fedLines: 0, wanted: 0, ended: false });
+      deliver(channel, { event: "begun" });
+      turn();
+    },
+
     /** Follow a run's events (or, with pid, a projection's) from `events_url`. Asking again changes nothing. */
     open({ run, pid = null, events_url }) {
       const channel = channelOf(run, pid);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./standing.js";
+import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "../../app/components/progress/standing.js";
 
 function after(...events) {
   const standing = standingOf({ phase: "starting" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "./readings.js";
+import { captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "../../app/components/readouts/readings.js";
 
 function run(...events) {
   const readings = emptyReadings();

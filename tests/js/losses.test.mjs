@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { emptyLosses, frameStep, lastStep, pointAt, rangeOf, smoothed, takeLoss, thinned, ticks } from "./losses.js";
+import { emptyLosses, frameStep, lastStep, pointAt, rangeOf, smoothed, takeLoss, thinned, ticks } from "../../app/components/curve/losses.js";
 
 const step = (step, loss) => ({ event: "step", step, loss });
 function run(...events) {
