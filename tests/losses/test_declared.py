@@ -1,0 +1,92 @@
+"""What is offered: complete to read, sound to choose, and sums of two that go together."""
+
+import pytest
+import torch
+
+from dmlviz import TrainConfig, losses
+from dmlviz.errors import UserError
+
+
+def test_every_loss_is_explained(loss_name):
+    loss = losses.LOSSES[loss_name]
+    assert loss.title
+    assert loss.formula
+    assert loss.family
+    assert loss.reference
+    assert loss.summary.endswith(".")
+    assert len(loss.summary) < 160
+    for parameter in loss.parameters:
+        assert parameter.help, parameter.name
+        assert parameter.kind is not float or (parameter.minimum is not None and parameter.maximum is not None)
+
+
+def test_every_loss_trains_by_its_name_alone(loss_name):
+    config = TrainConfig(loss=loss_name)
+    assert config.miner is None or config.miner in TrainConfig(loss=loss_name, miner=config.miner).miner
+    assert TrainConfig.from_json(config.to_json()) == config
+    loss = losses.build(loss_name, embedding_dim=4, num_classes=3, **config.loss_params)
+    x = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    loss(x, torch.arange(12) % 3).backward()
+    assert x.grad.abs().max() > 0
+    assert loss.active > 0
+
+
+def test_unknown_names_and_parameters_are_answered_with_the_known_ones():
+    with pytest.raises(UserError, match="did you mean 'contrastive'"):
+        losses.build("contrastiv")
+    with pytest.raises(UserError, match="no parameter 'margni'; its parameters are margin, pos_margin, reduction"):
+        losses.build("contrastive", margni=1)
+    with pytest.raises(UserError, match=r"temperature lies between 0\.001 and 10; got 0"):
+        losses.build("nt_xent", temperature=0)
+
+
+def test_a_sum_is_one_configuration_however_it_is_written():
+    plain = TrainConfig(loss="sum_of", loss_params={"a": "triplet", "b": "softmax", "weights": [1, 0.5]})
+    for a in ({"name": "triplet"}, {"name": "triplet", "margin": 0.2}, "{'name': 'triplet'}"):
+        for weights in ("1, 0.5", "[1.0, 0.5]", (1, 0.5)):
+            assert plain.but(loss_params={"a": a, "b": "softmax", "weights": weights}).id == plain.id
+    other = plain.but(loss_params={"a": {"name": "triplet", "margin": 0.3}})
+    assert other.loss_params["a"] == {"name": "triplet", "margin": 0.3, "distance": "euclidean", "reduction": "mean"}
+    assert TrainConfig.from_json(other.to_json()) == other
+
+
+def test_a_sum_takes_the_miners_of_its_losses_and_the_advice_of_its_first():
+    triplets = {"a": "triplet", "b": "softmax"}
+    assert TrainConfig(loss="sum_of", loss_params=triplets, miner="hardest_negative").miner == "hardest_negative"
+    with pytest.raises(UserError, match="sum_of takes triplets; all_pairs makes pairs"):
+        TrainConfig(loss="sum_of", loss_params=triplets, miner="all_pairs")
+    with pytest.raises(UserError, match="sum_of takes no miner; all_pairs"):
+        TrainConfig(loss="sum_of", loss_params={"a": "arcface", "b": "softmax"}, miner="all_pairs")
+    for name in ("contrastive", "nca", "softmax"):
+        advice = losses.LOSSES[name].recommended
+        config = TrainConfig(loss="sum_of", loss_params={"a": name})
+        assert {field: getattr(config, field) for field in advice} == dict(advice)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"a": "sum_of"}, "no sum itself"),
+        ({"a": "tripel"}, "did you mean 'triplet'"),
+        ({"a": {"name": "triplet", "margn": 3}}, "triplet has no parameter 'margn'"),
+        ({"b": {"name": "arcface", "scale": -1}}, "arcface: scale lies between"),
+        ({"b": {"margin": 3}}, 'b is a loss, as in "triplet"; got'),
+        ({"b": None}, "b is a loss"),
+        ({"weights": [1]}, "weights is 2 numbers, as in 1, 0.5; got"),
+        ({"weights": "heavy"}, "weights is 2 numbers"),
+        ({"weights": [1, -1]}, "weights lies between 0 and 1000; got -1"),
+        ({"c": 1}, "its parameters are a, b, weights"),
+    ],
+)
+def test_a_sum_that_cannot_be_is_explained(params, said):
+    with pytest.raises(UserError, match=said):
+        TrainConfig(loss="sum_of", loss_params=params)
+
+
+def test_sums_train_the_weights_of_both_losses():
+    loss = losses.build("sum_of", a="margin", b="arcface", embedding_dim=4, num_classes=3)
+    assert {name for name, _ in loss.named_parameters()} == {"a.beta", "b.weight"}
+    assert losses.LOSSES["sum_of"].needs_classes
+    assert not losses.build("sum_of", a="contrastive", b="nt_xent").declaration.needs_classes
+    with pytest.raises(UserError, match="got no num_classes"):
+        losses.build("sum_of")
