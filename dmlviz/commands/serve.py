@@ -29,6 +29,7 @@ def serve(
     check_free(host, port)
     from app.server import Settings
     from app.server import serve as serve_app
+    from dmlviz.files import make_folder
     from dmlviz.runs import runs_folder
 
     def ready(address: str) -> None:
@@ -39,7 +40,7 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     print("Starting …", end="\r", flush=True)
-    serve_app(Settings(runs=runs_folder(runs), data=data, host=host, port=port), on_ready=ready)
+    serve_app(Settings(runs=make_folder(runs_folder(runs)), data=data, host=host, port=port), on_ready=ready)
 
 
 def check_free(host: str, port: int) -> None:
