@@ -14,6 +14,9 @@ from dmlviz.data.declared import DATASETS
 from dmlviz.record import Neighbour, Run
 
 
+_NO_SPRITES = {"urls": [], "tile": 28, "columns": 100, "per_sheet": 10_000}
+
+
 def source(shown: Shown, routes: bool) -> dict[str, Any]:
     """Which run and view are shown and where their events are, for every component that follows them."""
     run, drawing = shown.run, shown.drawing
@@ -42,7 +45,7 @@ def pictures(shown: Shown, routes: bool) -> dict[str, Any]:
     if found is None:
         labels = run.labels
         known = [] if labels is None else [int(label) for label in labels]
-        return facts | {"n": len(known), "labels": known, "sprites": None}
+        return facts | {"n": len(known), "labels": known, "sprites": _NO_SPRITES}
     return facts | (found.describe() if routes else media.describe(found))
 
 
@@ -73,6 +76,7 @@ def pinned_data(shown: Shown, item: int, neighbours: list[Neighbour], routes: bo
     label = int(labels[item]) if labels is not None and item < len(labels) else None
     where = f"{_count(shown.run):,} test images" if shown.complete else "watched test images, at the last snapshot"
     return pictures(shown, routes) | {
+        "run": shown.run.id,
         "subject": {"item": item, "label": label},
         "neighbours": _named(neighbours),
         "caption": f"Test image {item:,}; nearest in the embedding, among the {where}",
@@ -83,6 +87,7 @@ def answer_data(shown: Shown, answer: Answer, routes: bool) -> dict[str, Any]:
     """The inspector of a drawn or uploaded picture."""
     classes = DATASETS[shown.run.config.dataset].classes
     return pictures(shown, routes) | {
+        "run": shown.run.id,
         "subject": picture(answer.steps[-1].image),
         "neighbours": _named(answer.neighbours),
         "vote": {"label": answer.label},

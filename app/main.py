@@ -10,6 +10,7 @@ from dmlviz.errors import UserError
 HERE = Path(__file__).resolve().parent
 
 st.set_page_config("dmlviz", page_icon=str(HERE / "assets" / "icon.png"), layout="wide")
+st.html(HERE / "page.css")
 page = st.navigation([st.Page(HERE / "pages" / "explore.py", title="Explore", default=True)], position="top")
 try:
     page.run()

@@ -18,6 +18,7 @@ DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear"}
 SPACES = {True: "Sphere", False: "Free"}
+NO_MINER = "None: the whole batch"
 LARGEST_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
@@ -109,7 +110,15 @@ class _Form:
         offered = [name for name, miner in MINERS.items() if miner.makes in accepts]
         if not offered:
             return
-        self.pick("miner", "Miner", [None, *offered], lambda name: MINERS[name].title if name else "None: all of them")
+        controlled(
+            st.selectbox,
+            "Miner",
+            "set.miner",
+            self.config.miner or NO_MINER,
+            lambda name: self.ui.choose("miner", None if name == NO_MINER else name),
+            options=[NO_MINER, *offered],
+            format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
+        )
         if self.config.miner is not None:
             _explained(MINERS[self.config.miner])
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)

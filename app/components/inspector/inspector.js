@@ -1,6 +1,6 @@
 // Whose neighbours are whose: the pinned image or the query, and the images nearest to it in the embedding.
 
-import { bus } from "../shared/stream.js";
+import { bus } from "../shared/bus.js";
 import { paintBytes, tileStyle } from "../shared/sprites.js";
 import { summaryOf } from "./words.js";
 
@@ -60,7 +60,7 @@ function mount(parent) {
     return head;
   }
 
-  function listOf({ subject, neighbours, classes, sprites, vote }) {
+  function listOf({ run, subject, neighbours, classes, sprites, vote }) {
     const list = element("ol", "list");
     const truth = subject.label ?? vote?.label;
     const farthest = Math.max(...neighbours.map((neighbour) => neighbour.distance), 1e-9);
@@ -80,7 +80,7 @@ function mount(parent) {
       button.append(tile, name, bar, element("span", "distance", distance.toFixed(3)));
       button.addEventListener("click", () => inspector.pin(item));
       for (const [event, value] of [["pointerenter", item], ["focus", item], ["pointerleave", null], ["blur", null]]) {
-        button.addEventListener(event, () => bus.emit("hover", { item: value, from: "inspector" }));
+        button.addEventListener(event, () => bus.emit("hover", { run, item: value, source: inspector }));
       }
       row.append(button);
       list.append(row);
