@@ -206,7 +206,7 @@ describe("frames", () => {
 
   it("asks once for a frame that several want at a time, and never again", async () => {
     const { asked, fetch } = serving({ "/f/a.i16": quantise(Float32Array.of(1, -2), [1, -2], 4) });
-    const frames = new Frames({ url: "/f/{id}.i16", watched: null, total: 1, fetch });
+    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch });
     const entry = meta(1, { id: "a" });
     assert.equal(frames.has(entry), false);
     await Promise.all([frames.load(entry), frames.load(entry), frames.fetchOnly(entry)]);
@@ -214,18 +214,42 @@ describe("frames", () => {
     assert.deepEqual(asked, ["/f/a.i16"]);
   });
 
-  it("says what the server answered, and asks anew the next time", async () => {
+  it("says what the server answered, and asks again only after a while", async () => {
     const { asked, fetch } = serving({});
-    const frames = new Frames({ url: "/f/{id}.i16", watched: null, total: 1, fetch });
-    await assert.rejects(frames.load(meta(1, { id: "b" })), /frame b: the server answered 404/);
-    await assert.rejects(frames.load(meta(1, { id: "b" })));
+    let time = 0;
+    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, now: () => time });
+    for (time of [0, 10, 1000, 5000]) {
+      await assert.rejects(frames.load(meta(1, { id: "b" })), /frame b: the server answered 404/);
+    }
     assert.equal(asked.length, 2);
+  });
+
+  it("waits for frames to be fed where there is no address to fetch from", async () => {
+    const { asked, fetch } = serving({});
+    const fed = new Map();
+    const frames = new Frames({ url: null, watched: async () => null, total: 1, fetch, fed: (id) => fed.get(id) });
+    assert.equal(await frames.load(meta(1, { id: "d" })), null);
+    fed.set("d", quantise(Float32Array.of(1, -2), [1, -2], 4));
+    close((await frames.load(meta(1, { id: "d" }))).xy, [1, -2]);
+    assert.equal(asked.length, 0);
+  });
+
+  it("asks which items are watched with the first frame that needs it, and again while nobody knows", async () => {
+    const bytes = quantise(Float32Array.of(2, -1), [1, -2], 4);
+    const { fetch } = serving({ "/f/w.i16": bytes, "/f/x.i16": bytes });
+    const answers = [null, Int32Array.of(2)];
+    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => answers.shift(), total: 4, fetch });
+    const [one, two] = ["w", "x"].map((id) => meta(1, { id, items: "watched" }));
+    assert.equal(await frames.load(one), null);
+    assert.deepEqual([...(await frames.load(two)).present], [0, 0, 1, 0]);
+    assert.deepEqual([...(await frames.load(one)).present], [0, 0, 1, 0]);
+    assert.equal(answers.length, 0);
   });
 
   it("takes frames that were fed without asking for them", async () => {
     const { asked, fetch } = serving({});
     const bytes = quantise(Float32Array.of(1, -2), [1, -2], 4);
-    const frames = new Frames({ url: "/f/{id}.i16", watched: null, total: 1, fetch, fed: (id) => (id === "c" ? bytes : undefined) });
+    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, fed: (id) => (id === "c" ? bytes : undefined) });
     close((await frames.load(meta(1, { id: "c" }))).xy, [1, -2]);
     assert.equal(asked.length, 0);
   });

@@ -6,7 +6,7 @@ import { pointLook } from "../../app/components/map/look.js";
 import { Model } from "../../app/components/map/model.js";
 import { paintPoints, wrongColour } from "../../app/components/map/paint.js";
 import { roomFor, thumbnailSize } from "../../app/components/map/thumbnails.js";
-import { tileAt } from "../../app/components/shared/sprites.js";
+import { tileOf, tileStyle } from "../../app/components/shared/sprites.js";
 import { random } from "./help.mjs";
 
 const labels = Uint8Array.of(0, 1, 2, 0, 1, 2);
@@ -149,10 +149,13 @@ describe("thumbnails", () => {
   });
 
   it("show the tile of the item itself, on the sheet where it lies", () => {
-    const layout = { tile: 28, columns: 100, per_sheet: 10000 };
-    assert.deepEqual(tileAt(layout, 0), { sheet: 0, x: 0, y: 0 });
-    assert.deepEqual(tileAt(layout, 9999), { sheet: 0, x: 2772, y: 2772 });
-    assert.deepEqual(tileAt(layout, 10101), { sheet: 1, x: 28, y: 28 });
+    const layout = { urls: ["a", "b"], tile: 28, columns: 100, per_sheet: 10000 };
+    assert.deepEqual(tileOf(layout, 0), { sheet: 0, url: "a", x: 0, y: 0 });
+    assert.deepEqual(tileOf(layout, 9999), { sheet: 0, url: "a", x: 2772, y: 2772 });
+    assert.deepEqual(tileOf(layout, 10101), { sheet: 1, url: "b", x: 28, y: 28 });
+    const style = tileStyle(layout, 101, 56);
+    assert.equal(style.backgroundPosition, "-56px -56px");
+    assert.equal(style.backgroundSize, "5600px auto");
   });
 });
 

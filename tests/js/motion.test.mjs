@@ -200,7 +200,7 @@ describe("timeline", () => {
 
   it("waits in the queue until it starts", () => {
     const line = run({ event: "queue", position: 2, of: 3 });
-    assert.deepEqual(line.queue, { position: 2, of: 3 });
+    assert.deepEqual(line.queue, { phase: "queued", position: 2, of: 3 });
     takeEvent(line, started);
     assert.equal(line.queue, null);
   });

@@ -135,15 +135,43 @@ describe("stream", () => {
     assert.equal(sources.length, 1);
   });
 
-  it("keeps one source open a page: the one asked for last, the other has its turn afterwards", () => {
+  it("keeps two sources open at most, those asked for last; the others have their turn afterwards", () => {
     const { streams, open } = browser();
     streams.open({ run: "a", events_url: "/a" });
     open()[0].send(step(1), 4);
     streams.open({ run: "a", pid: "p", events_url: "/p" });
+    streams.open({ run: "a", pid: "q", events_url: "/q" });
     streams.open({ run: "a", events_url: "/a" }); // asked again at the next rerun: no to and fro
-    assert.deepEqual(open().map(({ url }) => url), ["/p"]);
+    assert.deepEqual(open().map(({ url }) => url), ["/p", "/q"]);
     open()[0].send({ event: "end", state: "finished" });
-    assert.deepEqual(open().map(({ url }) => url), ["/a?after=4"]);
+    assert.deepEqual(open().map(({ url }) => url), ["/q", "/a?after=4"]);
+  });
+
+  it("forgets a run that is trained again, tells its listeners, and opens its stream anew", () => {
+    const { streams, open } = browser();
+    const { names } = heard(streams, "a");
+    streams.renew({ run: "a", begun: "1" });
+    streams.open({ run: "a", events_url: "/a?begun=1" });
+    open()[0].send(step(1), 0);
+    open()[0].send({ event: "end", state: "finished" });
+    streams.renew({ run: "a", begun: "1" });
+    assert.deepEqual(names(), [1, "end"]);
+    for (let component = 0; component < 2; component++) streams.renew({ run: "a", begun: "2" });
+    streams.open({ run: "a", events_url: "/a?begun=2" });
+    assert.deepEqual(open().map(({ url }) => url), ["/a?begun=2"]);
+    open()[0].send(step(7), 0);
+    assert.deepEqual(names(), [1, "end", "begun", 7]);
+    assert.deepEqual(heard(streams, "a").names(), [7]);
+  });
+
+  it("rests before it comes back to a server that refuses, whatever else happens meanwhile", () => {
+    const { streams, sources, timers } = browser();
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].fail(2);
+    streams.open({ run: "b", events_url: "/b" });
+    assert.deepEqual(sources.map(({ url }) => url), ["/a", "/b"]);
+    timers[0][0]();
+    assert.deepEqual(sources.map(({ url }) => url), ["/a", "/b", "/a"]);
   });
 
   it("takes polled events, all of them each time or only new ones, once each", () => {

@@ -1,4 +1,5 @@
 // What a point is: its picture, its class, its nearest neighbour.
+import { tileStyle } from "../shared/sprites.js";
 import { css } from "../shared/theme.js";
 import { element, mark } from "./dom.js";
 
@@ -36,7 +37,7 @@ export class Card {
     if (sprites) {
       // A whole number of pixels a pixel, so that none is wider than its neighbour.
       const side = Math.max(1, Math.floor(PICTURE / sprites.layout.tile)) * sprites.layout.tile;
-      Object.assign(this.picture.style, sprites.background(item, side), { width: `${side}px`, height: `${side}px` });
+      Object.assign(this.picture.style, tileStyle(sprites.layout, item, side));
     }
     this.dot.style.background = css(colours[label] ?? [128, 128, 128]);
     this.name.textContent = model.classes[label];

@@ -2,6 +2,7 @@
 
 const KEPT_BYTES = 48e6;
 const KEPT_PLACED = 10;
+const PATIENCE = 2000; // milliseconds before a frame that could not be had is asked for again
 
 /** Read raw little-endian int16 places of `frame` ({n, dims, centre, scale}) as world x, y pairs. */
 export function dequantise(buffer, frame) {
@@ -58,10 +59,16 @@ export function boundsOf(xy) {
   return box;
 }
 
-/** Fetches frames by address and hands them out placed. `fed(id)` gives bytes that came another way. */
+/**
+ * Fetches frames by address and hands them out placed. `watched()` resolves to the watched items, or null while they are
+ * not known (a run names them when it starts); `fed(id)` gives bytes that came another way, the only
+ * way where `url` is null.
+ */
 export class Frames {
-  constructor({ url, watched, total, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis) }) {
-    Object.assign(this, { url, watched, total, fed, fetch });
+  constructor({ url, watched, total, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
+    Object.assign(this, { url, watched, total, fed, fetch, now });
+    this.indices = null;
+    this.failed = new Map();
     this.raw = new Map();
     this.placed = new Map();
     this.waiting = new Map();
@@ -70,6 +77,7 @@ export class Frames {
 
   /** Whether `have` would give it. */
   has(frame) {
+    if (frame.items === "watched" && !this.indices) return false;
     return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
   }
 
@@ -81,9 +89,9 @@ export class Frames {
       this.placed.set(frame.id, known); // most recently used last
       return known;
     }
+    if (!this.has(frame)) return null;
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
-    if (!buffer) return null;
-    const placed = place(dequantise(buffer, frame), frame, this.watched, this.total);
+    const placed = place(dequantise(buffer, frame), frame, this.indices, this.total);
     this.placed.set(frame.id, placed);
     if (this.placed.size > KEPT_PLACED) this.placed.delete(this.placed.keys().next().value);
     return placed;
@@ -99,13 +107,18 @@ export class Frames {
   async fetchOnly(frame) {
     if (this.has(frame)) return;
     if (!this.waiting.has(frame.id)) {
+      const before = this.failed.get(frame.id);
+      if (before && this.now() < before.until) throw before.error;
       const wait = this.download(frame).finally(() => this.waiting.delete(frame.id));
+      wait.catch((error) => this.failed.set(frame.id, { error, until: this.now() + PATIENCE }));
       this.waiting.set(frame.id, wait);
     }
     await this.waiting.get(frame.id);
   }
 
   async download(frame) {
+    if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
+    if (this.fed(frame.id) || !this.url) return;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
     if (!response.ok) throw new Error(`frame ${frame.id}: the server answered ${response.status}`);
     const buffer = await response.arrayBuffer();

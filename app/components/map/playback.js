@@ -9,6 +9,7 @@ const SEEK = 0.18; // seconds to ease to a frame that was asked for
 const REPLAY = 0.8; // to the final basis, when a run ends
 const SWITCH = 0.9; // to another run or projection of the same items
 const LIVE = [0.3, 0.45]; // to a new frame of a live run: as long as they take to come, within this
+const AGAIN = 300; // milliseconds between two looks for a frame that is still to come
 const PREFETCH_BYTES = 40e6;
 const PREFETCH_LANES = 3;
 
@@ -74,6 +75,15 @@ export class Playback {
 
   /** Bring the stage up to date; called before every drawing, `seconds` after the last. */
   tick(seconds) {
+    try {
+      this.move(seconds);
+    } catch (error) {
+      this.player.playing = false;
+      this.on.trouble(error);
+    }
+  }
+
+  move(seconds) {
     if (this.fresh) {
       this.fresh = false;
       this.catchUp();
@@ -157,6 +167,11 @@ export class Playback {
       // While a slow network lags behind a live run, any newer frame is better than none.
       const newer = this.player.following && (this.shown?.step ?? -1) < entry.step;
       if (this.frames !== frames || (this.wanted !== entry && !newer)) return;
+      if (!placed) {
+        // Polling brings it with a later message, or which items are watched is not known yet.
+        setTimeout(() => this.frames === frames && this.wanted === entry && this.present(index, seconds), AGAIN);
+        return;
+      }
       if (this.wanted === entry) this.wanted = null;
       this.shown = entry;
       if (this.timeline.replay) this.settleDown();
@@ -167,7 +182,7 @@ export class Playback {
     };
     const here = frames.have(entry.frame);
     if (here) put(here);
-    else frames.load(entry.frame).then(put, (error) => this.on.trouble(error));
+    else frames.load(entry.frame).then(put).catch((error) => this.on.trouble(error));
   }
 
   drawHead() {

@@ -11,7 +11,8 @@ export function report(view) {
   countClasses(view);
   view.toolbar.update(view);
   view.bar.update(playback.timeline, playback.player, theme);
-  const visible = scene.frame ? sum(scene.usable) : 0;
+  // Until a new run has a frame of its own, the stage still holds the one before, faded.
+  const visible = playback.shown && scene.frame ? sum(scene.usable) : 0;
   const [caption, note] = statusOf(view, visible);
   view.caption.textContent = caption;
   view.status.textContent = note;
@@ -29,7 +30,7 @@ export function report(view) {
     state: playback.timeline.state,
     mode: view.mode,
     renderer: scene.renderer.kind,
-    ready: scene.frame !== null && scene.port.width > 0,
+    ready: playback.shown !== null && scene.frame !== null && scene.port.width > 0,
   };
   for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
   tellFrame(view, index);

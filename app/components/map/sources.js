@@ -21,15 +21,21 @@ export async function loadLabels(data) {
   return new Uint8Array(await bytes(data.labels_url));
 }
 
-/** Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when all are. */
+/**
+ * Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when
+ * they are not known (yet).
+ */
 export async function loadWatched(data) {
   if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
   if (!data.watched_url) return null;
-  const buffer = await bytes(data.watched_url);
+  const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
+  if (!response.ok) throw new Error(`${data.watched_url}: the server answered ${response.status}`);
+  const buffer = await response.arrayBuffer();
   const first = new TextDecoder().decode(buffer.slice(0, 1));
   if (first !== "{" && first !== "[") return new Int32Array(buffer);
   const json = JSON.parse(new TextDecoder().decode(buffer));
-  return Int32Array.from(Array.isArray(json) ? json : json.watched);
+  const watched = Array.isArray(json) ? json : json.watched;
+  return watched && Int32Array.from(watched);
 }
 
 /** Nearest neighbour of every item in the embedding: int32 items, then float32 distances. Null when not known. */

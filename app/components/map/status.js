@@ -4,7 +4,7 @@ import { grouped } from "./dom.js";
 /** [caption at the edge, note in the middle] for a MapView with so many visible points. */
 export function statusOf({ model, playback, scene, data, trouble }, visible) {
   const { timeline } = playback;
-  if (!scene.frame) return ["", trouble || waiting(timeline)];
+  if (!playback.shown) return ["", trouble || waiting(timeline)];
   const parts = [];
   const { count } = scene.frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
@@ -26,8 +26,8 @@ export function statusOf({ model, playback, scene, data, trouble }, visible) {
 function waiting(timeline) {
   if (timeline.state === "failed") return timeline.reason || "The run failed.";
   if (timeline.queue) {
-    const { position, of } = timeline.queue;
-    return position > 0 ? `Waiting for a free place: ${position} of ${of} in the queue` : "Starting";
+    const { phase, position, of } = timeline.queue;
+    return phase === "queued" ? `Waiting for a free place: number ${position} of ${of} in the queue` : "Starting";
   }
   if (timeline.state === "running") return "Waiting for the first frame";
   return timeline.connection === "retrying" ? "Connection lost, trying again" : "Loading";

@@ -23,7 +23,7 @@ export function takeEvent(timeline, event) {
       Object.assign(timeline, emptyTimeline());
       return "state";
     case "queue":
-      timeline.queue = { position: event.position, of: event.of };
+      timeline.queue = { phase: event.phase ?? "queued", position: event.position, of: event.of };
       return "state";
     case "connection":
       timeline.connection = event.state;

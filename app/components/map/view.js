@@ -25,7 +25,7 @@ let instances = 0;
 export class MapView {
   constructor(parent, name, data) {
     this.id = ++instances;
-    this.data = data;
+    this.data = {};
     this.mode = "pan";
     this.markers = false;
     this.names = true;
@@ -118,19 +118,20 @@ export class MapView {
   update({ data, setStateValue, setTriggerValue }) {
     this.setState = setStateValue;
     this.setTrigger = setTriggerValue;
-    const before = this.first ? {} : this.data;
+    const before = this.data;
     this.data = data;
     this.readTheme();
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
     if (this.root.style.height !== height) this.root.style.height = height;
-    const other = (...names) => this.first !== false || names.some((name) => data[name] !== before[name]);
-    if (other("dataset", "labels_url", "n")) this.meetItems();
-    if (other("nearest_url")) this.meetNearest();
-    if (other("run", "view", "watched_url")) {
+    const other = (...names) => names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before[name]));
+    const items = other("dataset", "labels_url", "n");
+    if (items) this.meetItems();
+    if (items || other("sprites")) this.meetPictures();
+    if (items || other("nearest_url")) this.meetNearest();
+    if (items || other("run", "view", "begun")) {
       stream.renew({ run: data.run, pid: this.pid, begun: data.begun });
       this.followData();
     }
-    this.first = false;
     if (data.fallback) stream.feed({ run: data.run, pid: this.pid, ...data.fallback });
     this.adopt();
   }
@@ -152,12 +153,19 @@ export class MapView {
     this.adopted = {};
     this.scene.setModel(this.model);
     this.playback.shown = null;
-    this.sprites = data.sprites?.urls?.length ? new Sprites(data.sprites, () => this.scene.invalidate()) : null;
     this.legend.setClasses(classes);
     this.labelled = loadLabels(data).then((labels) => {
       if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
       return labels;
     });
+  }
+
+  meetPictures() {
+    const { sprites } = this.data;
+    this.sprites = sprites?.urls?.length ? new Sprites(sprites, () => this.scene.invalidate()) : null;
+    this.card.refresh();
+    // They are wanted at the first hover; the frames go before.
+    setTimeout(() => this.sprites?.image(0), 400);
   }
 
   meetNearest() {
@@ -167,7 +175,7 @@ export class MapView {
       if (this.model !== model || this.data.nearest_url !== data.nearest_url) return;
       model.nearest = nearest;
       this.card.refresh();
-      if (this.labels) this.repaint();
+      this.repaint();
     }, (error) => this.say(error.message));
   }
 
@@ -175,8 +183,8 @@ export class MapView {
     const { data, model, labelled, pid } = this;
     const token = (this.following = {});
     try {
-      const [labels, watched] = await Promise.all([labelled, loadWatched(data)]);
-      if (this.following !== token) return;
+      const labels = await labelled;
+      if (this.following !== token || !data.n) return;
       model.labels = labels;
       this.scene.automatic = true;
       this.repaint();
@@ -185,16 +193,14 @@ export class MapView {
       this.playback.follow({
         run: data.run,
         pid,
-        url: data.frames_url ?? `${base}/frames/${at}/{id}.i16`,
-        watched,
+        url: data.frames_url ?? (data.events_url ? `${base}/frames/${at}/{id}.i16` : null),
+        watched: () => loadWatched(this.data),
         total: data.n,
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
         autoplay: data.autoplay,
         step: data.step,
       });
       this.listenToServer();
-      // The pictures are wanted at the first hover; they come after the frames.
-      setTimeout(() => this.sprites?.image(0), 400);
     } catch (error) {
       this.say(error.message);
     }
@@ -224,9 +230,10 @@ export class MapView {
       adopted[name] = now;
       return is;
     };
-    if (changed("pinned")) model.pinned = data.pinned ?? null;
-    changed("neighbours");
-    if ((data.pinned ?? null) === model.pinned) model.neighbours = data.neighbours ?? [];
+    const known = (item) => Number.isInteger(item) && item >= 0 && item < model.n;
+    if (changed("pinned")) model.pinned = known(data.pinned) ? data.pinned : null;
+    const neighbours = (data.neighbours ?? []).filter(({ item }) => known(item));
+    if ((data.pinned ?? null) === model.pinned) model.neighbours = neighbours;
     if (changed("selected")) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
     if (changed("step") && data.step !== undefined && data.step !== null) this.playback.seekStep(data.step);
     if (this.star.set(data.query ?? null, this.playback.shown, this.theme.still)) this.scene.invalidate();

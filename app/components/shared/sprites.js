@@ -1,12 +1,43 @@
-// Thumbnails of a data set: sheets of tiles, item after item in the official order.
+// Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
+// `sprites` is {urls, tile, columns, per_sheet}.
 
-/** Where item `i` lies: which sheet, and its corner there in pixels. */
-export function tileAt({ tile, columns, per_sheet }, i) {
-  const place = i % per_sheet;
-  return { sheet: Math.floor(i / per_sheet), x: (place % columns) * tile, y: Math.floor(place / columns) * tile };
+/** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */
+export function tileOf(sprites, item) {
+  const within = item % sprites.per_sheet;
+  const sheet = Math.floor(item / sprites.per_sheet);
+  return {
+    sheet,
+    url: sprites.urls[sheet],
+    x: (within % sprites.columns) * sprites.tile,
+    y: Math.floor(within / sprites.columns) * sprites.tile,
+  };
 }
 
-/** The sheets of one data set, loaded when first asked for. */
+/** CSS properties of an element that shows tile `item` in `size` pixels. */
+export function tileStyle(sprites, item, size) {
+  const { url, x, y } = tileOf(sprites, item);
+  const zoom = size / sprites.tile;
+  return {
+    width: `${size}px`,
+    height: `${size}px`,
+    backgroundImage: url ? `url("${url}")` : "none",
+    backgroundPosition: `${-x * zoom}px ${-y * zoom}px`,
+    // The last sheet may hold fewer rows, so that only the width is fixed.
+    backgroundSize: `${sprites.columns * size}px auto`,
+    imageRendering: "pixelated",
+  };
+}
+
+/** Draw base64 grey bytes, `width` × `height`, on a canvas, one pixel each. */
+export function paintBytes(canvas, { ink, width, height }) {
+  const bytes = Uint8Array.from(atob(ink), (letter) => letter.charCodeAt(0));
+  [canvas.width, canvas.height] = [width, height];
+  const image = new ImageData(width, height);
+  bytes.forEach((value, i) => image.data.set([value, value, value, 255], 4 * i));
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+/** The sheets of one data set as images for a canvas, loaded when first asked for. */
 export class Sprites {
   constructor(layout, onload = () => {}) {
     this.layout = layout;
@@ -14,9 +45,9 @@ export class Sprites {
     this.images = new Map();
   }
 
-  /** Draw item `i` into the square at (x, y) of a 2-D context; false while its sheet is still on the way. */
-  draw(context, i, x, y, size) {
-    const { sheet, x: sx, y: sy } = tileAt(this.layout, i);
+  /** Draw item `item` into the square at (x, y) of a 2-D context; false while its sheet is still on the way. */
+  draw(context, item, x, y, size) {
+    const { sheet, x: sx, y: sy } = tileOf(this.layout, item);
     const image = this.image(sheet);
     if (!image) return false;
     const { tile } = this.layout;
@@ -37,20 +68,5 @@ export class Sprites {
     image.src = url;
     this.images.set(sheet, image);
     return null;
-  }
-
-  /** CSS that shows item `i` in a box of `size` pixels. */
-  background(i, size) {
-    const { tile, columns, per_sheet, urls } = this.layout;
-    const { sheet, x, y } = tileAt(this.layout, i);
-    const scale = size / tile;
-    return {
-      backgroundImage: urls[sheet] ? `url("${urls[sheet]}")` : "none",
-      backgroundPosition: `${-x * scale}px ${-y * scale}px`,
-      // The last sheet may hold fewer rows, so that only the width is fixed.
-      backgroundSize: `${Math.min(columns, per_sheet) * tile * scale}px auto`,
-      backgroundRepeat: "no-repeat",
-      imageRendering: "pixelated",
-    };
   }
 }

@@ -1,9 +1,13 @@
-// A run's events, once per page: one EventSource whatever the number of components that listen.
+// A run's events, once per page: one EventSource a run, whatever the number of components that listen.
 import { page } from "./bus.js";
+
+export { bus } from "./bus.js";
 
 // Events without a line number of their own: never counted, never dropped as a repetition.
 const TRANSIENT = new Set(["queue", "end", "connection", "begun"]);
 const KEPT_CHANNELS = 6;
+// A browser gives a host six connections; a run that is over and a projection under way may both be followed.
+const MOST_OPEN = 2;
 const FIRST_RETRY = 500;
 const LAST_RETRY = 8000;
 
@@ -19,7 +23,7 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
     let channel = channels.get(key);
     if (!channel) {
       channel = { key, url: null, events: [], last: -Infinity, fedLines: 0, listeners: new Set(), source: null,
-        wanted: 0, ended: false, begun: null, delay: FIRST_RETRY };
+        wanted: 0, ended: false, resting: false, begun: null, delay: FIRST_RETRY };
       channels.set(key, channel);
       forgetOld();
     }
@@ -69,12 +73,12 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
     channel.source = null;
   }
 
-  // One open source a page: the channel asked for last; the others have their turn when it is over.
+  // The channels asked for last are open; the others have their turn when one of these is over.
   function turn() {
     const waiting = [...channels.values()].filter((channel) => channel.wanted && !channel.ended);
-    const next = waiting.sort((a, b) => b.wanted - a.wanted)[0];
-    for (const channel of channels.values()) if (channel !== next) close(channel);
-    if (next && !next.source && EventSource) connect(next);
+    const next = waiting.sort((a, b) => b.wanted - a.wanted).slice(0, MOST_OPEN);
+    for (const channel of channels.values()) if (!next.includes(channel)) close(channel);
+    for (const channel of next) if (!channel.source && !channel.resting && EventSource) connect(channel);
   }
 
   function connect(channel) {
@@ -89,7 +93,11 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
       deliver(channel, { event: "connection", state: "retrying" });
       if (source.readyState !== 2) return; // the browser reconnects by itself, with the last id
       channel.source = null;
-      setTimeout(turn, channel.delay);
+      channel.resting = true;
+      setTimeout(() => {
+        channel.resting = false;
+        turn();
+      }, channel.delay);
       channel.delay = Math.min(LAST_RETRY, channel.delay * 2);
     };
   }
