@@ -1,0 +1,48 @@
+"""Maps of embeddings in two or three dimensions: drawn while they form, judged for what they keep, open to new points.
+
+Importing this package loads neither torch nor SciPy; each name below loads what it needs on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.projection.declared import PROJECTIONS
+
+if TYPE_CHECKING:
+    from dmlviz.projection.alignment import align
+    from dmlviz.projection.epochs import project_epochs
+    from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of, near_on_map
+    from dmlviz.projection.limits import check
+    from dmlviz.projection.maps import Projection, project
+    from dmlviz.projection.placing import place_on
+
+__all__ = [
+    "PROJECTIONS",
+    "Faithfulness",
+    "Projection",
+    "align",
+    "check",
+    "faithfulness_of",
+    "near_on_map",
+    "place_on",
+    "project",
+    "project_epochs",
+]
+
+_HOME = {
+    "Faithfulness": "faithfulness",
+    "Projection": "maps",
+    "align": "alignment",
+    "check": "limits",
+    "faithfulness_of": "faithfulness",
+    "near_on_map": "faithfulness",
+    "place_on": "placing",
+    "project": "maps",
+    "project_epochs": "epochs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"dmlviz.projection.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'dmlviz.projection' has no attribute {name!r}")

@@ -13,6 +13,14 @@ class ProjectionDeclaration(Declaration):
     caution: str
 
 
+METRIC = Parameter(
+    name="metric",
+    kind=str,
+    default="euclidean",
+    choices=("euclidean", "cosine"),
+    help="distance by which points are neighbours",
+)
+
 PROJECTIONS = Catalogue(
     "projection",
     [
@@ -29,6 +37,17 @@ PROJECTIONS = Catalogue(
             summary="The directions in which the embeddings vary most.",
             reference="Pearson 1901; Hotelling 1933",
             linear=True,
+            parameters=(
+                Parameter(
+                    name="first",
+                    kind=int,
+                    default=1,
+                    minimum=1,
+                    maximum=1023,
+                    step=1,
+                    help="first component drawn; 1 is the direction of the largest variance",
+                ),
+            ),
             caution="Two groups that overlap here may be apart in a direction that is not drawn.",
         ),
         ProjectionDeclaration(
@@ -51,7 +70,7 @@ PROJECTIONS = Catalogue(
                 Parameter(
                     name="iterations",
                     kind=int,
-                    default=750,
+                    default=600,
                     minimum=50,
                     maximum=5000,
                     step=50,
@@ -66,6 +85,7 @@ PROJECTIONS = Catalogue(
                     step=1,
                     help="how strongly neighbours pull at the start",
                 ),
+                METRIC,
             ),
         ),
         ProjectionDeclaration(
@@ -93,6 +113,22 @@ PROJECTIONS = Catalogue(
                     maximum=1,
                     step=0.05,
                     help="how close points may be drawn",
+                ),
+                Parameter(
+                    name="epochs",
+                    kind=int,
+                    default=200,
+                    minimum=10,
+                    maximum=2000,
+                    step=10,
+                    help="steps of the layout",
+                ),
+                METRIC,
+                Parameter(
+                    name="supervised",
+                    kind=bool,
+                    default=False,
+                    help="whether the classes may draw the map too: they part even where the embedding does not",
                 ),
             ),
         ),

@@ -1,0 +1,140 @@
+"""How far a map can be believed: what it keeps of the neighbours and distances in the embedding. Loads no torch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.projection.limits import points
+from dmlviz.projection.neighbours import nearest, prepared
+
+MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
+LARGEST = 10_000
+_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """Four measures, 1 is best: of the whole map, and of every point (n, float32).
+
+    `trustworthiness`: how near in the embedding the k neighbours on the map are; `continuity`: how near on the map
+    the k true neighbours are (both Venna & Kaski 2001); `neighbours_kept`: the share of the k true neighbours that
+    are neighbours on the map; `distance_correlation`: Pearson's between distances there and here. Where `sampled`,
+    only `measured` points were looked at, each against all others, and the rest hold NaN.
+    """
+
+    k: int
+    n: int
+    measured: int
+    overall: Mapping[str, float]
+    per_point: Mapping[str, np.ndarray] = field(repr=False)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the figures rest on a part of the points only."""
+        return self.measured < self.n
+
+
+def faithfulness_of(
+    embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = LARGEST
+) -> Faithfulness:
+    """Measure a map (n × dims) of embeddings (n × d); beyond `largest` points a random sample of them is looked at.
+
+    The sample is as large as fits the time that `largest` points take. k is cut to what n allows (below n/2).
+    """
+    there, here = points(embeddings), points(coordinates, "Coordinates")
+    n = len(there)
+    if len(here) != n or n < 2:
+        raise UserError(f"A map has a place for each of 2 or more embeddings; got {len(here)} places for {n}.")
+    there, here = prepared(there, metric), prepared(here, "euclidean")
+    k = min(k, max(1, (n - 1) // 2))
+    rows = np.arange(n)
+    if n > largest:
+        rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
+    near_there, near_here = (nearest(space, k, rows=rows)[1] for space in (there, here))
+    figures, moments = [], np.zeros(5)
+    for start in range(0, len(rows), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        block, moved = _block(there, here, rows[part], near_there[part], near_here[part])
+        figures.append(block)
+        moments += moved
+    per_row = np.concatenate(figures, axis=1)
+    overall = dict(zip(MEASURES, per_row.mean(axis=1).tolist(), strict=True))
+    overall["distance_correlation"] = float(_correlation(moments, len(rows) * (n - 1)))
+    per_point = np.full((len(MEASURES), n), np.nan, np.float32)
+    per_point[:, rows] = per_row
+    return Faithfulness(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
+
+
+def near_on_map(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> np.ndarray:
+    """Which of an item's neighbours (k indices) are near it on the map (n × dims), as k booleans.
+
+    Near are the nearest hundredth of all points, at least twice as many as there are neighbours.
+    """
+    here = np.asarray(coordinates, np.float64)
+    distance = np.square(here - here[item]).sum(axis=1)
+    closer = np.searchsorted(np.sort(np.delete(distance, item)), distance[neighbours])
+    return closer < max(2 * len(neighbours), len(here) // 100)
+
+
+def _block(
+    there: np.ndarray, here: np.ndarray, rows: np.ndarray, near_there: np.ndarray, near_here: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The measures of some rows (4 × rows), and the moments of their distances for the correlation over all pairs."""
+    n, k = len(there), near_there.shape[1]
+    far, slack = _squared_distances(there, rows)
+    near, no_slack = _squared_distances(here, rows)
+    moments = _moments(np.sqrt(far), np.sqrt(near), rows)
+    worst = k * (2 * n - 3 * k - 1) / 2
+    strangers = _strangeness(far, rows, near_here, slack) / worst if worst > 0 else np.zeros(len(rows))
+    torn = _strangeness(near, rows, near_there, no_slack) / worst if worst > 0 else np.zeros(len(rows))
+    kept = (near_there[:, :, None] == near_here[:, None, :]).any(axis=2).mean(axis=1)
+    return np.stack([1 - strangers, 1 - torn, kept, _correlation(moments, n - 1)]), moments.sum(axis=1)
+
+
+def _squared_distances(space: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
+    """Squared distances of some rows to all points, and below what difference two of them may be equal."""
+    if space.shape[1] <= 3:
+        squared = np.zeros((len(rows), len(space)), np.float32)
+        for column in space.T.copy():
+            apart = column - column[rows, None]
+            apart *= apart
+            squared += apart
+        return squared, 0.0
+    lengths = np.einsum("nd,nd->n", space, space)
+    squared = space[rows] @ space.T
+    squared *= -2
+    squared += lengths
+    squared += lengths[rows, None]
+    return np.maximum(squared, 0, out=squared), 1e-6 * float(lengths.max())
+
+
+def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, slack: float) -> np.ndarray:
+    """Σ of rank − k over those of the k others that are not among a row's k nearest; equal distances share a rank."""
+    k = others.shape[1]
+    squared[np.arange(len(rows)), rows] = np.inf
+    bounds = np.take_along_axis(squared, others, axis=1) - slack
+    total = np.zeros(len(rows))
+    for bound in bounds.T:
+        closer = squared < bound[:, None]
+        # Row by row: several times as fast as counting along an axis.
+        total += np.maximum([np.count_nonzero(row) + 1 - k for row in closer], 0)
+    return total
+
+
+def _moments(there: np.ndarray, here: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Σa, Σb, Σaa, Σbb, Σab of two distances for each row, without a point's distance to itself."""
+    there[np.arange(len(rows)), rows] = here[np.arange(len(rows)), rows] = 0
+    pairs = ((there, there), (here, here), (there, here))
+    sums = [there.sum(axis=1), here.sum(axis=1), *(np.einsum("nm,nm->n", a, b) for a, b in pairs)]
+    return np.stack(sums).astype(np.float64)
+
+
+def _correlation(moments: np.ndarray, count: int) -> np.ndarray:
+    """Pearson's correlation from moments; 0 where one of the distances is the same for all pairs."""
+    a, b, aa, bb, ab = moments / count
+    spread = (aa - a * a) * (bb - b * b)
+    known = spread > 1e-10 * (aa * bb)
+    return np.where(known, (ab - a * b) / np.sqrt(np.where(known, spread, 1)), 0.0)

@@ -1,0 +1,69 @@
+"""What a projection asks of its points, checked before any work; loads no torch, so that the server can ask first."""
+
+from typing import Any
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection.declared import PROJECTIONS
+
+
+def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
+    """Raise UserError when `config` cannot draw n points of that dimension; `labels`: whether classes are known."""
+    title, params = PROJECTIONS[config.method].title, config.params
+    if n < 2:
+        raise UserError(f"A map needs at least 2 points; got {n}.")
+    if config.method == "plane" and dimension > config.dims:
+        instead = "draw it in 3 dimensions" if dimension == 3 else "use PCA, t-SNE or UMAP"
+        raise UserError(
+            f"{title} shows embeddings of at most {config.dims} dimensions as they are; these have {dimension}: "
+            f"{instead}."
+        )
+    if config.method == "pca" and params["first"] > max(dimension - 1, 1):
+        raise UserError(
+            f"PCA of {dimension} dimensions has {dimension} components; got {params['first']} as the first one drawn: "
+            f"use at most {max(dimension - 1, 1)}."
+        )
+    if config.method == "tsne" and params["perplexity"] > n / 3:
+        fits = f"use at most {n // 3}" if n >= 6 else "use PCA for so few points"
+        raise UserError(
+            f"Perplexity is at most a third of the number of points; got {params['perplexity']:g} for {n} points: "
+            f"{fits}."
+        )
+    if config.method == "umap" and params["neighbors"] >= n:
+        fits = f"use at most {n - 1}" if n >= 3 else "use PCA for so few points"
+        raise UserError(
+            f"UMAP needs more points than neighbours; got {n} points and {params['neighbors']} neighbours: {fits}."
+        )
+    if params.get("supervised") and not labels:
+        raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
+
+
+def points(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
+    """Return embeddings (n × d, NumPy or torch) as contiguous float32; raise UserError when they are not finite."""
+    if hasattr(embeddings, "detach"):
+        embeddings = embeddings.detach().cpu()
+    try:
+        given = np.asarray(embeddings)
+        rows = np.ascontiguousarray(given, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise UserError(f"{noun} are a table of numbers; got {type(embeddings).__name__}.") from None
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise UserError(f"{noun} are a table of n rows and d ≥ 1 columns; got shape {rows.shape}.")
+    # float32 overflows before float64 does, and squares overflow earlier still.
+    bad = ~(np.abs(rows) < 1e18).all(axis=1)
+    if bad.any():
+        raise UserError(
+            f"{noun} must be finite numbers; {bad.sum()} of {len(rows)} rows hold NaN, infinity or numbers beyond 1e18 "
+            f"(the first is row {int(bad.argmax())}): the training may have diverged, draw an earlier step."
+        )
+    return rows
+
+
+def classes(labels: Any, n: int) -> np.ndarray:
+    """Return labels as n integers; raise UserError for another number of them."""
+    given = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+    if given.shape != (n,):
+        raise UserError(f"There is one label for each of the {n} points; got shape {given.shape}.")
+    return np.unique(given, return_inverse=True)[1]

@@ -1,0 +1,125 @@
+"""One call from embeddings to a map, whatever the method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of
+from dmlviz.projection.limits import check, classes, points
+from dmlviz.projection.pace import Cancelled, Frames, OnFrame
+from dmlviz.projection.pca import fit
+from dmlviz.projection.placing import place_on
+
+if TYPE_CHECKING:
+    from dmlviz.projection.tsne import Layout
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A map: n places (n × 2 or 3, float32) for n embeddings (n × d).
+
+    `explained` holds each axis's share of the variance where the map is linear, `error` the KL divergence of t-SNE.
+    `stopped` says that somebody ended it early, after `iterations`.
+    """
+
+    config: ProjectionConfig
+    embeddings: np.ndarray = field(repr=False)
+    coordinates: np.ndarray = field(repr=False)
+    explained: tuple[float, ...] | None = None
+    error: float | None = None
+    iterations: int = 0
+    stopped: bool = False
+
+    def place(self, new: Any) -> np.ndarray:
+        """Positions (m × dims) of new embeddings (m × d) on this map; see `place_on`."""
+        return place_on(self.config, self.embeddings, self.coordinates, new)
+
+    @cached_property
+    def faithfulness(self) -> Faithfulness:
+        """What the map keeps of its embeddings, by the metric that it was drawn with."""
+        metric = self.config.params.get("metric", "euclidean")
+        return faithfulness_of(self.embeddings, self.coordinates, metric=metric)
+
+
+def project(
+    embeddings: Any,
+    config: ProjectionConfig | None = None,
+    on_frame: OnFrame | None = None,
+    *,
+    labels: Any = None,
+    start: Any = None,
+    stop: Callable[[], bool] | None = None,
+    device: str = "cpu",
+) -> Projection:
+    """Draw embeddings (n × d, NumPy or torch) as `config` says, by default their PCA.
+
+    `on_frame(iteration, of, error, coordinates)` sees the map several times a second from iteration 0 on, and ends it
+    by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from, say
+    an earlier map's. `labels` (n) serve a supervised map only. t-SNE runs on a torch `device`. Equal calls give equal
+    maps on a CPU. Raises UserError for what cannot be drawn.
+    """
+    config = config or ProjectionConfig()
+    rows = points(embeddings)
+    check(config, *rows.shape, labels=labels is not None)
+    known = classes(labels, len(rows)) if config.params.get("supervised") else None
+    frames = Frames(on_frame, stop)
+    if PROJECTIONS[config.method].linear:
+        return _linear(rows, config, frames)
+    if (rows == rows[0]).all():
+        raise UserError(
+            f"All {len(rows)} embeddings are one and the same point, so there is nothing to draw: the space has "
+            "collapsed, try another loss, a larger margin or a smaller learning rate."
+        )
+    begin = None if start is None else _positions(start, len(rows), config.dims)
+    try:
+        laid = _layout(rows, config, frames, begin, known, device)
+    except Cancelled:
+        return Projection(config, rows, frames.latest, stopped=True)
+    return Projection(
+        config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, stopped=frames.stopped
+    )
+
+
+def _linear(rows: np.ndarray, config: ProjectionConfig, frames: Frames) -> Projection:
+    if config.method == "plane":
+        coordinates = np.zeros((len(rows), config.dims), np.float32)
+        coordinates[:, : rows.shape[1]] = rows
+        variances = coordinates.var(axis=0, dtype=np.float64)
+        explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
+    else:
+        basis = fit(rows, config.dims, config.params["first"])
+        coordinates, explained = basis.transform(rows), basis.explained
+    frames.show(1, 1, None, coordinates)
+    return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
+
+
+def _layout(
+    rows: np.ndarray,
+    config: ProjectionConfig,
+    frames: Frames,
+    start: np.ndarray | None,
+    labels: np.ndarray | None,
+    device: str,
+) -> "Layout":
+    shared: dict[str, Any] = {"dims": config.dims, "seed": config.seed, "frames": frames, "start": start}
+    if config.method == "tsne":
+        from dmlviz.projection import tsne
+
+        return tsne.lay_out(rows, **config.params, **shared, device=device)
+    from dmlviz.projection import umap
+
+    params = {name: value for name, value in config.params.items() if name != "supervised"}
+    return umap.lay_out(rows, **params, **shared, labels=labels)
+
+
+def _positions(start: Any, n: int, dims: int) -> np.ndarray:
+    given = points(start, "Starting positions")
+    if given.shape != (n, dims):
+        raise UserError(f"A map starts from one position for each point, {n} × {dims}; got {given.shape}.")
+    return given

@@ -1,0 +1,139 @@
+"""New points on a finished map that stays as it is, from what lies on disk. Loads no torch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection.affinities import conditional
+from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.fuzzy import as_distances, curve, memberships
+from dmlviz.projection.limits import points
+from dmlviz.projection.neighbours import centre_of, nearest_of, prepared
+
+# How badly places (m × dims) suit m new points, and the gradient: (m,), (m × dims).
+Misfit = Callable[[np.ndarray, slice], tuple[np.ndarray, np.ndarray]]
+
+_SAME = 1e-5
+_FIRST_GUESSES = 15
+_STEPS = 60
+_PAIRS_AT_ONCE = 1_000_000
+_SOFTENING = 1e-3
+
+
+def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
+    """Positions (m × dims, float32) of new embeddings (m × d) on the map that `config` drew of `embeddings`.
+
+    Exact for linear maps. Otherwise each new point goes to where the map's own loss is least for it, all others held
+    fixed. The same point always lands on the same spot, and a point of the map on itself. Raises UserError for
+    embeddings of another space or that are not finite.
+    """
+    known, here, wanted = points(embeddings), points(coordinates, "Coordinates"), points(new, "New embeddings")
+    if len(known) != len(here):
+        raise UserError(f"A map has a place for each embedding; got {len(here)} places for {len(known)} embeddings.")
+    if known.shape[1] != wanted.shape[1]:
+        raise UserError(
+            f"New points lie in the map's space of {known.shape[1]} dimensions; got {wanted.shape[1]}: "
+            "embed them with the same net."
+        )
+    if PROJECTIONS[config.method].linear:
+        return _linear(known, here, wanted)
+    metric = config.params["metric"]
+    centre = centre_of(known)
+    known, wanted = prepared(known, metric, centre), prepared(wanted, metric, centre)
+    count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
+    squared, found = nearest_of(wanted, known, min(count, len(known)))
+    if config.method == "tsne":
+        misfit = _tsne_misfit(here, found, conditional(squared, min(config.params["perplexity"], squared.shape[1] / 2)))
+    else:
+        misfit = _umap_misfit(here, found, memberships(as_distances(squared, metric)), config.params["min_dist"])
+    placed = _settle(misfit, here[found[:, :_FIRST_GUESSES]], max(1, _PAIRS_AT_ONCE // len(here)))
+    size = np.sqrt(np.square(known).sum(axis=1).max())
+    known_already = squared[:, 0] <= (_SAME * size) ** 2
+    placed[known_already] = here[found[known_already, 0]]
+    return placed
+
+
+def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    # Whatever the basis was fitted on, the map is linear, so least squares give it back.
+    mean, middle = known.mean(axis=0, dtype=np.float64), here.mean(axis=0, dtype=np.float64)
+    rows = known - mean
+    variances, directions = np.linalg.eigh(rows.T @ rows)
+    seen = variances > 1e-11 * variances[-1]
+    inverse = (directions[:, seen] / variances[seen]) @ directions[:, seen].T
+    return ((wanted - mean) @ (inverse @ (rows.T @ (here - middle))) + middle).astype(np.float32)
+
+
+def _tsne_misfit(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Misfit:
+    """Σ_j p_j log(1 + |y − y_j|²) + log Σ_j 1/(1 + |y − y_j|²): a row of t-SNE's KL divergence."""
+
+    def misfit(y: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        to_near, near = _apart(y, here[found[rows]])
+        to_all, far = _apart(y, here[None])
+        pull, closeness = p[rows] / (1 + near), 1 / (1 + far)
+        total = closeness.sum(axis=1)
+        push = closeness * closeness / total[:, None]
+        value = (p[rows] * np.log1p(near)).sum(axis=1) + np.log(total)
+        return value, 2 * (_weighted(pull, to_near) - _weighted(push, to_all))
+
+    return misfit
+
+
+def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, min_dist: float) -> Misfit:
+    """UMAP's cross-entropy for one point: every pull counts twice, for five random pushes (see umap.py)."""
+    a, b = curve(min_dist)
+    rate = 5 / len(here) * strengths.sum(axis=1, keepdims=True)
+
+    def misfit(y: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        to_near, near = _apart(y, here[found[rows]])
+        to_all, far = _apart(y, here[None])
+        near, far = near + _SOFTENING, far + _SOFTENING
+        near_risen, far_risen = a * near**b, a * far**b
+        value = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1) + (rate[rows] * np.log1p(1 / far_risen)).sum(1)
+        pull = 2 * strengths[rows] * near_risen / (near * (1 + near_risen))
+        push = rate[rows] / (far * (1 + far_risen))
+        return value, 2 * b * (_weighted(pull, to_near) - _weighted(push, to_all))
+
+    return misfit
+
+
+def _apart(y: np.ndarray, others: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Differences y − others (m × k, one array for each axis) and their squared length."""
+    differences = [y[:, axis, None] - others[..., axis] for axis in range(y.shape[1])]
+    return differences, sum(difference * difference for difference in differences)  # type: ignore[return-value]
+
+
+def _weighted(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndarray:
+    return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
+
+
+def _settle(misfit: Misfit, guesses: np.ndarray, at_once: int) -> np.ndarray:
+    """From the best of each point's first guesses (m × g × dims) downhill, until the steps are too small to see."""
+    m = len(guesses)
+    placed = np.empty((m, guesses.shape[2]), np.float32)
+    for start in range(0, m, at_once):
+        rows = slice(start, min(start + at_once, m))
+        middle = guesses[rows].mean(axis=1).astype(np.float64)
+        tried = [middle, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
+        values = np.stack([misfit(y, rows)[0] for y in tried])
+        best = values.argmin(axis=0)
+        y = np.stack(tried)[best, np.arange(len(best))]
+        placed[rows] = _descend(misfit, y, rows, step=np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2)))
+    return placed
+
+
+def _descend(misfit: Misfit, y: np.ndarray, rows: slice, step: np.ndarray) -> np.ndarray:
+    value, slope = misfit(y, rows)
+    enough = 1e-4 * step
+    for _ in range(_STEPS):
+        if (step <= enough).all():
+            break
+        steepness = np.linalg.norm(slope, axis=1, keepdims=True)
+        tried = y - step[:, None] * slope / np.where(steepness > 0, steepness, 1)
+        new_value, new_slope = misfit(tried, rows)
+        better = new_value < value
+        y, slope = np.where(better[:, None], tried, y), np.where(better[:, None], new_slope, slope)
+        value, step = np.where(better, new_value, value), np.where(better, 1.2 * step, 0.4 * step)
+    return y

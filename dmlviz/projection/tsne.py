@@ -1,0 +1,117 @@
+"""t-SNE (van der Maaten, Hinton 2008) in time linear in the number of points, showing itself while it runs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dmlviz.projection.affinities import conditional, heaviest, joint
+from dmlviz.projection.attraction import Attraction
+from dmlviz.projection.neighbours import nearest, prepared
+from dmlviz.projection.pace import Frames
+from dmlviz.projection.pca import fit
+from dmlviz.projection.repulsion import EXACT_UP_TO, Field, exact
+
+# Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
+# of the time.
+_SHARE_OF_AFFINITY = 0.9
+_COARSE, _FINE = 0.5, 0.3
+_LAST_PART = 1 / 6
+
+_MOMENTUM = 0.8
+_LONGEST_STEP = 5.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions (n × dims, float32), their divergence KL(P ‖ Q), and how many iterations they took."""
+
+    coordinates: np.ndarray
+    error: float | None
+    iterations: int
+
+
+def lay_out(
+    embeddings: np.ndarray,
+    *,
+    perplexity: float,
+    iterations: int,
+    exaggeration: float,
+    metric: str,
+    dims: int,
+    seed: int,
+    frames: Frames,
+    start: np.ndarray | None = None,
+    device: str = "cpu",
+) -> Layout:
+    """Lay out embeddings (n × d, float32), from their PCA or from `start` (n × dims, then without exaggeration).
+
+    Frames come from iteration 0 on; a stop between two iterations keeps what was reached.
+    """
+    n = len(embeddings)
+    points = prepared(embeddings, metric)
+    first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
+    frames.show(0, iterations, None, first)
+    squared, neighbours = nearest(points, min(n - 1, int(3 * perplexity)), frames.go_on)
+    affinities = joint(conditional(squared, perplexity), neighbours)
+    frames.go_on()
+    every_pair = Attraction(affinities, device)
+    attraction = Attraction(heaviest(affinities, _SHARE_OF_AFFINITY), device)
+    coarse, fine = (exact, exact) if n <= EXACT_UP_TO else (Field(dims, _COARSE), Field(dims, _FINE))
+    early = min(250, iterations // 4) if start is None and exaggeration > 1 else 0
+
+    y = torch.from_numpy(first.T.copy()).to(device)
+    descent = Descent(y)
+    done = 0
+    while done < iterations and not frames.ended():
+        repulsion = fine if done >= iterations * (1 - _LAST_PART) else coarse
+        exaggerated = exaggeration if done < early else 1.0
+        if done == early:
+            descent = Descent(y)
+        total, push = repulsion(y)
+        pull = attraction(y)
+        gradient = (exaggerated * pull - push / total.to(push.dtype)).mul_(4)
+        y = descent.step(y, gradient, rate=n / exaggerated)
+        done += 1
+        if frames.due() and done < iterations:
+            frames.show(done, iterations, _divergence(every_pair, y, coarse), _rows(y))
+    error = _divergence(every_pair, y, fine)
+    frames.show(done, iterations, error, _rows(y))
+    return Layout(_rows(y), error, done)
+
+
+def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
+    """The points' PCA, tiny (a ten-thousandth wide), with a hundredth of that as noise, so that equal points part."""
+    flat = fit(points, dims).transform(points)
+    size = float(flat[:, 0].std())
+    noise = np.random.default_rng(seed).standard_normal(flat.shape)
+    return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)
+
+
+class Descent:
+    """Gradient descent with momentum, and a gain for each coordinate that grows while its direction holds."""
+
+    def __init__(self, y: Float[Tensor, "dims n"]) -> None:
+        self._velocity = torch.zeros_like(y)
+        self._gains = torch.ones_like(y)
+
+    def step(self, y: Tensor, gradient: Tensor, rate: float) -> Tensor:
+        """The positions after one step, centred; no point moves farther than 5."""
+        holds = torch.sign(self._velocity) != torch.sign(gradient)
+        self._gains = torch.where(holds, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
+        velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
+        length = velocity.norm(dim=0)
+        self._velocity = velocity * (_LONGEST_STEP / length.clamp(min=_LONGEST_STEP))
+        moved = y + self._velocity
+        return moved - moved.mean(1, keepdim=True)
+
+
+def _divergence(attraction: Attraction, y: Tensor, repulsion: object) -> float:
+    total, _ = repulsion(y)  # type: ignore[operator]
+    return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(total))
+
+
+def _rows(y: Tensor) -> np.ndarray:
+    return y.T.contiguous().cpu().numpy().copy()
