@@ -1,0 +1,96 @@
+"""What is installed is what runs: the wheel, and a checkout that is installed as it is."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout, built as pip builds it, but without an environment of its own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    """The wheel's files, as pip would lay them out."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def tracked(*folders):
+    listed = subprocess.run(["git", "ls-files", "-z", "--", *folders], cwd=ROOT, capture_output=True, check=True)
+    return [name for name in listed.stdout.decode().split("\0") if name]
+
+
+def in_wheel(name):
+    return not name.endswith(".test.js")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows which files belong to it")
+def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
+    expected = {name for name in tracked("dmlviz", "app") if in_wheel(name) and (ROOT / name).exists()}
+    expected |= {f"app/{name}" for name in tracked("assets/runs") if in_wheel(name)}
+    found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+    assert expected <= found
+    assert not [name for name in found if not in_wheel(name) or name.startswith(("tests", "assets"))]
+
+
+def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
+    code = "from dmlviz.runs import BUNDLED, Runs; print(BUNDLED.resolve()); print(len(Runs(BUNDLED / 'none').list()))"
+    at_home = _python(code, ROOT)
+    installed = _python(code, unpacked)
+    assert Path(at_home[0]) == ROOT / "assets" / "runs"
+    assert Path(installed[0]) == unpacked.resolve() / "app" / "assets" / "runs"
+    assert installed[1] == at_home[1]
+
+
+def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
+    code = (
+        "from pathlib import Path\n"
+        "from app import components, server\n"
+        f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
+        "from app import services; services.stop()\n"
+        "print(components.FOLDER.resolve())\n"
+        "print(all((components.FOLDER / name / f'{name}.js').is_file() for name in components.NAMES))"
+    )
+    folder, complete = _python(code, unpacked, cwd=tmp_path)
+    assert Path(folder) == unpacked.resolve() / "app" / "components"
+    assert complete == "True"
+
+
+def test_the_command_is_installed(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
+        assert "dmlviz = dmlviz.cli:main" in archive.read(name).decode()
+        (name,) = [name for name in archive.namelist() if name.endswith("METADATA")]
+        described = archive.read(name).decode()
+    assert "Requires-Python: >=3.11" in described
+    assert "License-Expression: MIT" in described
+    assert "Requires-Dist: torch~=2.13.0" in described
+
+
+def test_the_installed_package_is_found_from_anywhere(tmp_path):
+    shown = _python("import dmlviz, app; print(dmlviz.__file__); print(app.__file__)", None, cwd=tmp_path)
+    assert [Path(path).parents[1] for path in shown] == [ROOT, ROOT]
+
+
+def _python(code, path, cwd=None):
+    """The lines that code prints in a new interpreter, with `path` before everything that is installed."""
+    start = f"import sys; sys.path.insert(0, {str(path)!r})\n" if path else ""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", start + code], cwd=cwd, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
