@@ -6,7 +6,7 @@ import threading
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.crew import Answering, Crew
 from dmlviz.errors import UserError
+from dmlviz.projection import check
 from dmlviz.record import Record
 from dmlviz.recording import Writer
 from dmlviz.runs import Runs, UnknownRun
@@ -24,7 +25,7 @@ from dmlviz.supervisor import Worker, worker_arguments
 Phase = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
 
 QUEUED_EACH = 3  # waiting jobs of one owner, besides the one under way
-PATIENCE = {"train": 5.0, "project": 1.0}  # seconds from the wish to stop to the end by force
+PATIENCE = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
 LAST_WORDS = 60.0  # seconds for a training that has stopped to embed and score all test images
 SPARE_AFTER = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 
@@ -105,8 +106,10 @@ class Jobs:
     def project(self, run: str, config: ProjectionConfig, owner: str = "") -> str:
         """The id of this projection of a run, as `submit`; raise UserError while the run has no embeddings yet."""
         found = self.runs.get(run)
-        if found.embeddings is None:
+        embeddings = found.embeddings
+        if embeddings is None:
             raise UserError(f"{found.title} has no map of all test images yet; wait for the end of its training.")
+        check(config, *embeddings.shape)
         key = Key(run, config.id)
 
         def prepare() -> _Job | None:
@@ -169,11 +172,12 @@ class Jobs:
             jobs = [*self._active.values(), *self._queue]
         return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
 
-    def embed(self, run: str, images: np.ndarray) -> dict[str, Any]:
+    def embed(self, run: str, images: np.ndarray, views: Sequence[str] | None = None) -> dict[str, Any]:
         """Embed pictures (uint8, n × h × w as the net saw them in training) with a run's net.
 
         Gives {"embeddings": n lists of d numbers, "places": {view: n lists of positions}}, the view "live" being the
-        run's own replay and the others the ids of its finished projections. Raise UserError before the run's end.
+        run's own replay and the others the ids of its finished projections, only those in `views` when given. Raise
+        UserError before the run's end, and for pictures of another size.
         """
         found = self.runs.get(run)
         images = np.ascontiguousarray(images, np.uint8)
@@ -182,6 +186,7 @@ class Jobs:
             "run": str(found.path.resolve()),
             "images": b64encode(images.tobytes()).decode(),
             "shape": list(images.shape),
+            "views": None if views is None else list(views),
         }
         return self.embedder.ask(question)
 

@@ -13,7 +13,7 @@ from dmlviz.files import Follower, Lock, Log, is_id, read_array, read_json
 from dmlviz.frames import Basis
 
 if TYPE_CHECKING:
-    from dmlviz.gallery import Gallery
+    from dmlviz.gallery import Gallery, Metric
 
 State = Literal["running", "finished", "stopped", "failed", "cut off"]
 ENDS = ("finished", "stopped", "failed")
@@ -89,9 +89,13 @@ class Drawing(Record):
         return read_array(self.path / "coordinates.npy")
 
     @property
-    def faithfulness(self) -> np.ndarray | None:
-        """How true the picture is at every test image (n, float32)."""
-        return read_array(self.path / "faithfulness.npy")
+    def faithfulness(self) -> dict[str, np.ndarray]:
+        """How true the picture is at every test image (n, float32), by measure; empty before the end."""
+        path = self.path / "faithfulness.npz"
+        if not path.exists():
+            return {}
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(stored)
 
 
 class Run(Record):
@@ -154,7 +158,7 @@ class Run(Record):
             raise UnknownRun(f"Run {self.id} has no snapshot at step {step}.")
         return stored.astype(np.float32)
 
-    def neighbours(self, item: int, k: int, step: int | None = None, metric: str = "euclidean") -> list[Neighbour]:
+    def neighbours(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbour]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.
 
         Among all test images at the end of the run; among the watched ones at a `step`, or while it still trains.
@@ -170,7 +174,7 @@ class Run(Record):
         return self._named(distances, items, rows)
 
     def nearest(
-        self, embedding: np.ndarray, k: int, step: int | None = None, metric: str = "euclidean"
+        self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
     ) -> list[Neighbour]:
         """The k test images nearest to a point of the embedding space (d), nearest first."""
         gallery, items = self._gallery(step, metric)
@@ -188,7 +192,7 @@ class Run(Record):
             return Drawing(self.path / "projections" / projection)
         raise UnknownRun(f"Run {self.id} has no projection {projection!r}.")
 
-    def _gallery(self, step: int | None, metric: str) -> tuple["Gallery", np.ndarray]:
+    def _gallery(self, step: int | None, metric: "Metric") -> tuple["Gallery", np.ndarray]:
         path, labels, watched = self.path / "embeddings.npy", self.labels, self.watched
         if step is None and not path.exists():
             step = (self.snapshot_steps or [0])[-1]
@@ -197,6 +201,7 @@ class Run(Record):
         if labels is None or watched is None or not path.exists():
             raise UnknownRun(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
         items = np.arange(len(labels)) if step is None else np.asarray(watched)
+        _one_thread()
         return _gallery(path, path.stat().st_mtime_ns, self.path / "labels.npy", metric), items
 
     def _named(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbour]:
@@ -215,8 +220,15 @@ def _described(path: Path) -> dict[str, Any]:
     return described
 
 
+def _one_thread() -> None:
+    """Let FAISS search on the calling thread alone: for one query, waking others costs 100 times the search."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+
+
 @lru_cache(maxsize=8)
-def _gallery(path: Path, stamp: int, labels: Path, metric: str) -> "Gallery":
+def _gallery(path: Path, stamp: int, labels: Path, metric: "Metric") -> "Gallery":
     from dmlviz.gallery import Gallery
 
     embeddings, classes = np.load(path, allow_pickle=False), np.load(labels, allow_pickle=False)

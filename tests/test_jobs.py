@@ -267,8 +267,11 @@ def test_a_projection_is_a_job_too(jobs, finished):
     assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
     assert jobs.project(finished.id, config) == projection
     assert jobs.under_way() == []
+    assert drawing.faithfulness["trustworthiness"].shape == (len(finished.labels),)
+    assert 0 < end["faithfulness"]["trustworthiness"] <= 1
     answer = jobs.embed(finished.id, load("digits").test.images[:2])
     np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-3)
+    assert list(jobs.embed(finished.id, load("digits").test.images[:2], views=[])["places"]) == ["live"]
 
 
 def test_a_projection_of_what_is_not_there_yet_is_refused(jobs):
@@ -279,9 +282,15 @@ def test_a_projection_of_what_is_not_there_yet_is_refused(jobs):
         jobs.project("0" * 16, ProjectionConfig(method="pca"))
 
 
+def test_a_projection_that_cannot_be_is_refused_before_it_is_queued(jobs, finished):
+    with pytest.raises(UserError, match="at most 2 dimensions"):
+        jobs.project(finished.id, ProjectionConfig(method="plane"))
+    assert jobs.under_way() == []
+
+
 def test_a_projection_can_be_stopped(jobs, finished):
     projection = jobs.project(finished.id, ProjectionConfig(method="tsne", params={"iterations": 5000}))
-    until(lambda: phase(jobs, finished.id, projection) == "running")
+    until(lambda: any(event["event"] == "frame" for event in finished.drawing(projection).events()))
     jobs.stop(finished.id, projection)
     assert until(lambda: phase(jobs, finished.id, projection) == "stopped") < 2
     assert phase(jobs, finished.id) == "finished"
