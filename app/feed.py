@@ -13,7 +13,6 @@ from app.state import LIVE, UIState
 from dmlviz.data.declared import DATASETS
 from dmlviz.record import Neighbour, Run
 
-
 _NO_SPRITES = {"urls": [], "tile": 28, "columns": 100, "per_sheet": 10_000}
 
 

@@ -13,6 +13,7 @@ from app.services import Services
 from app.shown import Shown
 from app.state import UIState
 from app.streaming import LIVE_PHASES
+from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Neighbour, Record
 
 POLL = 1.0  # seconds between two looks where the host does not pass /api
@@ -32,6 +33,8 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
     status = shown.status if shown.drawing_status is None else shown.drawing_status
     running = shown.drawing_live if shown.drawing is not None else shown.live
 
+    wanted = shown.drawing.config if shown.drawing is not None else None
+
     def stop() -> None:
         projection = shown.drawing.id if shown.drawing is not None else None
         services.jobs.stop(shown.run.id, projection, owner())
@@ -41,7 +44,7 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
         key="progress",
         data=feed.source(shown, fallback is None)
         | {
-            "title": shown.run.title,
+            "title": shown.run.title if wanted is None else PROJECTIONS[wanted.method].title,
             "phase": status.phase,
             "position": status.position,
             "of": status.of,

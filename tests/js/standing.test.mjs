@@ -33,6 +33,21 @@ test("a projection without a known number of iterations shows no share", () => {
   assert.equal(shareOf(standing), null);
 });
 
+test("a finished projection says what its picture keeps", () => {
+  const standing = after(
+    { event: "started", method: "tsne", iterations: 600, time: 1 },
+    { event: "frame", iteration: 599, of: 600, time: 80 },
+    { event: "finished", seconds: 84.9, faithfulness: { trustworthiness: 0.99276, neighbours_kept: 0.439, k: 10 } },
+  );
+  assert.equal(sentenceOf(standing, "t-SNE"),
+    "t-SNE: 600 iterations in 1 min 25 s. Trustworthiness 0.993; 4.4 of 10 nearest kept");
+});
+
+test("a projection without iterations, and a run, say nothing of the kind", () => {
+  const pca = after({ event: "started", method: "pca", iterations: null }, { event: "finished", seconds: 0.2 });
+  assert.equal(sentenceOf(pca, "PCA"), "PCA: done in 1 s");
+});
+
 test("a download is told in megabytes", () => {
   const standing = after({ event: "preparing", dataset: "mnist", done: 4_700_000, total: 11_600_000 });
   assert.equal(sentenceOf(standing), "Fetching mnist: 4.7 MB of 11.6 MB");

@@ -52,8 +52,8 @@ class Curve {
       (event) => takeLoss(this.losses, event) && this.draw(),
     );
     this.leaveBus = bus.on("frame", ({ run, view, step }) => {
-      if (run !== this.run || (view ?? "live") !== "live") return;
-      this.step = step;
+      if (run !== this.run) return;
+      this.step = view === "live" ? step : null; // a projection draws the embeddings of the end
       this.draw();
     });
     this.watcher = new ResizeObserver(() => this.draw());

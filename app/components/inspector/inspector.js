@@ -32,6 +32,7 @@ function mount(parent) {
   function show(data) {
     const { subject, neighbours = [], steps = [], placeholder = "" } = data;
     root.replaceChildren();
+    root.style.setProperty("--room", data.room ?? "none");
     root.dataset.subject = subject ? (subject.item ?? "query") : "";
     root.dataset.neighbours = neighbours.length;
     if (!subject) {

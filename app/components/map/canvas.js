@@ -1,7 +1,7 @@
 // Points by Canvas 2D, where WebGL2 is missing: the same interface as GlRenderer, from stamps drawn once a style.
 import { css } from "../shared/theme.js";
 
-const PLAIN_ABOVE = 20000; // more points than that are little squares
+const PLAIN_ABOVE = 2000000; // more points than that are little squares
 
 const [ARM, HALF] = [1.1, 0.34];
 const PLUS = [[-HALF, -ARM], [HALF, -ARM], [HALF, -HALF], [ARM, -HALF], [ARM, HALF], [HALF, HALF], [HALF, ARM], [-HALF, ARM],
@@ -39,7 +39,8 @@ export class CanvasRenderer {
 
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    // No WebGL2 mostly means no graphics card: drawn by the processor, thousands of small stamps are quickest.
+    this.context = canvas.getContext("2d", { willReadFrequently: true });
     this.stamps = new Map();
   }
 
@@ -70,7 +71,7 @@ export class CanvasRenderer {
     const reach = Math.ceil((look.radius * 1.3 + look.halo + 1) * this.ratio);
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = 2 * reach;
-    const context = canvas.getContext("2d");
+    const context = canvas.getContext("2d", { willReadFrequently: true });
     context.translate(reach, reach);
     traceShape(context, shape, look.radius * this.ratio);
     if (look.halo > 0.1) {

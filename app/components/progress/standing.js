@@ -2,11 +2,12 @@
 
 const OVER = new Set(["finished", "stopped", "failed", "cut off"]);
 const WINDOW = 6; // seconds over which the speed is measured
+const ENOUGH = 1.5; // seconds that must be measured before a time left is told
 
 /** Before the first event; `phase`, `position`, `of` and `reason` are what the server knew when the page was made. */
 export const standingOf = ({ phase = "unknown", position = null, of = null, reason = "" } = {}) => ({
   phase, position, of, reason,
-  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null, speed: null,
+  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null, kept: null,
   connection: "open",
 });
 
@@ -29,7 +30,7 @@ export function takeStanding(standing, event) {
       mark(standing, event);
       return true;
     case "step":
-      Object.assign(standing, { done: event.step, loss: event.loss, speed: event.images_per_second });
+      Object.assign(standing, { done: event.step, loss: event.loss });
       mark(standing, event);
       return true;
     case "frame":
@@ -44,7 +45,8 @@ export function takeStanding(standing, event) {
     case "failed":
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = event.seconds ?? null;
-      standing.done = event.step ?? standing.done;
+      standing.kept = event.faithfulness ?? null;
+      standing.done = event.step ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
       return true;
     case "end":
       if (OVER.has(standing.phase) || !event.state) return false;
@@ -75,7 +77,7 @@ export function shareOf({ phase, done, total, fetching }) {
 export function secondsLeft({ phase, marks, total, done, fetching }) {
   if (OVER.has(phase) || fetching || !total || marks.length < 2) return null;
   const [[from, first], [to, last]] = [marks[0], marks.at(-1)];
-  return last > first ? ((total - done) * (to - from)) / (last - first) : null;
+  return last > first && to - from >= ENOUGH ? ((total - done) * (to - from)) / (last - first) : null;
 }
 
 /** A time in words that do not twitch: 3 s, 1 min 20 s, 2 h 5 min. */
@@ -88,7 +90,7 @@ export function timeOf(seconds) {
 
 /** What is told in words; `title` names what is shown. */
 export function sentenceOf(standing, title = "") {
-  const { phase, position, of, reason, noun, done, total, fetching, seconds, loss, connection } = standing;
+  const { phase, position, of, reason, noun, done, total, fetching, seconds, loss, kept, connection } = standing;
   const counted = `${noun} ${count(done)}${total ? ` of ${count(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "The connection is gone; trying again";
   if (fetching) return `Fetching ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
@@ -101,9 +103,11 @@ export function sentenceOf(standing, title = "") {
       return "Stopping after this batch";
     case "running":
       if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
+      if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
+      if (noun === "iteration" && !done) return "Finding neighbours";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
     case "finished":
-      return `${title ? `${title}: ` : ""}${count(done || total || 0)} ${noun}s${seconds ? ` in ${timeOf(seconds)}` : ""}`;
+      return `${title ? `${title}: ` : ""}${worked(standing)}${keeps(kept)}`;
     case "stopped":
       return `Stopped at ${noun} ${count(done)}${reason ? `: ${reason}` : ""}`;
     case "failed":
@@ -113,6 +117,18 @@ export function sentenceOf(standing, title = "") {
     default:
       return "";
   }
+}
+
+function worked({ noun, done, total, seconds }) {
+  const number = done || total;
+  return [number ? `${count(number)} ${noun}s` : "done", seconds ? `in ${timeOf(seconds)}` : ""].filter(Boolean).join(" ");
+}
+
+// How far a picture may be trusted: Venna & Kaski's trustworthiness, and how many neighbours stayed neighbours.
+function keeps(kept) {
+  if (!kept || !Number.isFinite(kept.trustworthiness)) return "";
+  const near = Number.isFinite(kept.neighbours_kept) ? `; ${(kept.neighbours_kept * kept.k).toFixed(1)} of ${kept.k} nearest kept` : "";
+  return `. Trustworthiness ${kept.trustworthiness.toFixed(3)}${near}`;
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);

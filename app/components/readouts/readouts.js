@@ -41,8 +41,9 @@ class Readouts {
       (event) => takeReading(this.readings, event) && this.draw(),
     );
     this.leaveBus = bus.on("frame", ({ run, view, step, index, count }) => {
-      if (run !== this.run || (view ?? "live") !== "live") return;
-      this.step = index === count - 1 ? null : step;
+      if (run !== this.run) return;
+      // A projection draws the embeddings of the end.
+      this.step = view !== "live" || index === count - 1 ? null : step;
       this.draw();
     });
   }
