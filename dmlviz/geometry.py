@@ -23,7 +23,7 @@ KINDS = ("euclidean", "sqeuclidean", "cosine")
 _COINCIDENT = 16
 
 
-def check_batch(embeddings: Tensor, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
+def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
     """Return the embeddings as they are and the labels as int64 on the same device.
 
     Raises UserError for embeddings that are no n × d matrix of floats and for labels that are no n whole numbers.
@@ -77,10 +77,28 @@ def bounded(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 def directions(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     """Return the rows at length 1, exactly for any norm from 1e-30 to 1e38; a zero row stays zero."""
-    x = working(x)
-    largest = x.detach().abs().amax(dim=1, keepdim=True)
-    scaled = x / torch.where(largest < 1e-30, 1.0, largest)  # now the longest coordinate is 1, and norms are 1 … √d
-    return scaled / scaled.square().sum(dim=1, keepdim=True).clamp_min(1.0).sqrt()
+    return _Directions.apply(working(x))
+
+
+class _Directions(torch.autograd.Function):
+    """One step for autograd, which takes as long for many small ones as a loss on class weights does."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        largest = x.abs().amax(dim=1, keepdim=True)
+        largest = largest.masked_fill_(largest < 1e-30, 1.0)
+        scaled = x / largest  # now the longest coordinate is 1, and norms are 1 … √d
+        norms = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
+        direction = scaled.div_(norms)
+        ctx.save_for_backward(direction, largest, norms)
+        return direction
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        direction, largest, norms = ctx.saved_tensors
+        along = (gradient * direction).sum(dim=1, keepdim=True)
+        return torch.addcmul(gradient, direction, along, value=-1).div_(norms).div_(largest)
 
 
 def norms(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
