@@ -1,0 +1,258 @@
+"""The Explore page without a browser: what it shows and what it asks of the jobs."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.pictures import pictures
+from app.state import UIState
+from dmlviz.config import TrainConfig
+from dmlviz.jobs import Status
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+
+MAIN = Path(app.__file__).parent / "main.py"
+
+
+class Page:
+    """An AppTest of the page, and what it sends to its components."""
+
+    def __init__(self, **query):
+        self.test = AppTest.from_file(str(MAIN), default_timeout=30)
+        for name, value in query.items():
+            self.test.query_params[name] = str(value)
+        self.run()
+
+    def run(self):
+        self.test.run()
+        assert not self.test.exception
+        assert not any("fault of the program" in caption.value for caption in self.test.caption)
+        return self
+
+    def __getattr__(self, name):
+        return getattr(self.test, name)
+
+    def data(self, component):
+        """What the page sends to a component; None when it is not mounted. Python types only, or it would be text."""
+        for element in self.test.get("bidi_component"):
+            if element.key == component:
+                data = json.loads(element.proto.json)
+                assert isinstance(data, dict)
+                return data
+        return None
+
+    @property
+    def ui(self) -> UIState:
+        return self.test.session_state["ui"]
+
+    @property
+    def captions(self):
+        return " ".join(caption.value for caption in self.test.caption)
+
+
+@pytest.fixture
+def started(here, monkeypatch):
+    """The configs that were submitted, instead of trainings."""
+    submitted = []
+
+    def submit(config, owner=""):
+        submitted.append((config, owner))
+        here.runs.prepare(config)
+        return config.id
+
+    monkeypatch.setattr(here.jobs, "submit", submit)
+    return submitted
+
+
+def test_the_first_page_plays_the_ready_made_run(here, write, tmp_path):
+    write(here.runs)
+    page = Page()
+    shown = page.data("map")
+    assert shown["autoplay"] is True
+    assert shown["running"] is False
+    assert shown["view"] == "live"
+    assert page.ui.to_query() == {}
+
+
+def test_without_any_run_the_page_says_what_to_do(here, tmp_path):
+    here.runs.bundled = tmp_path / "nothing"
+    page = Page()
+    assert page.data("map") is None
+    assert "Press Train" in page.captions
+
+
+def test_every_component_gets_plain_data_of_one_run(here, run):
+    page = Page(run=run.id, pin=3)
+    for name in ("map", "readouts", "curve", "progress"):
+        assert page.data(name)["run"] == run.id
+    assert page.data("inspector")["subject"] == {"item": 3, "label": int(run.labels[3])}
+
+
+def test_a_highlight_is_small_on_the_wire(here, run):
+    page = Page(run=run.id, pin=3)
+    for name in ("map", "inspector", "readouts", "curve", "progress"):
+        assert len(json.dumps(page.data(name))) < 2500, name
+
+
+def test_the_neighbours_of_a_pinned_image_are_the_runs_own(here, run):
+    page = Page(run=run.id, pin=5)
+    expected = [neighbour.item for neighbour in run.neighbours(5, 10)]
+    assert [entry["item"] for entry in page.data("inspector")["neighbours"]] == expected
+    assert [entry["item"] for entry in page.data("map")["neighbours"]] == expected
+
+
+@pytest.mark.parametrize("pin", [100_000, 596])
+def test_a_pin_that_no_image_has_is_no_fault(here, run, pin):
+    page = Page(run=run.id, pin=pin)
+    assert page.data("inspector")["placeholder"]
+
+
+def test_train_submits_what_is_set_and_shows_that_run(here, run, started):
+    page = Page(run=run.id, dataset="digits", loss="triplet", steps=50)
+    page.button(key="train").click()
+    page.run()
+    config, owner = started[0]
+    assert config == TrainConfig(dataset="digits", loss="triplet", steps=50)
+    assert len(owner) == 32
+    assert page.data("map")["run"] == config.id
+    assert page.test.query_params["run"] == config.id
+
+
+def test_mnist_is_set_where_it_is_and_otherwise_digits_with_the_reason(here, run, started):
+    page = Page(run=run.id)
+    assert "MNIST is not on this machine" in page.captions
+    page.button(key="train").click()
+    page.run()
+    assert started[0][0].dataset == "digits"
+
+
+def test_settings_reach_the_address_and_come_back_from_it(here, run):
+    page = Page(run=run.id)
+    page.selectbox(key="set.loss").select("contrastive")
+    page.run()
+    page.number_input(key="loss.contrastive.margin").set_value(0.75)
+    page.run()
+    query = dict(page.test.query_params.items())
+    assert query["loss"] == "contrastive"
+    assert query["loss.margin"] == "0.75"
+    again = Page(**query)
+    assert again.number_input(key="loss.contrastive.margin").value == 0.75
+
+
+def test_an_address_that_asks_the_impossible_says_so(here, run):
+    page = Page(run=run.id, steps="-5")
+    assert "steps" in page.captions
+    gone = Page(run="0" * 16)
+    assert "not here any more" in gone.captions
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_is_offered_with_what_goes_with_it(here, run, loss):
+    page = Page(run=run.id, loss=loss)
+    declared = LOSSES[loss]
+    assert page.selectbox(key="set.loss").value == loss
+    assert any(declared.summary == caption.value for caption in page.test.caption)
+    offered = [box for box in page.test.selectbox if box.key == "set.miner"]
+    accepted = [miner for miner in MINERS.values() if miner.makes in declared.given({}).accepts]
+    assert bool(offered) == bool(accepted)
+    if offered:
+        assert len(offered[0].options) == len(accepted) + 1
+
+
+def test_the_limit_of_the_queue_is_said_as_a_sentence(here, run, monkeypatch):
+    from dmlviz.errors import UserError
+
+    def full(config, owner=""):
+        raise UserError("You have one job under way and 3 waiting.")
+
+    monkeypatch.setattr(here.jobs, "submit", full)
+    page = Page(run=run.id)
+    page.button(key="train").click()
+    page.run()
+    assert "3 waiting" in page.captions
+    assert page.data("map")["run"] == run.id
+
+
+def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monkeypatch):
+    config = TrainConfig(dataset="digits", seed=9)
+    run = write(here.runs, config, upto=8)
+    asked = []
+    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
+    monkeypatch.setattr(here.jobs, "stop", lambda run, projection=None, owner=None: asked.append((run, owner)) or True)
+    page = Page(run=run.id)
+    assert page.data("map")["running"] is True
+    page.button(key="stop").click()
+    page.run()
+    assert [run for run, _ in asked] == [run.id]
+    monkeypatch.undo()
+    assert Page(run=run.id).button(key="stop").disabled
+
+
+def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
+    from dmlviz.recording import Writer
+
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
+    with Writer(run) as writer:
+        writer.event("failed", step=3, reason="The loss became infinite at step 3.")
+    page = Page(run=run.id)
+    assert page.data("progress")["phase"] == "failed"
+    assert page.data("progress")["reason"] == "The loss became infinite at step 3."
+
+
+def test_a_run_that_was_cut_off_can_still_be_looked_at(here, write):
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=10)
+    page = Page(run=run.id, pin=int(run.watched[0]))
+    assert page.data("progress")["phase"] == "cut off"
+    assert len(page.data("inspector")["neighbours"]) == 10
+    assert "last snapshot" in page.data("inspector")["caption"]
+
+
+def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
+    page = Page(run=run.id)
+    page.test.session_state["side"] = "Draw"
+    page.run()
+    assert "once the run has ended" in page.captions
+    assert page.data("pad") is None
+
+
+def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch):
+    from app import services
+
+    services.start(here.settings, routes=False, warm=False)
+    page = Page(run=run.id)
+    told = page.data("progress")["fallback"]
+    assert told["from"] == 0
+    assert told["events"][0]["event"] == "started"
+    assert all(len(text) > 1000 for text in told["frames"].values())
+    assert page.data("map")["events_url"] is None
+    assert not any("/api/" in str(value) for value in (page.data("map")["labels_url"], page.data("map")["sprites"]))
+
+
+def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
+    page = Page(run=run.id)
+    page.ui.choose("steps", 77)
+    page.run()
+    assert page.number_input(key="set.steps").value == 77
+
+
+def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, monkeypatch, caplog):
+    from app.parts import stage
+
+    def broken(*_):
+        raise RuntimeError("a secret path /root/secret")
+
+    monkeypatch.setattr(stage, "the_map", broken)
+    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    assert not test.exception
+    said = " ".join(caption.value for caption in test.caption)
+    assert "fault of the program" in said
+    assert "secret" not in said
+    assert "secret" in caplog.text
+
+
+def test_the_digits_have_their_pictures_without_any_download(tmp_path):
+    assert len(pictures("digits", tmp_path)) == 596
