@@ -1,5 +1,6 @@
 """What is installed is what runs: the wheel, and a checkout that is installed as it is."""
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -41,7 +42,7 @@ def in_wheel(name):
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows which files belong to it")
 def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
     expected = {name for name in tracked("dmlviz", "app") if in_wheel(name) and (ROOT / name).exists()}
-    expected |= {f"app/{name}" for name in tracked("assets/runs") if in_wheel(name)}
+    expected |= {f"app/{name}" for name in tracked("assets/runs") if (ROOT / name).exists()}
     found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert expected <= found
     assert not [name for name in found if not in_wheel(name) or name.startswith(("tests", "assets"))]
@@ -63,7 +64,7 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
         "from app import services; services.stop()\n"
         "print(components.FOLDER.resolve())\n"
-        "print(all((components.FOLDER / name / f'{name}.js').is_file() for name in components.NAMES))"
+        "print(all(list((components.FOLDER / name).glob('*.js')) for name in components.NAMES))"
     )
     folder, complete = _python(code, unpacked, cwd=tmp_path)
     assert Path(folder) == unpacked.resolve() / "app" / "components"
@@ -94,3 +95,67 @@ def _python(code, path, cwd=None):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with no environment yet, in a folder whose name has a space."""
+    folder = tmp_path / "a clone"
+    (folder / "scripts").mkdir(parents=True)
+    for name in ("start", "test", "pyproject.toml", "scripts/environment.sh"):
+        shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+PYTHON = f"""#!{sys.executable} -S
+import os, pathlib, sys
+here, words = pathlib.Path(__file__), sys.argv[1:]
+if words[0] in ("-c", "-V"):
+    os.execv({sys.executable!r}, [{sys.executable!r}, *words])
+with open({{log!r}}, "a") as log:
+    print(*words, file=log)
+if words[:2] == ["-m", "venv"]:
+    if {{broken}}:
+        sys.exit("No module named venv")
+    copy = pathlib.Path(words[2], "bin", "python")
+    copy.parent.mkdir(parents=True)
+    copy.write_text(here.read_text())
+    copy.chmod(0o755)
+"""
+
+
+def _start(checkout, python):
+    stand_in = checkout.parent / "python"
+    stand_in.write_text(python)
+    stand_in.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin", "PYTHON": str(stand_in)}
+    return subprocess.run(["sh", checkout / "start", "runs"], env=environment, capture_output=True, text=True)
+
+
+def test_start_says_which_python_it_needs(checkout):
+    done = _start(checkout, '#!/bin/sh\ncase "$*" in *print*) echo 3.9;; *) exit 1;; esac\n')
+    assert done.returncode == 1
+    assert "needs Python 3.11 or newer; found 3.9" in done.stderr
+
+
+def test_start_says_when_python_has_no_venv(checkout, tmp_path):
+    done = _start(checkout, PYTHON.format(log=str(tmp_path / "log"), broken=True))
+    assert done.returncode == 1
+    assert "python3-venv" in done.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
+    log = tmp_path / "log"
+    for _ in range(2):
+        done = _start(checkout, PYTHON.format(log=str(log), broken=False))
+        assert done.returncode == 0, done.stderr
+    assert log.read_text().splitlines() == [
+        f"-m venv {checkout}/.venv",
+        f"-m pip install --disable-pip-version-check --editable {checkout}",
+        "-m dmlviz runs",
+        "-m dmlviz runs",
+    ]
+    (checkout / "pyproject.toml").write_text((checkout / "pyproject.toml").read_text() + "\n# another library\n")
+    _start(checkout, PYTHON.format(log=str(log), broken=False))
+    assert log.read_text().splitlines()[-2].startswith("-m pip install")
