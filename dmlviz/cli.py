@@ -14,6 +14,7 @@ COMMANDS = {
     "runs": "List the runs.",
     "evaluate": "Score a run's embeddings of the test images in every way.",
     "neighbours": "Name the nearest neighbours of a test image.",
+    "project": "Draw a run's embeddings in two or three dimensions: PCA, t-SNE, UMAP.",
 }
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})

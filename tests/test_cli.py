@@ -13,6 +13,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dmlviz.cli import COMMANDS, main
@@ -218,7 +219,36 @@ def test_neighbours_names_others_with_class_and_distance(trained, capsys):
     assert rows == expected
 
 
-@pytest.mark.parametrize("command", [["evaluate", "0" * 16], ["neighbours", "../../etc", "1"]])
+def test_project_keeps_a_map_and_writes_every_image_with_its_class(trained, capsys, tmp_path):
+    folder, _ = trained
+    run = Runs(folder).list()[0]
+    table = tmp_path / "map.csv"
+    code, shown, _ = called(capsys, "project", run.id, "--dims", 3, "--csv", table, "--runs", folder)
+    assert code == 0
+    (drawing,) = run.drawings()
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    assert rows[0] == ["image", "class", "x", "y", "z"]
+    assert [int(row[1]) for row in rows[1:]] == run.labels.tolist()
+    assert np.allclose([[float(value) for value in row[2:]] for row in rows[1:]], drawing.coordinates)
+    assert "trustworthiness 0." in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--method", "tsnee"], "did you mean 'tsne'"),
+        (["--param", "first=0"], "first lies between"),
+        (["--csv", "/nowhere/map.csv"], "/nowhere/map.csv cannot be written"),
+    ],
+)
+def test_a_map_that_cannot_be_is_a_sentence(trained, capsys, words, said):
+    folder, _ = trained
+    code, _, error = called(capsys, "project", Runs(folder).list()[0].id, *words, "--runs", folder)
+    assert code == 2
+    assert said in error
+
+
+@pytest.mark.parametrize("command", [["evaluate", "0" * 16], ["neighbours", "../../etc", "1"], ["project", "x"]])
 def test_a_run_that_is_not_there_is_a_sentence(capsys, tmp_path, command):
     code, _, error = called(capsys, *command, "--runs", tmp_path)
     assert code == 2

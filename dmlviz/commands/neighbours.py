@@ -1,6 +1,6 @@
 """`dmlviz neighbours`: who is near whom."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -19,7 +19,7 @@ def neighbours(
     run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
     item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="a test image, counted from 0")],
     k: Annotated[int, typer.Option("-k", min=1, help="how many")] = 10,
-    metric: Annotated[str, typer.Option(metavar="NAME", help="distance: euclidean or cosine")] = "euclidean",
+    metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="by which distance")] = "euclidean",
     runs: RunsFolder = None,
 ) -> None:
     """Name the test images nearest to one of them in a run's embedding, the image itself left out."""

@@ -53,7 +53,7 @@ def with_options(
 
 def flag(name: str) -> str:
     """The option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
-    return "--" + name.removesuffix("s" if name.endswith("_params") else "").replace("_", "-")
+    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
 
 
 def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel: str) -> Any:
@@ -62,7 +62,7 @@ def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel
     if catalogue is not None:
         text += f": {', '.join(catalogue)}"
     elif get_origin(field.annotation) is Literal:
-        text += f": {', '.join(get_args(field.annotation))}"
+        text += f": {', '.join(map(str, get_args(field.annotation)))}"
     if kind is list:
         text += "; may be given several times"
     elif field.default is not None:
@@ -80,8 +80,9 @@ def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel
 def _kind(annotation: Any) -> type:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(kind for kind in get_args(annotation) if kind is not type(None))
-    origin = get_origin(annotation) or annotation
-    return {Literal: str, dict: list}.get(origin, origin)
+    if get_origin(annotation) is Literal:
+        return type(get_args(annotation)[0])
+    return list if get_origin(annotation) is dict else annotation
 
 
 def _read(name: str, value: Any) -> Any:

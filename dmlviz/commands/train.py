@@ -1,17 +1,16 @@
 """`dmlviz train`: a training in the terminal, kept as a run that the app shows."""
 
-import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dmlviz.commands import DataFolder, RunsFolder, command_app
+from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
+from dmlviz.commands.interrupt import stop_on_interrupt
 from dmlviz.commands.options import with_options
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
@@ -45,6 +44,7 @@ PANELS = {
 }
 SHOWN = {"precision_at_1": "P@1", "recall_at_5": "R@5", "map_at_r": "MAP@R", "r_precision": "R-precision", "nmi": "NMI"}
 LIVE = ("precision_at_1", "map_at_r")
+STOPPING = "Stopping; the test images are embedded and scored. Ctrl-C again leaves at once."
 LINES = 10  # when nobody watches a terminal, say so often how far it is
 
 
@@ -71,7 +71,7 @@ def train(
         console.print(str(run.path))
         return
     dataset = _load(config.dataset, data, console)
-    with _stop_on_interrupt(console) as stop:
+    with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
         run = known.prepare(config, title)
         console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
         last = _watch(_events(run, dataset, stop), config, console)
@@ -111,11 +111,9 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    import torch
-
     from dmlviz.recording import train_into
 
-    torch.set_num_threads(1)  # as the app's workers do: the same settings give the same numbers
+    one_thread()
     return train_into(run, data=dataset, stop=stop)
 
 
@@ -150,20 +148,3 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
 def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SHOWN)) -> str:
     found = [f"{SHOWN[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
     return "  ".join(found) or "without scores"
-
-
-@contextmanager
-def _stop_on_interrupt(console: Console) -> Iterator[Any]:
-    """The first Ctrl-C asks for a stop between two batches; the second one interrupts at once."""
-    asked = []
-
-    def interrupted(number: int, _frame: Any) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        console.print("Stopping; the test images are embedded and scored. Ctrl-C again leaves at once.")
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, before)
