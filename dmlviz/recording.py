@@ -201,7 +201,10 @@ class _Means:
         names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
         means = {name: float(np.mean([values[name] for values in self.held])) for name in names}
         self.held = []
-        return {"step": event.step, **means, "cpu_seconds": event.cpu_seconds}
+        # Six digits are more than a curve shows; all of them would make half of a small run's size.
+        return {"step": event.step} | {
+            name: float(f"{value:.6g}") for name, value in (means | {"cpu_seconds": event.cpu_seconds}).items()
+        }
 
 
 class Halted(Exception):

@@ -442,6 +442,21 @@ def test_what_went_wrong_is_a_sentence(error, said):
     assert "\n" not in sentence(error)
 
 
+def test_the_ready_made_runs_play_without_anything_else(tmp_path):
+    runs = Runs(tmp_path).list()
+    assert runs
+    for run in runs:
+        assert run.state == "finished"
+        assert run.id == run.config.id, "the config has changed: make the ready-made runs again"
+        assert run.config.dataset == "digits"  # the one that needs no download
+        replay = next(event for event in run.events() if event["event"] == "replay")
+        assert 30 <= len(replay["frames"]) <= 60
+        assert all(len(run.frame(frame["id"])) == frame["n"] * 4 for frame in replay["frames"])
+        assert len(run.neighbours(0, 10)) == 10
+        assert run.metrics["precision_at_1"] > 0.9
+        assert sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) < 1e6
+
+
 def test_reading_runs_and_queueing_jobs_needs_no_torch():
     script = "import sys, dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.recording, dmlviz.worker; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
