@@ -59,7 +59,7 @@ def lay_out(
     frames.go_on()
     every_pair = Attraction(affinities, device)
     attraction = Attraction(heaviest(affinities, _SHARE_OF_AFFINITY), device)
-    coarse, fine = (exact, exact) if n <= EXACT_UP_TO else (Field(dims, _COARSE), Field(dims, _FINE))
+    coarse, fine = (exact, exact) if n <= EXACT_UP_TO[dims] else (Field(dims, _COARSE), Field(dims, _FINE))
     early = min(250, iterations // 4) if start is None and exaggeration > 1 else 0
 
     y = torch.from_numpy(first.T.copy()).to(device)

@@ -1,0 +1,118 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection import check, project
+
+METHODS = ["plane", "pca", "tsne", "umap"]
+
+
+def points(n, d=2):
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_numbers_that_are_not_finite_are_refused_with_their_row(method, value):
+    rows = points(100)
+    rows[7, 1] = value
+    with pytest.raises(UserError, match=r"1 of 100 rows .*\(the first is row 7\)"):
+        project(rows, ProjectionConfig(method=method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_map_of_one_point_is_refused(method, n):
+    with pytest.raises(UserError, match=f"at least 2 points; got {n}"):
+        project(points(n), ProjectionConfig(method=method))
+
+
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("value", [0.0, 0.3, 1e8])
+def test_a_collapsed_space_is_refused_and_named(method, value):
+    with pytest.raises(UserError, match="All 200 embeddings are one and the same point"):
+        project(np.full((200, 5), value), ProjectionConfig(method=method))
+
+
+@pytest.mark.parametrize(
+    ("n", "advice"), [(89, "at most 29"), (8, "at most 2"), (5, "use PCA for so few points"), (2, "use PCA")]
+)
+def test_perplexity_above_a_third_of_the_points_is_refused(n, advice):
+    with pytest.raises(UserError, match=f"at most a third of the number of points; got 30 for {n} points.*{advice}"):
+        project(points(n), ProjectionConfig(method="tsne"))
+
+
+def test_perplexity_of_a_third_is_taken():
+    config = ProjectionConfig(method="tsne", params={"perplexity": 30, "iterations": 50})
+    assert project(points(90), config).coordinates.shape == (90, 2)
+
+
+@pytest.mark.parametrize(("n", "advice"), [(15, "at most 14"), (2, "use PCA")])
+def test_fewer_points_than_neighbours_are_refused(n, advice):
+    with pytest.raises(UserError, match=f"got {n} points and 15 neighbours.*{advice}"):
+        project(points(n), ProjectionConfig(method="umap"))
+
+
+def test_one_point_more_than_neighbours_is_taken():
+    config = ProjectionConfig(method="umap", params={"epochs": 10})
+    assert project(points(16), config).coordinates.shape == (16, 2)
+
+
+@pytest.mark.parametrize(("d", "advice"), [(3, "draw it in 3 dimensions"), (4, "use PCA, t-SNE or UMAP")])
+def test_a_space_of_more_dimensions_is_no_plane(d, advice):
+    with pytest.raises(UserError, match=f"these have {d}: {advice}"):
+        project(points(10, d), ProjectionConfig(method="plane"))
+
+
+@pytest.mark.parametrize(("d", "first"), [(4, 4), (1, 2), (2, 2)])
+def test_components_that_do_not_exist_are_refused(d, first):
+    with pytest.raises(UserError, match=f"PCA of {d} dimensions"):
+        project(points(10, d), ProjectionConfig(method="pca", params={"first": first}))
+
+
+def test_a_supervised_map_without_classes_is_refused():
+    config = ProjectionConfig(method="umap", params={"supervised": True})
+    with pytest.raises(UserError, match="class of every point"):
+        project(points(30), config)
+    with pytest.raises(UserError, match="one label for each of the 30 points"):
+        project(points(30), config, labels=[1, 2])
+
+
+@pytest.mark.parametrize("rows", [np.zeros(5), np.zeros((5, 0)), np.zeros((2, 2, 2)), "abc", [["a"]], None])
+def test_what_is_not_a_table_of_numbers_is_refused(rows):
+    with pytest.raises(UserError, match="Embeddings are a table"):
+        project(rows)
+
+
+@pytest.mark.parametrize("start", [np.zeros((99, 2)), np.zeros((100, 3)), np.full((100, 2), np.nan)])
+def test_a_start_that_does_not_fit_is_refused(start):
+    with pytest.raises(UserError, match=r"starts from one position|Starting positions must be finite"):
+        project(points(100), ProjectionConfig(method="tsne"), start=start)
+
+
+def test_limits_can_be_asked_for_without_the_points():
+    check(ProjectionConfig(method="tsne"), 2000, 64)
+    with pytest.raises(UserError, match="third"):
+        check(ProjectionConfig(method="tsne"), 60, 64)
+    with pytest.raises(UserError, match="class of every point"):
+        check(ProjectionConfig(method="umap", params={"supervised": True}), 60, 64, labels=False)
+
+
+def test_limits_placing_and_faithfulness_load_no_torch():
+    code = (
+        "import sys, dmlviz.projection as p; assert 'faiss' not in sys.modules; "
+        "p.check; p.place_on; p.faithfulness_of; p.align; p.Projection; p.project_epochs; "
+        "assert not {'torch', 'umap', 'numba', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_unknown_names_are_attribute_errors():
+    import dmlviz.projection
+
+    with pytest.raises(AttributeError, match="no attribute 'draw'"):
+        dmlviz.projection.draw  # noqa: B018

@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from sklearn.manifold import trustworthiness
+
+from dmlviz.errors import UserError
+from dmlviz.projection import faithfulness_of, near_on_map
+from dmlviz.projection.faithfulness import MEASURES
+from dmlviz.projection.pca import fit
+
+
+@pytest.fixture(scope="module")
+def flat(digits):
+    return fit(digits[0]).transform(digits[0])
+
+
+def brute_force(points, places, k):
+    """The four measures of every point, written from their definitions."""
+    n = len(points)
+    there, here = (np.linalg.norm(x[:, None].astype(float) - x[None], axis=2) for x in (points, places))
+    found = []
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        near_there, near_here = (others[np.argsort(d[i, others], kind="stable")][:k] for d in (there, here))
+        worst = k * (2 * n - 3 * k - 1) / 2
+        strangers = sum(max(0, (there[i, others] < there[i, j]).sum() + 1 - k) for j in near_here)
+        torn = sum(max(0, (here[i, others] < here[i, j]).sum() + 1 - k) for j in near_there)
+        kept = len(np.intersect1d(near_there, near_here)) / k
+        correlation = np.corrcoef(there[i, others], here[i, others])[0, 1]
+        found.append((1 - strangers / worst, 1 - torn / worst, kept, correlation))
+    pairs = ~np.eye(n, dtype=bool)
+    return np.array(found).T, np.corrcoef(there[pairs], here[pairs])[0, 1]
+
+
+def test_every_point_has_the_values_of_the_definitions(digits, flat):
+    points, places = digits[0][:150], flat[:150]
+    expected, correlation = brute_force(points, places, 10)
+    ours = faithfulness_of(points, places)
+    for measure, values in zip(MEASURES, expected, strict=True):
+        np.testing.assert_allclose(ours.per_point[measure], values, atol=1e-4, err_msg=measure)
+    for measure, values in zip(MEASURES[:3], expected, strict=False):
+        assert ours.overall[measure] == pytest.approx(values.mean(), abs=1e-5)
+    assert ours.overall["distance_correlation"] == pytest.approx(correlation, abs=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 5, 30])
+def test_trustworthiness_equals_scikit_learns_and_continuity_its_mirror(digits, flat, k):
+    # Without equal distances, which may be ranked either way.
+    points = digits[0] + np.random.default_rng(0).uniform(0, 0.05, digits[0].shape)
+    ours = faithfulness_of(points, flat, k).overall
+    assert ours["trustworthiness"] == pytest.approx(trustworthiness(points, flat, n_neighbors=k), abs=2e-5)
+    assert ours["continuity"] == pytest.approx(trustworthiness(flat, points, n_neighbors=k), abs=2e-5)
+
+
+def test_cosine_is_measured_by_cosine(digits, flat):
+    ours = faithfulness_of(digits[0], flat, 5, metric="cosine").overall["trustworthiness"]
+    assert ours == pytest.approx(trustworthiness(digits[0], flat, n_neighbors=5, metric="cosine"), abs=1e-4)
+
+
+def test_a_map_that_is_the_embedding_is_faithful_in_every_point():
+    points = np.random.default_rng(0).standard_normal((200, 2))
+    ours = faithfulness_of(points, points * 3 + 1)
+    assert all(value == pytest.approx(1, abs=1e-6) for value in ours.overall.values())
+    assert all(values == pytest.approx(np.ones(200), abs=1e-5) for values in ours.per_point.values())
+
+
+def test_a_random_map_keeps_nothing(digits):
+    ours = faithfulness_of(digits[0], np.random.default_rng(0).standard_normal((700, 2))).overall
+    assert ours["neighbours_kept"] < 0.05
+    assert abs(ours["trustworthiness"] - 0.5) < 0.05
+    assert abs(ours["distance_correlation"]) < 0.05
+
+
+def test_duplicates_are_no_strangers_to_each_other():
+    points = np.repeat(np.random.default_rng(0).standard_normal((6, 8)), 40, axis=0)
+    ours = faithfulness_of(points, fit(points).transform(points)).overall
+    assert ours["trustworthiness"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7])
+def test_few_points_have_finite_measures(n):
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    ours = faithfulness_of(points, points)
+    assert all(np.isfinite(value) for value in ours.overall.values())
+    assert ours.overall["trustworthiness"] == 1
+    assert ours.k == max(1, (n - 1) // 2)
+
+
+def test_equal_points_have_finite_measures():
+    ours = faithfulness_of(np.ones((50, 3)), np.ones((50, 2)))
+    assert all(np.isfinite(value) for value in ours.overall.values())
+    assert ours.overall["distance_correlation"] == 0
+
+
+def test_beyond_the_largest_number_a_sample_is_measured_and_says_so(digits, flat):
+    whole = faithfulness_of(digits[0], flat)
+    part = faithfulness_of(digits[0], flat, largest=500)
+    assert not whole.sampled
+    assert part.sampled
+    assert part.measured == 500 * 500 // 700
+    for measure in MEASURES:
+        values = part.per_point[measure]
+        looked_at = np.isfinite(values)
+        assert looked_at.sum() == part.measured
+        np.testing.assert_allclose(values[looked_at], whole.per_point[measure][looked_at], atol=1e-5)
+        assert part.overall[measure] == pytest.approx(whole.overall[measure], abs=0.05)
+
+
+def test_neighbours_are_marked_near_or_far_on_the_map():
+    places = np.zeros((1000, 2))
+    places[:, 0] = np.arange(1000)
+    assert near_on_map(places, 500, np.array([501, 490, 497, 520, 0])).tolist() == [True, False, True, False, False]
+    assert near_on_map(places, 0, np.array([10, 11])).tolist() == [True, False]
+
+
+def test_places_for_other_points_are_refused(digits, flat):
+    with pytest.raises(UserError, match="got 699 places for 700"):
+        faithfulness_of(digits[0], flat[:-1])

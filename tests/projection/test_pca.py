@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection import project
+from dmlviz.projection.pca import fit, fit_jointly
+
+
+def assert_equal_up_to_sign(ours, theirs, **tolerance):
+    signs = np.sign((ours * theirs).sum(axis=0))
+    np.testing.assert_allclose(ours, theirs * signs, **tolerance)
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_pca_equals_scikit_learns(digits, dims):
+    points, _ = digits
+    theirs = PCA(dims).fit(points)
+    ours = project(points, ProjectionConfig(method="pca", dims=dims))
+    assert_equal_up_to_sign(ours.coordinates, theirs.transform(points), atol=1e-4)
+    np.testing.assert_allclose(ours.explained, theirs.explained_variance_ratio_, rtol=1e-4)
+
+
+def test_later_components_can_be_drawn(digits):
+    points, _ = digits
+    theirs = PCA(5).fit(points)
+    ours = project(points, ProjectionConfig(method="pca", params={"first": 4}))
+    assert_equal_up_to_sign(ours.coordinates, theirs.transform(points)[:, 3:], atol=1e-4)
+    np.testing.assert_allclose(ours.explained, theirs.explained_variance_ratio_[3:], rtol=1e-4)
+
+
+def test_a_joint_pca_is_the_pca_of_all_epochs_in_one_table(digits):
+    points, _ = digits
+    epochs = [points[:300], points[300:] * 2 + 1, points.astype(np.float16)]
+    joint, whole = fit_jointly(epochs, 3), fit(np.concatenate(epochs).astype(np.float32), 3)
+    np.testing.assert_allclose(joint.components, whole.components, atol=1e-4)
+    np.testing.assert_allclose(joint.mean, whole.mean, atol=1e-5)
+    np.testing.assert_allclose(joint.explained, whole.explained, rtol=1e-4)
+
+
+def test_a_basis_fitted_at_one_epoch_draws_another(digits):
+    points, _ = digits
+    basis = fit(points)
+    moved = basis.transform(points + 10 * basis.components[0].astype(np.float32))
+    np.testing.assert_allclose(moved - basis.transform(points), [[10, 0]] * len(points), atol=1e-3)
+
+
+def test_equal_points_give_the_same_map_in_any_order(digits):
+    points, _ = digits
+    order = np.random.default_rng(0).permutation(len(points))
+    np.testing.assert_allclose(
+        fit(points).transform(points)[order], fit(points[order]).transform(points[order]), atol=1e-4
+    )
+
+
+def test_constant_columns_change_nothing(digits):
+    points, _ = digits
+    wider = np.concatenate([points, np.full((len(points), 3), 7, np.float32)], axis=1)
+    np.testing.assert_allclose(fit(wider).transform(wider), fit(points).transform(points), atol=1e-4)
+
+
+def test_one_dimension_lies_on_a_line():
+    drawn = project(np.array([[1.0], [2.0], [5.0]]))
+    np.testing.assert_allclose(np.abs(drawn.coordinates), np.abs([[-5 / 3, 0], [-2 / 3, 0], [7 / 3, 0]]), atol=1e-6)
+    assert drawn.explained == (1.0, 0.0)
+
+
+def test_equal_points_are_one_dot_that_explains_nothing():
+    drawn = project(np.ones((5, 4)))
+    assert (drawn.coordinates == 0).all()
+    assert drawn.explained == (0.0, 0.0)
+
+
+def test_epochs_of_different_spaces_have_no_joint_pca():
+    with pytest.raises(UserError, match="one embedding space"):
+        fit_jointly([np.zeros((3, 4)), np.zeros((3, 5))])
+
+
+def test_the_plane_is_drawn_as_it_is():
+    points = np.random.default_rng(0).standard_normal((9, 2)).astype(np.float32)
+    drawn = project(points, ProjectionConfig(method="plane"))
+    assert (drawn.coordinates == points).all()
+    assert sum(drawn.explained) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("dimension", "dims"), [(1, 2), (2, 3), (3, 3)])
+def test_the_plane_fills_up_with_zeros(dimension, dims):
+    points = np.random.default_rng(0).standard_normal((9, dimension)).astype(np.float32)
+    drawn = project(points, ProjectionConfig(method="plane", dims=dims))
+    assert (drawn.coordinates[:, :dimension] == points).all()
+    assert (drawn.coordinates[:, dimension:] == 0).all()

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.manifold import TSNE, trustworthiness
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.projection import project
+from dmlviz.projection.affinities import conditional, joint
+from dmlviz.projection.neighbours import nearest, prepared
+
+SHORT = ProjectionConfig(method="tsne", params={"iterations": 100})
+
+
+def divergence(points, places, perplexity=30.0):
+    """KL(P ‖ Q) over all pairs, P from 3 × perplexity neighbours."""
+    squared, found = nearest(prepared(points, "euclidean"), int(3 * perplexity))
+    p = joint(conditional(squared, perplexity), found).toarray()
+    q = 1 / (1 + np.square(places[:, None].astype(np.float64) - places[None]).sum(axis=2))
+    np.fill_diagonal(q, 0)
+    q /= q.sum()
+    some = p > 0
+    return float((p[some] * np.log(p[some] / q[some])).sum())
+
+
+@pytest.fixture(scope="module")
+def drawn(digits):
+    return project(digits[0], ProjectionConfig(method="tsne"))
+
+
+def test_the_map_is_as_good_as_scikit_learns(digits, drawn):
+    theirs = TSNE(random_state=0).fit_transform(digits[0])
+    assert divergence(digits[0], drawn.coordinates) <= 1.02 * divergence(digits[0], theirs)
+    ours_kept, theirs_kept = (trustworthiness(digits[0], y, n_neighbors=10) for y in (drawn.coordinates, theirs))
+    assert ours_kept >= theirs_kept - 0.005
+
+
+def test_the_error_is_the_divergence_over_all_pairs(digits, drawn):
+    assert drawn.error == pytest.approx(divergence(digits[0], drawn.coordinates), rel=0.01)
+
+
+def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
+    _, found = nearest(drawn.coordinates, 5)
+    assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
+
+
+def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
+    first, second = (project(digits[0], SHORT).coordinates for _ in range(2))
+    assert (first == second).all()
+    assert (project(digits[0], SHORT.but(seed=1)).coordinates != first).any()
+
+
+def test_three_dimensions(digits):
+    drawn = project(digits[0], SHORT.but(dims=3, params={"iterations": 300}))
+    assert drawn.coordinates.shape == (700, 3)
+    assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.98
+
+
+def test_a_start_is_taken_and_improved_on(digits, drawn):
+    shifted = drawn.coordinates + np.float32([5, -3])
+    shown = []
+    again = project(digits[0], SHORT, lambda *frame: shown.append(frame) and None, start=shifted)
+    assert (shown[0][3] == shifted).all()
+    assert again.error < drawn.error
+    moved = again.coordinates - drawn.coordinates
+    assert np.median(np.linalg.norm(moved - moved.mean(axis=0), axis=1)) < 0.1 * np.ptp(drawn.coordinates)
+
+
+def test_cosine_sees_directions_only(digits):
+    config = SHORT.but(params={"iterations": 100, "metric": "cosine"})
+    lengths = np.random.default_rng(0).uniform(0.5, 2, (700, 1)).astype(np.float32)
+    unit = digits[0] / np.linalg.norm(digits[0], axis=1, keepdims=True)
+    np.testing.assert_allclose(project(unit, config).error, project(unit * lengths, config).error, rtol=0.05)
+
+
+@pytest.mark.parametrize("n", [6, 7, 20, 501])
+def test_few_points_are_drawn_too(digits, n):
+    drawn = project(digits[0][:n], SHORT.but(params={"iterations": 60, "perplexity": 2}))
+    assert np.isfinite(drawn.coordinates).all()
+    assert len(np.unique(drawn.coordinates, axis=0)) == n
+
+
+def test_one_dimension_is_drawn_in_the_plane(digits):
+    drawn = project(digits[0][:, 20:21] + np.linspace(0, 1e-3, 700, dtype=np.float32)[:, None], SHORT)
+    assert np.isfinite(drawn.coordinates).all()
+    assert (drawn.coordinates.std(axis=0) > 1e-3).all()
+
+
+def test_duplicates_and_constant_columns_do_no_harm(digits):
+    points = np.concatenate([digits[0][:300], np.repeat(digits[0][:1], 200, axis=0)])
+    drawn = project(np.concatenate([points, np.ones((500, 2), np.float32)], axis=1), SHORT)
+    assert np.isfinite(drawn.coordinates).all()
+
+
+def test_torch_tensors_and_half_precision_are_taken(digits):
+    halves = torch.from_numpy(digits[0]).half()
+    assert (project(halves, SHORT).coordinates == project(halves.float().numpy(), SHORT).coordinates).all()

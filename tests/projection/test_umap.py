@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.manifold import trustworthiness
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.projection import project
+from dmlviz.projection.fuzzy import curve, graph, memberships, supervised
+from dmlviz.projection.neighbours import nearest
+
+UMAP = ProjectionConfig(method="umap")
+SHORT = UMAP.but(params={"epochs": 40})
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """What umap-learn 0.5.12 gave; see write_umap_graph.py."""
+    with np.load(Path(__file__).parent / "umap_graph.npz") as stored:
+        return dict(stored)
+
+
+@pytest.fixture(scope="module")
+def drawn(digits):
+    return project(digits[0], UMAP)
+
+
+def test_the_graph_equals_umap_learns(theirs):
+    ours = graph(memberships(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
+    np.testing.assert_allclose(ours.toarray(), theirs["graph"], atol=1e-5)
+
+
+def test_the_supervised_graph_equals_umap_learns(theirs):
+    edges = graph(memberships(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
+    np.testing.assert_allclose(supervised(edges, theirs["labels"]).toarray(), theirs["supervised"], atol=1e-5)
+
+
+def test_the_curve_equals_umap_learns(theirs):
+    for min_dist, a, b in theirs["curves"]:
+        assert curve(min_dist) == pytest.approx((a, b), rel=1e-5)
+
+
+def test_our_neighbours_give_that_graph_too(theirs):
+    squared, found = nearest(theirs["points"], theirs["order"].shape[1] - 1)
+    single = np.ones(80, bool)
+    single[39:55] = False  # of more duplicates than neighbours each search keeps others
+    ours = graph(memberships(np.sqrt(squared)), found).toarray()
+    np.testing.assert_allclose(ours[np.ix_(single, single)], theirs["graph"][np.ix_(single, single)], atol=1e-4)
+
+
+def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
+    _, found = nearest(drawn.coordinates, 5)
+    assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
+    assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97
+
+
+def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
+    first, second = (project(digits[0], SHORT).coordinates for _ in range(2))
+    assert (first == second).all()
+    assert (project(digits[0], SHORT.but(seed=1)).coordinates != first).any()
+
+
+def test_three_dimensions(digits):
+    drawn = project(digits[0], SHORT.but(dims=3))
+    assert drawn.coordinates.shape == (700, 3)
+    assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97
+
+
+def test_min_dist_keeps_points_apart(digits):
+    tight, wide = (
+        np.median(nearest(project(digits[0], UMAP.but(params={"min_dist": d})).coordinates, 1)[0]) for d in (0.0, 0.9)
+    )
+    assert wide > 10 * tight
+
+
+def test_a_supervised_map_parts_classes_that_the_points_do_not():
+    points = np.random.default_rng(0).standard_normal((300, 8))
+    labels = np.arange(300) % 3
+    shares = []
+    for on in (False, True):
+        drawn = project(points, UMAP.but(params={"supervised": on}), labels=labels)
+        shares.append((labels[nearest(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
+    assert shares[0] < 0.5 < 0.9 < shares[1]
+
+
+def test_a_start_is_taken_and_kept_to(digits, drawn):
+    shown = []
+    again = project(digits[0], SHORT, lambda *frame: shown.append(frame) and None, start=drawn.coordinates)
+    assert (shown[0][3] == drawn.coordinates).all()
+    moved = np.linalg.norm(again.coordinates - drawn.coordinates, axis=1)
+    assert np.median(moved) < 0.15 * np.ptp(drawn.coordinates)
+
+
+@pytest.mark.parametrize("n", [3, 4, 16])
+def test_few_points_are_drawn_too(digits, n):
+    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2}))
+    assert np.isfinite(drawn.coordinates).all()
+    assert len(np.unique(drawn.coordinates, axis=0)) == n
+
+
+def test_one_dimension_is_drawn_in_the_plane(digits):
+    drawn = project(np.linspace(0, 1, 200, dtype=np.float32)[:, None] ** 2, SHORT)
+    assert np.isfinite(drawn.coordinates).all()
+    assert (drawn.coordinates.std(axis=0) > 1e-3).all()
+
+
+def test_duplicates_and_constant_columns_do_no_harm(digits):
+    points = np.concatenate([digits[0][:300], np.repeat(digits[0][:1], 200, axis=0)])
+    drawn = project(np.concatenate([points, np.ones((500, 2), np.float32)], axis=1), SHORT)
+    assert np.isfinite(drawn.coordinates).all()
+
+
+def test_cosine_sees_directions_only(digits):
+    config = SHORT.but(params={"epochs": 20, "metric": "cosine"})
+    assert np.allclose(project(digits[0] * 4, config).coordinates, project(digits[0], config).coordinates)
