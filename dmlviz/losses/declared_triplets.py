@@ -57,7 +57,7 @@ TRIPLETS = [
         summary="For each anchor only the hardest triplet of the batch: farthest positive, closest negative.",
         formula=r"\big[m + \max_{p\in P(a)} d_{ap} - \min_{n\in N(a)} d_{an}\big]_+",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
-        recommended={"sampler": "balanced"},
+        recommended={"sampler": "balanced", "images_per_class": 4, "learning_rate": 1e-3, "steps": 1500},
         parameters=(
             Parameter(
                 name="margin",
