@@ -80,7 +80,7 @@ class TrainConfig(Config):
     batch_size: int = Field(160, ge=1, le=4096, description="images in a shuffled batch")
 
     optimizer: Literal["adam", "sgd"] = Field("adam", description="optimiser")
-    learning_rate: float = Field(2e-3, gt=0, le=10, description="learning rate at the start")
+    learning_rate: float = Field(4e-3, gt=0, le=10, description="learning rate at the start")
     loss_learning_rate: float | None = Field(
         None, gt=0, le=10, description="learning rate of the loss's own weights; the net's when empty"
     )
