@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
@@ -28,12 +27,3 @@ CHECKED = (
 )
 
 install_import_hook(CHECKED, "beartype.beartype")
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """Where the system's Chromium is; a test that asks for it is skipped where there is none."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if path := shutil.which(name):
-            return path
-    pytest.skip("no Chromium on this machine; ./test installs it where it may")
