@@ -35,11 +35,12 @@ def mount(
     Raises TypeError where `data` holds more than JSON does: Streamlit would silently send it as one string.
     """
     json.dumps(data)
-    _register()
+    register()
     return _renderer(name)(key=key, data=data, default=default, height=height, **callbacks)
 
 
-def _register() -> None:
+def register() -> None:
+    """Tell the running Streamlit where the components' files are; a tab left open asks for them before any page runs."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{NAMES[0]}") is None:
         components = [ComponentConfig(name=name, asset_dir=FOLDER.name) for name in NAMES]

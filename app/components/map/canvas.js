@@ -1,7 +1,7 @@
 // Points by Canvas 2D, where WebGL2 is missing: the same interface as GlRenderer, from stamps drawn once a style.
 import { css } from "../shared/theme.js";
 
-const PLAIN_ABOVE = 2000000; // more points than that are little squares
+const PLAIN_ABOVE = 20000; // more points than that are little squares
 
 const [ARM, HALF] = [1.1, 0.34];
 const PLUS = [[-HALF, -ARM], [HALF, -ARM], [HALF, -HALF], [ARM, -HALF], [ARM, HALF], [HALF, HALF], [HALF, ARM], [-HALF, ARM],
@@ -51,6 +51,7 @@ export class CanvasRenderer {
 
   setPaint(paint, marks) {
     this.paint = paint;
+    this.inks = new Uint32Array(paint.buffer); // colour and opacity of a point as one number
     this.marks = marks;
     this.stamps.clear();
   }
@@ -63,11 +64,11 @@ export class CanvasRenderer {
   }
 
   stamp(i, look, ground) {
-    const [r, g, b] = this.paint.subarray(4 * i, 4 * i + 3);
     const shape = this.marks[2 * i];
-    const key = (((r << 16) | (g << 8) | b) * 16 + shape) * 64 + Math.round(look.radius * 4);
+    const key = this.inks[i] * 16 + shape;
     const known = this.stamps.get(key);
     if (known) return known;
+    const [r, g, b] = this.paint.subarray(4 * i, 4 * i + 3);
     const reach = Math.ceil((look.radius * 1.3 + look.halo + 1) * this.ratio);
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = 2 * reach;
@@ -92,20 +93,26 @@ export class CanvasRenderer {
     context.clearRect(0, 0, canvas.width, canvas.height);
     if (!tween || !this.paint) return;
     const xy = tween.sample(t, this.places);
+    if (look.radius !== this.radius || look.halo !== this.halo) this.stamps.clear();
+    [this.radius, this.halo] = [look.radius, look.halo];
     const plain = tween.visibleCount(t) > PLAIN_ABOVE;
+    const { marks, paint } = this;
+    const { fade } = tween;
+    let ink = null;
     const [kx, ox, oy] = [view.k * ratio, (port.width / 2) * ratio, (port.height / 2) * ratio];
     for (const layer of [1, 2]) {
       for (let i = 0; i < tween.n; i++) {
-        if (this.marks[2 * i + 1] !== layer) continue;
-        const alpha = (tween.opacity(i, t) / 255) * (this.paint[4 * i + 3] / 255) * look.opacity;
-        if (alpha < 0.004) continue;
+        if (marks[2 * i + 1] !== layer) continue;
+        const seen = fade[2 * i] === fade[2 * i + 1] ? fade[2 * i] : tween.opacity(i, t);
+        if (!seen) continue;
         const x = (xy[2 * i] - view.x) * kx + ox;
         const y = oy - (xy[2 * i + 1] - view.y) * kx;
         if (x < -30 || y < -30 || x > canvas.width + 30 || y > canvas.height + 30) continue;
-        context.globalAlpha = alpha;
+        context.globalAlpha = (seen / 255) * (paint[4 * i + 3] / 255) * look.opacity;
         if (plain) {
           const side = 1.8 * look.radius * ratio;
-          context.fillStyle = css(this.paint.subarray(4 * i, 4 * i + 3));
+          if (this.inks[i] !== ink) context.fillStyle = css(paint.subarray(4 * i, 4 * i + 3));
+          ink = this.inks[i];
           context.fillRect(x - side / 2, y - side / 2, side, side);
         } else {
           const { canvas: stamp, reach } = this.stamp(i, look, ground);

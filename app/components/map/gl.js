@@ -1,5 +1,5 @@
 // Points by WebGL2: the tween runs on the graphics card, a frame of animation only sets a few numbers.
-import { FRAGMENT, VERTEX } from "./shaders.js";
+import { sources } from "./shaders.js";
 import { hermite } from "./tween.js";
 
 const UNIFORMS = ["weights", "share", "centre", "scale", "radius", "halo", "opacity", "layer", "ground"];
@@ -22,28 +22,33 @@ export class GlRenderer {
 
   build() {
     const { gl } = this;
-    const program = gl.createProgram();
-    for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-      const shader = gl.createShader(type);
-      gl.shaderSource(shader, source);
-      gl.compileShader(shader);
-      gl.attachShader(program, shader);
-    }
-    gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
-      throw new Error(`the point program does not link: ${gl.getProgramInfoLog(program)}`);
-    }
-    this.program = program;
-    this.at = Object.fromEntries(UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]));
+    this.discs = this.link(false);
+    this.shapes = null; // linked when first asked for
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
     this.buffers = [0, 1, 2, 3].map((slot) => this.attribute(slot, 2, gl.FLOAT, false));
     this.buffers.push(this.attribute(4, 2, gl.UNSIGNED_BYTE, true));
     this.buffers.push(this.attribute(5, 4, gl.UNSIGNED_BYTE, true));
     this.buffers.push(this.attribute(6, 2, gl.UNSIGNED_BYTE, false));
-    gl.useProgram(program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  link(markers) {
+    const { gl } = this;
+    const program = gl.createProgram();
+    const types = [gl.VERTEX_SHADER, gl.FRAGMENT_SHADER];
+    sources(markers).forEach((source, i) => {
+      const shader = gl.createShader(types[i]);
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    });
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
+      throw new Error(`the point program does not link: ${gl.getProgramInfoLog(program)}`);
+    }
+    return { program, at: Object.fromEntries(UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)])) };
   }
 
   attribute(slot, size, type, normalised) {
@@ -70,6 +75,8 @@ export class GlRenderer {
   setPaint(paint, marks) {
     this.upload(5, paint);
     this.upload(6, marks);
+    this.marked = marks.some((mark, j) => j % 2 === 0 && mark !== 0);
+    this.layers = [1, 2].filter((layer) => marks.some((mark, j) => j % 2 === 1 && mark === layer));
   }
 
   resize(width, height, ratio) {
@@ -80,11 +87,14 @@ export class GlRenderer {
 
   /** Draw at time t of the tween. `look` is pointLook's, `ground` the colour behind. */
   draw({ view, port, t, moves, look, ground }) {
-    const { gl, at } = this;
+    const { gl } = this;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    if (!this.count) return;
+    if (!this.count || !this.layers) return;
+    if (this.marked) this.shapes ??= this.link(true);
+    const { program, at } = this.marked ? this.shapes : this.discs;
+    gl.useProgram(program);
     gl.uniform4fv(at.weights, moves ? hermite(t) : [0, 1, 0, 0]);
     gl.uniform1f(at.share, moves ? t : 1);
     gl.uniform2f(at.centre, view.x, view.y);
@@ -93,7 +103,7 @@ export class GlRenderer {
     gl.uniform1f(at.halo, look.halo * this.ratio);
     gl.uniform1f(at.opacity, look.opacity);
     gl.uniform3f(at.ground, ground[0] / 255, ground[1] / 255, ground[2] / 255);
-    for (const layer of [1, 2]) {
+    for (const layer of this.layers) {
       gl.uniform1f(at.layer, layer);
       gl.drawArrays(gl.POINTS, 0, this.count);
     }

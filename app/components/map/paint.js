@@ -12,28 +12,34 @@ const WRONG = { light: [200, 30, 60], dark: [255, 110, 120] };
  * the rest fades.
  */
 export function paintPoints({ model, colours, theme, shapes, colour, spotlight }) {
-  const paint = new Uint8Array(4 * model.n);
-  const marks = new Uint8Array(2 * model.n);
+  const { n, labels, selected } = model;
   const errors = colour === "error" && model.nearest;
-  const quiet = colours.map((c) => mix(c, theme.muted, 0.55));
-  const pale = colours.map((c) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25));
-  const wrong = theme.dark ? WRONG.dark : WRONG.light;
-  for (let i = 0; i < model.n; i++) {
-    const label = model.labels[i];
-    const picked = model.selected ? model.selected[i] : spotlight === null ? null : label === spotlight;
-    const isWrong = errors && model.isWrong(i);
-    let rgb = errors ? (isWrong ? wrong : pale[label]) : colours[label];
-    let alpha = errors && !isWrong ? 150 : 255;
-    if (picked !== null && !picked) {
-      rgb = isWrong ? rgb : quiet[label];
-      alpha = model.selected ? 48 : 40;
-    }
-    paint.set(rgb ?? theme.muted, 4 * i);
-    paint[4 * i + 3] = alpha;
+  const pale = (c) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
+  const inks = [
+    inkTable(colours.map((c) => (errors ? pale(c) : c)), errors ? 150 : 255),
+    inkTable(colours.map((c) => mix(c, theme.muted, 0.55)), selected ? 48 : 40),
+    inkTable([wrongColour(theme)], 255),
+    inkTable([wrongColour(theme)], selected ? 48 : 40),
+  ];
+  const shown = colours.map((_, c) => !model.hidden.has(c));
+  const paint = new Uint32Array(n);
+  const marks = new Uint8Array(2 * n);
+  const sorted = selected !== null || spotlight !== null;
+  for (let i = 0; i < n; i++) {
+    const label = labels[i];
+    const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
+    const faded = sorted && !picked;
+    const wrong = errors && model.isWrong(i);
+    paint[i] = wrong ? inks[faded ? 3 : 2][0] : inks[faded ? 1 : 0][label];
     marks[2 * i] = shapes ? label % 10 : 0;
-    marks[2 * i + 1] = model.shows(i) ? (picked || (isWrong && picked !== false) ? FRONT : BEHIND) : HIDDEN;
+    marks[2 * i + 1] = !shown[label] ? HIDDEN : picked || (wrong && !faded) ? FRONT : BEHIND;
   }
-  return { paint, marks };
+  return { paint: new Uint8Array(paint.buffer), marks };
+}
+
+// r, g, b, opacity of each colour, as the one number that four bytes make.
+function inkTable(colours, alpha) {
+  return new Uint32Array(Uint8Array.from(colours.flatMap((rgb) => [...rgb, alpha])).buffer);
 }
 
 /** The colour that stands for "nearest neighbour of another class". */

@@ -16,6 +16,7 @@ export class Pointing {
     this.spotlight = null; // class under the pointer in the legend
     this.path = [];
     this.carded = null; // item whose card is shown without a pointer over it
+    this.told = []; // pins that Python was told of and has not sent back
   }
 
   reach(touch) {
@@ -77,10 +78,20 @@ export class Pointing {
     this.view.card.refresh();
     bus.emit("pin", { run: this.view.data.run, item, source: this.view });
     clearTimeout(this.telling);
-    const tell = () => this.view.setState("pinned", item);
+    const tell = () => {
+      this.told.push(item);
+      this.view.setState("pinned", item);
+    };
     if (wait) this.telling = setTimeout(tell, wait);
     else tell();
     this.view.changed();
+  }
+
+  /** Whether a pin that Python sends is its own: not an echo of one of ours that a later one has overtaken. */
+  isNews(item) {
+    const at = this.told.indexOf(item);
+    this.told = at < 0 ? [] : this.told.slice(at + 1);
+    return !this.told.length;
   }
 
   /** Go from the pinned point to the next one in a direction; from nowhere to the point in the middle. */

@@ -1,6 +1,6 @@
 // The WebGL2 program that draws the points. Distances in the fragment shader are in device pixels.
 
-export const VERTEX = `#version 300 es
+const VERTEX = `
 layout(location = 0) in vec2 p0;
 layout(location = 1) in vec2 p1;
 layout(location = 2) in vec2 m0;
@@ -29,13 +29,13 @@ void main() {
   }
   vec2 world = weights.x * p0 + weights.y * p1 + weights.z * m0 + weights.w * m1;
   gl_Position = vec4((world - centre) * scale, 0.0, 1.0);
-  reach = radius + halo + 1.0;
+  reach = radius * SPREAD + halo + 0.75;
   gl_PointSize = 2.0 * reach;
   colour = vec4(paint.rgb, visible);
   shape = mark.x;
 }`;
 
-export const FRAGMENT = `#version 300 es
+const FRAGMENT = `
 precision highp float;
 in vec4 colour;
 flat in float shape;
@@ -45,6 +45,7 @@ uniform float halo;
 uniform vec3 ground;
 out vec4 pixel;
 
+#ifdef MARKERS
 float box(vec2 p, vec2 b) { vec2 d = abs(p) - b; return length(max(d, 0.0)) + min(max(d.x, d.y), 0.0); }
 
 float triangle(vec2 p, float r) {
@@ -78,6 +79,9 @@ float away(vec2 p, float r) {
   if (s == 9) return box(p, vec2(1.12 * r, 0.44 * r));
   return length(p) - r;
 }
+#else
+float away(vec2 p, float r) { return length(p) - r; }
+#endif
 
 void main() {
   vec2 p = (gl_PointCoord * 2.0 - 1.0) * reach;
@@ -86,6 +90,15 @@ void main() {
   float inside = clamp(0.5 - d, 0.0, 1.0);
   float around = clamp(0.5 + halo - d, 0.0, 1.0) * step(0.01, halo) * 0.85;
   float alpha = max(inside, around) * colour.a;
-  if (alpha < 0.003) discard;
   pixel = vec4(mix(ground, colour.rgb, inside / max(max(inside, around), 1e-4)) * alpha, alpha);
 }`;
+
+
+/**
+ * Sources of the program: one for plain discs, one for all marker shapes, which cost more than twice as much where
+ * no graphics card does the work.
+ */
+export function sources(markers) {
+  const head = `#version 300 es\n#define SPREAD ${markers ? "1.25" : "1.0"}\n${markers ? "#define MARKERS\n" : ""}`;
+  return [head + VERTEX, head + FRAGMENT];
+}

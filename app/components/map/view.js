@@ -231,15 +231,19 @@ export class MapView {
       return is;
     };
     const known = (item) => Number.isInteger(item) && item >= 0 && item < model.n;
-    if (changed("pinned")) model.pinned = known(data.pinned) ? data.pinned : null;
+    if (changed("pinned") && this.pointing.isNews(data.pinned ?? null)) model.pinned = known(data.pinned) ? data.pinned : null;
     const neighbours = (data.neighbours ?? []).filter(({ item }) => known(item));
     if ((data.pinned ?? null) === model.pinned) model.neighbours = neighbours;
-    if (changed("selected")) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
+    const reselected = changed("selected");
+    if (reselected) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
     if (changed("step") && data.step !== undefined && data.step !== null) this.playback.seekStep(data.step);
     if (this.star.set(data.query ?? null, this.playback.shown, this.theme.still)) this.scene.invalidate();
     this.card.refresh();
     this.announcer.say(pinned(model) || this.summary());
-    this.repaint();
+    const paint = JSON.stringify([this.theme, data.colour, model.n]);
+    if (reselected || paint !== this.painted) this.repaint();
+    else this.changed();
+    this.painted = paint;
   }
 
   // ---- from the person

@@ -1,0 +1,198 @@
+"""The whole server: options, cookie, pages and routes together, without torch, gone when asked."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from urllib.request import Request, urlopen
+
+import pytest
+from starlette.testclient import TestClient
+from streamlit import config as streamlit_config
+from streamlit.runtime import Runtime
+
+from app import routes, services
+from app.guard import COOKIE, Guard, owner_of
+from app.server import build_app, options
+from app.services import Settings
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(runs=tmp_path / "runs", data=tmp_path / "data")
+
+
+def test_every_option_is_one_that_streamlit_has(settings):
+    for name in options(settings):
+        assert name in streamlit_config._config_options_template, name
+
+
+def test_the_collection_after_every_run_is_off(settings):
+    assert options(settings)["runner.postScriptGC"] is False
+
+
+def test_both_themes_are_set_so_that_people_can_choose(settings):
+    chosen = options(settings)
+    for theme in ("light", "dark"):
+        for token in ("primaryColor", "backgroundColor", "secondaryBackgroundColor", "textColor", "borderColor"):
+            assert re.fullmatch("#[0-9a-f]{6}", chosen[f"theme.{theme}.{token}"])
+    assert chosen["theme.baseFontSize"] == 14
+
+
+def test_text_can_be_read_in_both_themes(settings):
+    chosen = options(settings)
+    for theme in ("light", "dark"):
+        text, *grounds = (
+            chosen[f"theme.{theme}.{name}"] for name in ("textColor", "backgroundColor", "secondaryBackgroundColor")
+        )
+        for ground in grounds:
+            assert contrast(text, ground) > 7
+        assert contrast(chosen[f"theme.{theme}.primaryColor"], "#ffffff") > 3.5  # the words on Train
+
+
+def contrast(a, b):
+    """WCAG's contrast of two colours, 1 to 21."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_a_server_for_this_machine_knows_no_other_name(settings):
+    assert "localhost" in options(settings)["server.allowedHosts"]
+    assert "server.allowedHosts" not in options(Settings(runs=settings.runs, host="0.0.0.0"))
+
+
+def test_nothing_is_reported_to_anybody(settings):
+    assert options(settings)["browser.gatherUsageStats"] is False
+
+
+def test_pages_and_routes_never_load_torch_or_its_kin(tmp_path):
+    script = f"""
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+from app import server, services, routes, nearest
+from app.services import Settings
+server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
+test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
+test.query_params["pin"] = "3"
+test.run()
+assert not test.exception
+run = services.services().runs.list()[0]
+run.neighbours(3, 10)
+nearest.nearest_of(run)
+services.stop()
+heavy = [name for name in ("torch", "torchvision", "sklearn", "umap", "numba", "scipy") if name in sys.modules]
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    settings = Settings(runs=tmp_path_factory.mktemp("runs"), data=tmp_path_factory.mktemp("data"))
+    app = build_app(settings)
+    services.start(settings, routes=True, warm=False)
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client
+    routes.tails.closing.clear()
+    Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
+
+
+@pytest.fixture
+def client(served):
+    served.cookies.clear()
+    return served
+
+
+def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
+    first = client.get("/")
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert owner_of(dict(first.cookies)) is not None
+    assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
+
+
+def test_a_name_that_is_not_ours_is_replaced(client):
+    answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
+    assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
+
+
+def test_files_of_the_page_carry_no_cookie(client):
+    assert COOKIE not in client.get("/_stcore/health").headers.get("set-cookie", "")
+
+
+def test_pages_and_routes_stand_side_by_side(client):
+    assert client.get("/api/health").json()["ok"] is True
+    assert "text/html" in client.get("/").headers["content-type"]
+    assert client.get("/api/nothing").status_code == 404
+    script = client.get("/_stcore/bidi-components/dmlviz.progress/progress/progress.js")
+    assert "export default" in script.text
+
+
+def test_no_component_file_leads_out_of_its_folder(client):
+    answer = client.get("/_stcore/bidi-components/dmlviz.map/..%2f..%2fserver.py")
+    assert answer.status_code in (400, 404)
+
+
+def test_the_guard_leaves_other_kinds_of_connection_alone():
+    seen = []
+
+    async def app(scope, receive, send):
+        seen.append(scope["type"])
+
+    import asyncio
+
+    for kind in ("lifespan", "websocket"):
+        asyncio.run(Guard(app)({"type": kind, "path": "/api/x", "headers": []}, None, None))
+    assert seen == ["lifespan", "websocket"]
+
+
+@pytest.mark.parametrize("with_listener", [False, True])
+def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write, with_listener):
+    from dmlviz.files import Lock
+    from dmlviz.runs import Runs
+
+    run = write(Runs(tmp_path / "runs"), upto=5)
+    lock = Lock(run.path / "lock")
+    assert lock.take()  # so that the run counts as training, and its stream stays open
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "dmlviz", "serve", "--no-browser", "--port", str(port)]
+    folders = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path)]
+    server = subprocess.Popen([*command, *folders], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with urlopen(f"{address}/api/health", timeout=5) as answer:
+                    assert answer.status == 200
+                break
+            except OSError:
+                assert time.monotonic() < deadline, "the server never answered"
+                time.sleep(0.1)
+        if with_listener:
+            stream = urlopen(Request(f"{address}/api/runs/{run.id}/events"), timeout=10)
+            assert stream.readline().startswith(b"retry")
+        began = time.monotonic()
+        server.send_signal(signal.SIGINT)
+        said, _ = server.communicate(timeout=20)
+        assert time.monotonic() - began < 8
+        assert "Traceback" not in said
+        if with_listener:
+            stream.close()
+    finally:
+        server.kill()
+        server.wait()
+        lock.release()

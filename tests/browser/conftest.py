@@ -1,0 +1,224 @@
+"""A real server on a free port, a real Chromium, and a person who uses both."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from dmlviz.runs import Run, Runs
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
+
+
+def data_folder() -> Path | None:
+    """Where MNIST is, if it is anywhere."""
+    for folder in (os.environ.get("DMLVIZ_DATA"), ROOT.parent / "shared" / "data"):
+        if folder and (Path(folder) / "MNIST" / "raw").is_dir():
+            return Path(folder)
+    return None
+
+
+class Server:
+    """A server process; `log` is what it printed."""
+
+    def __init__(self, command: list[str], address: str, environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"} | environment,
+            cwd=ROOT / "tests",  # from anywhere but the checkout's root
+        )
+        self.log = ""
+        self._pattern = re.compile(address)
+        self._found = threading.Event()
+        self.url = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if not self._found.wait(60):
+            self.close()
+            raise AssertionError(f"the server never told its address:\n{self.log}")
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.log += line
+            found = self._pattern.search(line)
+            if found and not self.url:
+                self.url = found.group(0)
+                self._found.set()
+
+    def workers(self) -> list[int]:
+        """Process ids of its workers."""
+        found = subprocess.run(
+            ["pgrep", "-P", str(self.process.pid), "-f", "dmlviz.worker"], capture_output=True, text=True, check=False
+        )
+        return [int(pid) for pid in found.stdout.split()]
+
+    def close(self) -> float:
+        """Stop it as Ctrl-C does; seconds that took."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"the server did not end:\n{self.log}") from None
+        finally:
+            self._reader.join(5)
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+        return time.monotonic() - began
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the server's runs."""
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="session")
+def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`dmlviz serve`, as a person starts it."""
+    data = data_folder() or tmp_path_factory.mktemp("data")
+    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser"]
+    started = Server([*command, "--runs", str(runs), "--data", str(data)], r"http://\S+", {})
+    yield started
+    started.close()
+    assert "Traceback" not in started.log
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Person:
+    """Somebody at a browser: opens the page, looks, clicks. Complains of every error in the console."""
+
+    def __init__(self, browser: Browser, url: str, width: int, height: int, theme: str) -> None:
+        self.url = url
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        self.context.set_default_timeout(SLOW)
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page = self.tab()
+
+    def tab(self) -> Page:
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: self.requests.append(request.url))
+        return page
+
+    def open(self, query: str = "") -> None:
+        """Open the page and wait for the map."""
+        self.page.goto(f"{self.url}/{query}")
+        self.map_has("ready", "true")
+
+    def train(self, settings: str) -> str:
+        """Set up by address, press Train, wait until that run is on the map; its id."""
+        self.page.goto(f"{self.url}/?{settings}")
+        self.press("Train")
+        expect(self.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
+        run = self.page.url.partition("run=")[2][:16]
+        self.map_has("run", run)
+        return run
+
+    @property
+    def map(self):
+        return self.page.locator(".map")
+
+    def of_map(self, name: str) -> str:
+        return self.map.get_attribute(f"data-{name}") or ""
+
+    def map_has(self, name: str, value: str | re.Pattern[str], timeout: float = SLOW) -> None:
+        expect(self.map).to_have_attribute(f"data-{name}", value, timeout=timeout)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).first.click()
+
+    def choose(self, name: str) -> None:
+        """Click one of a segmented control."""
+        self.page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True).click()
+
+    def place_of(self, item: int) -> tuple[float, float]:
+        """Where an image is in the window."""
+        x, y = self.map.evaluate("(root, item) => root.map.clientOf(item)", item)
+        return x, y
+
+    def score(self, key: str) -> str:
+        return self.page.locator(f"[data-score={key}] .value").inner_text()
+
+    @property
+    def words(self):
+        """The line that says how the run stands."""
+        return self.page.locator(".progress .words")
+
+
+@pytest.fixture
+def visit(chromium: Browser, server: Server):
+    """`visit(width, height, theme, server)`: a person with a browser of their own."""
+    people = []
+
+    def come(width: int = 1280, height: int = 720, theme: str = "light", at: Server = server) -> Person:
+        people.append(Person(chromium, at.url, width, height, theme))
+        return people[-1]
+
+    yield come
+    for person in people:
+        person.context.close()
+        assert person.errors == []
+        elsewhere = [url for url in person.requests if not url.startswith((person.url, "data:", "blob:"))]
+        assert elsewhere == [], "the page asked other hosts"
+
+
+@pytest.fixture
+def person(visit) -> Person:
+    """A person at a projector of 1280 × 720."""
+    return visit()
+
+
+@pytest.fixture(scope="session")
+def dataset() -> str:
+    """MNIST where it is, otherwise the digits."""
+    return "mnist" if data_folder() else "digits"
+
+
+@pytest.fixture(scope="session")
+def digits_run(server: Server, runs: Path, chromium: Browser) -> Run:
+    """A finished run of the digits, trained through the page."""
+    person = Person(chromium, server.url, 1280, 720, "light")
+    run = person.train("dataset=digits&net=mlp&steps=60")
+    person.map_has("state", "finished")
+    person.context.close()
+    return Runs(runs).get(run)

@@ -1,0 +1,252 @@
+"""What people do, in a real browser, against a real server that really trains."""
+
+import io
+import os
+import re
+import signal
+import struct
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz.config import TrainConfig
+from dmlviz.runs import Runs
+
+pytestmark = pytest.mark.browser
+
+QUICK = "dataset=digits&net=mlp&steps=60"
+LONG = "dataset=digits&net=lenet&steps=20000"
+
+
+def until(condition, seconds=60, what="it never came about"):
+    """Wait for what no locator shows."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_a_new_user_sees_a_run_play_at_once(person):
+    person.open()
+    person.map_has("playing", "true")
+    first = int(person.of_map("frame"))
+    until(lambda: int(person.of_map("frame")) > first, what="the run does not play")
+    assert "run=" not in person.page.url
+    until(lambda: person.score("precision_at_1") != "–")
+    assert "test images" in person.page.locator(".readouts p").inner_text()
+
+
+def test_train_moves_the_map_to_the_end_without_a_jump(person, runs, dataset):
+    run = person.train(f"dataset={dataset}&steps=150&seed=3")
+    frames = set()
+    until(lambda: frames.add(person.of_map("frame")) or len(frames) >= 5, what="the map does not move")
+    assert "step" in person.words.inner_text().lower()
+    person.map.locator(".overlay").hover()
+    person.page.mouse.wheel(0, -300)
+    person.map_has("state", "finished")
+    config = Runs(runs).get(run).config
+    assert config == TrainConfig(dataset=dataset, steps=150, seed=3)
+    until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
+    until(lambda: "all" in person.page.locator(".readouts p").inner_text())
+    assert float(person.score("precision_at_1")) > 0.9
+    assert person.of_map("mounts") == "1"
+    assert int(person.page.locator(".curve").get_attribute("data-points") or 0) == 150
+    expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
+
+
+def test_stop_ends_a_training_soon_and_keeps_what_was_learned(person, runs):
+    run = person.train(f"{LONG}&seed=1")
+    until(lambda: int(person.of_map("step") or 0) > 5)
+    pressed = time.monotonic()
+    person.press("Stop")
+    until(lambda: Runs(runs).get(run).state == "stopped", 10)
+    assert time.monotonic() - pressed < 6
+    person.map_has("state", "stopped")
+    expect(person.words).to_contain_text("Stopped at step")
+    assert Runs(runs).get(run).embeddings is not None
+
+
+def test_a_run_is_found_again_after_a_refresh_and_from_another_tab(person, runs):
+    run = person.train(f"{LONG}&seed=2")
+    until(lambda: int(person.of_map("step") or 0) > 5)
+    person.page.reload()
+    person.map_has("ready", "true")
+    person.map_has("run", run)
+    seen = int(person.of_map("step") or 0)
+    until(lambda: int(person.of_map("step") or 0) > seen, what="no new frame after the refresh")
+    address, first = person.page.url, person.page
+    person.page = person.tab()
+    person.page.goto(address)
+    person.map_has("run", run)
+    person.map_has("state", "running")
+    person.page.locator(".progress .stop").click()
+    person.map_has("state", "stopped")
+    person.page = first
+    person.map_has("state", "stopped")
+
+
+def test_the_same_settings_trained_again_after_a_stop_are_followed_from_the_start(person, runs):
+    run = person.train(f"{LONG}&seed=4")
+    until(lambda: int(person.of_map("step") or 0) > 5)
+    person.press("Stop")
+    person.map_has("state", "stopped")
+    person.press("Train")
+    person.map_has("state", "running")
+    assert person.of_map("run") == run
+    until(lambda: int(person.of_map("step") or 0) > 0)
+    person.press("Stop")
+    person.map_has("state", "stopped")
+
+
+def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server, runs):
+    person.train(f"{LONG}&seed=5")
+    until(lambda: int(person.of_map("step") or 0) > 5)
+    for pid in server.workers():
+        if "--serve" not in Path(f"/proc/{pid}/cmdline").read_text():
+            os.kill(pid, signal.SIGKILL)
+    person.map_has("state", "failed")
+    said = person.words.inner_text()
+    assert len(said) > 20
+    assert "Traceback" not in said
+    person.train(f"{QUICK}&seed=5")
+    person.map_has("state", "finished")
+
+
+def test_a_pinned_image_shows_its_neighbours_everywhere(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    person.map_has("points", "596")
+    person.page.keyboard.press("Escape")
+    x, y = person.place_of(10)
+    person.page.mouse.click(x, y)
+    person.map_has("pinned", re.compile(r"\d+"))
+    pinned = int(person.of_map("pinned"))
+    inspector = person.page.locator(".inspector")
+    expect(inspector).to_have_attribute("data-subject", str(pinned))
+    rows = inspector.locator("button.row")
+    expect(rows).to_have_count(10)
+    shown = [int(row.get_attribute("data-item")) for row in rows.all()]
+    assert shown == [neighbour.item for neighbour in digits_run.neighbours(pinned, 10)]
+    assert f"pin={pinned}" in person.page.url
+    rows.nth(2).click()
+    person.map_has("pinned", str(shown[2]))
+    expect(inspector).to_have_attribute("data-subject", str(shown[2]))
+    person.page.reload()
+    person.map_has("pinned", str(shown[2]))
+    assert person.of_map("mounts") == "1"
+
+
+def test_a_lasso_selects_what_lies_inside(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    person.map_has("points", "596")
+    box = person.map.locator(".overlay").bounding_box()
+    corners = [(0.25, 0.1), (0.95, 0.1), (0.95, 0.9), (0.25, 0.9), (0.25, 0.1)]
+    person.page.keyboard.down("Shift")
+    for index, (x, y) in enumerate(corners):
+        person.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=5)
+        if index == 0:
+            person.page.mouse.down()
+    person.page.mouse.up()
+    person.page.keyboard.up("Shift")
+    until(lambda: int(person.of_map("selected") or 0) > 100)
+
+
+def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    person.choose("Draw")
+    canvas = person.page.locator(".pad canvas")
+    expect(person.page.locator(".pad")).to_have_attribute("data-ready", "true")
+    box = canvas.bounding_box()
+    points = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]
+    for index, (x, y) in enumerate(points):
+        person.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
+        if index == 0:
+            person.page.mouse.down()
+    person.page.mouse.up()
+    inspector = person.page.locator(".inspector")
+    expect(inspector).to_have_attribute("data-subject", "query")
+    expect(inspector.locator("strong").first).to_contain_text("Looks like")
+    expect(inspector.locator("button.row")).to_have_count(10)
+    assert inspector.locator(".strip li").count() >= 3
+    person.press("Clear")
+    expect(inspector).to_have_count(0)
+
+
+def test_an_upload_is_answered_and_a_hostile_one_is_a_sentence(person, digits_run):
+    from PIL import Image, ImageDraw
+
+    person.open(f"?run={digits_run.id}")
+    person.choose("Upload")
+    picture = Image.new("RGB", (300, 400), "white")
+    ImageDraw.Draw(picture).line([(90, 80), (210, 80), (140, 330)], fill="black", width=36)
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    put = person.page.locator("input[type=file]")
+    put.set_input_files({"name": "seven.png", "mimeType": "image/png", "buffer": file.getvalue()})
+    expect(person.page.locator(".inspector strong").first).to_contain_text("Looks like")
+    put.set_input_files({"name": "bomb.png", "mimeType": "image/png", "buffer": bomb(30_000)})
+    expect(person.page.get_by_text("4096 × 4096 pixels")).to_be_visible()
+    put.set_input_files({"name": "text.png", "mimeType": "image/png", "buffer": b"this is no picture"})
+    expect(person.page.get_by_text("is a PNG, JPEG or WebP file")).to_be_visible()
+    expect(person.page.locator(".map")).to_be_visible()
+
+
+def bomb(side):
+    """A PNG of few bytes that announces side × side pixels."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
+
+
+def test_a_projection_is_drawn_live_and_stays(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    person.choose("t-SNE")
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("state", "finished")
+    assert person.of_map("points") == "596"
+    expect(person.words).to_contain_text("Trustworthiness")
+    assert "view=tsne" in person.page.url
+    person.page.reload()
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("points", "596")
+    assert person.score("precision_at_1") != "–"
+    person.choose("PCA")
+    person.map_has("view", "live")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run, width, height):
+    person = visit(width, height)
+    person.open(f"?run={digits_run.id}&pin=10")
+    expect(person.page.locator(".inspector button.row")).to_have_count(10)
+    for part in (".map", ".readouts", ".curve", ".inspector", '[data-testid="stSidebar"]'):
+        box = person.page.locator(part).bounding_box()
+        assert box["y"] >= 0, part
+        assert box["y"] + box["height"] <= height, part
+    assert person.page.locator(".map").bounding_box()["width"] > 0.6 * (width - 300)
+    assert person.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= height
+
+
+def test_a_phone_shows_the_map_first_and_nothing_sideways(visit, digits_run):
+    person = visit(390, 844)
+    person.open(f"?run={digits_run.id}&pin=10")
+    expect(person.page.locator(".inspector button.row")).to_have_count(10)
+    tops = [person.page.locator(part).bounding_box()["y"] for part in (".map", ".inspector", ".readouts", ".curve")]
+    assert tops == sorted(tops)
+    assert tops[0] < 250
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_dark_theme_reaches_every_component(visit, digits_run):
+    person = visit(theme="dark")
+    person.open(f"?run={digits_run.id}&pin=10")
+    for part in (".map", ".readouts", ".curve", ".inspector", ".progress"):
+        colour = person.page.locator(part).evaluate("node => getComputedStyle(node).color")
+        assert min(int(value) for value in re.findall(r"\d+", colour)[:3]) > 150, f"{part} is {colour}"
