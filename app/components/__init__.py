@@ -40,7 +40,7 @@ def mount(
 
 
 def register() -> None:
-    """Tell the running Streamlit where the components' files are; a tab left open asks for them before any page runs."""
+    """Tell Streamlit where the components' files are: a tab left open asks for them before any page has run."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{NAMES[0]}") is None:
         components = [ComponentConfig(name=name, asset_dir=FOLDER.name) for name in NAMES]
