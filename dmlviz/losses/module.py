@@ -25,6 +25,12 @@ class Terms(NamedTuple):
     reduction: str = "mean"
     smooth: bool = False
 
+    def reduced(self) -> Tensor:
+        return reduce(self.values, self.mask, self.reduction)
+
+    def detached(self) -> "Terms":
+        return self._replace(values=self.values.detach())
+
 
 class Totals(NamedTuple):
     """Terms too many to be listed: their sum, how many there are, how many of them are active."""
@@ -40,6 +46,9 @@ class Totals(NamedTuple):
         if self.reduction == "sum":
             return self.sum
         return self.sum / (self.terms if self.reduction == "mean" else self.active).clamp_min(1)
+
+    def detached(self) -> "Totals":
+        return self._replace(sum=self.sum.detach())
 
 
 Parts = Terms | Totals | Sequence[Terms | Totals | Tensor]
@@ -143,15 +152,27 @@ class Batch:
 class Loss(nn.Module):
     """`loss(embeddings, labels, tuples=None)`: a scalar with a graph, 0 where nothing is valid, NaN only for NaN.
 
-    `active` is the share of terms that were active in the last call. Subclasses say their `terms`.
+    Subclasses say their `terms`.
     """
 
     declaration: LossDeclaration
-    active: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("active", torch.zeros(()), persistent=False)
+        self._last: list[Terms | Totals] = []
+
+    @property
+    def active(self) -> Tensor:
+        """Share of the terms of the last call that were active, a scalar from 0 to 1; counted when asked for."""
+        active = total = torch.zeros(())
+        for part in self._last:
+            if isinstance(part, Terms):
+                alive = part.values > 0.01 if part.smooth else part.values != 0
+                active = active.to(alive.device) + (alive & part.mask).sum()
+                total = total.to(alive.device) + part.mask.expand_as(part.values).sum()
+            else:
+                active, total = active.to(part.active.device) + part.active, total.to(part.terms.device) + part.terms
+        return active / total.clamp_min(1)
 
     def terms(self, batch: Batch) -> Parts:
         raise NotImplementedError
@@ -166,12 +187,12 @@ class Loss(nn.Module):
         with torch.autocast(embeddings.device.type, enabled=False):
             parts = self.terms(batch)
             parts = [parts] if isinstance(parts, Terms | Totals) else list(parts)
-            reduced = [_reduced(part) for part in parts]
+            reduced = [part if isinstance(part, Tensor) else part.reduced() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else torch.stack(reduced).sum()
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
             loss = loss + (batch.x * 0).sum() + (embeddings.detach() * 0).sum()
-        self._remember(parts)
+        self._last = [part.detached() for part in parts if not isinstance(part, Tensor)]
         return loss
 
     def _accepted(self, tuples: Any) -> Pairs | Triplets | None:
@@ -186,24 +207,6 @@ class Loss(nn.Module):
         takes = " or ".join(sorted(self.declaration.accepts))
         use = f"use a miner that makes {takes}" if takes else "call it without a miner"
         raise UserError(f"{self.declaration.name} takes {takes or 'no tuples'}; got {kind}: {use}.")
-
-    @torch.no_grad()
-    def _remember(self, parts: Sequence[Terms | Totals | Tensor]) -> None:
-        active = total = torch.zeros((), device=self.active.device)
-        for part in parts:
-            if isinstance(part, Terms):
-                alive = part.values.detach() > 0.01 if part.smooth else part.values.detach() != 0
-                active = active + (alive & part.mask).sum()
-                total = total + part.mask.expand_as(part.values).sum()
-            elif isinstance(part, Totals):
-                active, total = active + part.active, total + part.terms
-        self.active = active / total.clamp_min(1)
-
-
-def _reduced(part: Terms | Totals | Tensor) -> Tensor:
-    if isinstance(part, Terms):
-        return reduce(*part[:3])
-    return part.reduced() if isinstance(part, Totals) else part
 
 
 class FunctionLoss(Loss):

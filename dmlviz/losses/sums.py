@@ -14,12 +14,17 @@ from dmlviz.miners.tuples import Pairs
 
 @IMPLEMENTED.implements("sum_of")
 class SumOf(Loss):
-    """w₁ L_a + w₂ L_b; `active` is the mean of theirs. A miner's tuples go to whichever of the two takes them."""
+    """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them."""
 
     def __init__(self, *, a: Any, b: Any, weights: list[float], **sizes: Any) -> None:
         super().__init__()
         self.a, self.b = (build(name, **sizes, **params) for name, params in map(LossChoice.split, (a, b)))
         self.weights = weights
+
+    @property
+    def active(self) -> Tensor:
+        """Mean of the two losses' own."""
+        return (self.a.active + self.b.active) / 2
 
     def forward(self, embeddings: Tensor, labels: Any, tuples: Any = None) -> Tensor:
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
@@ -30,5 +35,4 @@ class SumOf(Loss):
                 loss(embeddings, labels, tuples if kind in loss.declaration.accepts else None)
                 for loss in (self.a, self.b)
             )
-        self.active = (self.a.active + self.b.active) / 2
         return self.weights[0] * first + self.weights[1] * second

@@ -1,0 +1,188 @@
+"""Pair and structured losses against pytorch-metric-learning, or against the formula written with plain torch calls.
+
+Loss and gradient of one batch: asserted equal in float64, then timed in float32. `--large` adds 256 × 64 NT-Xent and
+lifted structure, for which the peer needs several gigabytes and half a minute a step.
+"""
+
+import sys
+import warnings
+
+import torch
+from interleaved import kept_megabytes, medians, row, step
+from pytorch_metric_learning import distances, reducers
+from pytorch_metric_learning import losses as pml
+from pytorch_metric_learning import miners as pml_miners
+from torch.nn.functional import cosine_similarity, normalize, softplus
+
+from dmlviz import losses, miners
+from dmlviz.geometry import sharing
+from dmlviz.miners.tuples import AnchoredPairs
+
+warnings.filterwarnings("ignore", category=DeprecationWarning)
+EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)
+SQUARED = distances.LpDistance(normalize_embeddings=False, power=2)
+SNR = distances.SNRDistance(normalize_embeddings=False)
+MEAN = reducers.MeanReducer()
+
+
+def batch(classes, images, d=64):
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(classes).repeat_interleave(images)
+    centres = torch.randn(classes, d, generator=generator)
+    return normalize(centres[labels] + torch.randn(len(labels), d, generator=generator)), labels
+
+
+def compare(name, ours, peer, x, at_least, rounds=21):
+    """One row; `ours` and `peer` map embeddings to a loss."""
+    wide = x.double()
+    torch.testing.assert_close(ours(wide), peer(wide), rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(step(ours, wide)(), step(peer, wide)(), rtol=1e-6, atol=1e-9)
+    times = medians({"ours": step(ours, x), "peer": step(peer, x)}, rounds)
+    leaf = x.clone().requires_grad_()
+    kept = f"kept {kept_megabytes(lambda: ours(leaf)):5.2f} MB, peer {kept_megabytes(lambda: peer(leaf)):7.2f} MB"
+    reached = times["peer"] / times["ours"] >= at_least
+    row(f"{name}, {len(x)} × {x.shape[1]}", times, f"{kept}   asked {at_least:g} ×{'' if reached else '  NOT REACHED'}")
+
+
+def against(peer, labels, name, **params):
+    """Our loss and the peer's module as functions of embeddings."""
+    ours = losses.build(name, **params)
+    return (lambda x: ours(x, labels)), (lambda x: peer(x, labels))
+
+
+def cubes(classes, images, rounds):
+    """What the peer does with a positive-pairs × negative-pairs matrix."""
+    x, labels = batch(classes, images)
+    compare("nt_xent", *against(pml.NTXentLoss(0.1), labels, "nt_xent"), x, 200 if len(x) < 256 else 1000, rounds)
+    compare("lifted", *against(pml.LiftedStructureLoss(distance=EUCLIDEAN), labels, "lifted"), x, 100, rounds)
+    if len(x) < 256:
+        compare("tuplet_margin", *against(pml.TupletMarginLoss(), labels, "tuplet_margin"), x, 100, rounds)
+
+
+def listed(x, labels):
+    """`margin` and `multi_similarity` over the same tuples as the peer."""
+    a, p = (labels[:, None] == labels).fill_diagonal_(False).nonzero(as_tuple=True)
+    others = (labels[a, None] != labels).float()
+    n = torch.multinomial(others, 1, generator=torch.Generator().manual_seed(0))[:, 0]
+    ours = losses.build("margin")
+    # The peer weighs pairs by the triplets they are in: equal where each is in one.
+    peer = pml.MarginLoss(learn_beta=True, distance=EUCLIDEAN)
+    compare(
+        "margin, one negative a positive",
+        lambda x: ours(x, labels, AnchoredPairs(a, p, a, n)),
+        lambda x: peer(x, labels, (a, p, n)),
+        x,
+        1.5,
+    )
+    similarity, mine = losses.build("multi_similarity"), miners.build("multi_similarity", epsilon=0.1)
+    peer_loss, peer_miner = pml.MultiSimilarityLoss(2, 50, 0.5), pml_miners.MultiSimilarityMiner(0.1)
+
+    def mined(x):
+        with sharing():
+            return similarity(x, labels, mine(x, labels))
+
+    compare("multi_similarity, mined", mined, lambda x: peer_loss(x, labels, peer_miner(x, labels)), x, 1.5)
+
+
+def margin_over_everything(x, labels):
+    """The same job, but the peer goes through all triplets of pairs, so that only the times can be compared."""
+    ours, peer = against(
+        pml.MarginLoss(learn_beta=True, triplets_per_anchor="all", distance=EUCLIDEAN), labels, "margin"
+    )
+    times = medians({"ours": step(ours, x), "peer": step(peer, x)}, 5)
+    row(f"margin, all pairs, {len(x)} × {x.shape[1]} (times only)", times, "asked 1.5 ×")
+
+
+def peers(x, labels):
+    for name, params, peer, at_least in (
+        ("snr_contrastive", {"regularizer": 0}, pml.SignalToNoiseRatioContrastiveLoss(distance=SNR, reducer=MEAN), 1.5),
+        ("fastap", {}, pml.FastAPLoss(10), 1.5),
+        ("multi_similarity", {}, pml.MultiSimilarityLoss(2, 50, 0.5), 1.5),
+        ("contrastive_linear", {}, pml.ContrastiveLoss(distance=EUCLIDEAN, reducer=MEAN), 1 / 1.2),
+        ("circle", {}, pml.CircleLoss(0.4, 80), 1 / 1.2),
+        ("generalized_lifted", {}, pml.GeneralizedLiftedStructureLoss(distance=EUCLIDEAN), 1 / 1.2),
+        ("nca", {}, pml.NCALoss(distance=SQUARED), 1 / 1.2),
+    ):
+        compare(name, *against(peer, labels, name, **params), x, at_least)
+    pairs, classes = batch(128, 2)
+    compare(
+        "n_pairs",
+        *against(
+            pml.NPairsLoss(distance=distances.DotProductSimilarity(normalize_embeddings=False)),
+            classes,
+            "n_pairs",
+            l2=0,
+        ),
+        pairs,
+        1 / 1.2,
+    )
+
+
+def plain(x, labels):
+    """Losses that the peer lacks, against the formula as one would write it."""
+    i, j = torch.triu_indices(len(x), len(x), 1)
+    same = labels[i] == labels[j]
+
+    def pair(formula, measure=lambda x: torch.cdist(x, x)[i, j]):
+        return lambda x: formula(measure(x)).mean()
+
+    def cosines(x):
+        return (normalize(x) @ normalize(x).T)[i, j]
+
+    def tuple_hinge(x):
+        s = cosine_similarity(x[:, None], x, dim=2)
+        nearest = s.masked_fill(labels[:, None] == labels, -2).amax(1)
+        positive = (labels[:, None] == labels).fill_diagonal_(False)
+        return (nearest[:, None] - s)[positive].relu().mean()
+
+    def lifted_hard(x):
+        d = torch.cdist(x, x)
+        nearest = (1 - d).masked_fill(labels[:, None] == labels, -1e9).amax(1)
+        return (torch.maximum(nearest[i], nearest[j]) + d[i, j])[same].relu().mean()
+
+    logistic = losses.build("logistic_pair")
+    for name, peer in (
+        ("contrastive", pair(lambda d: torch.where(same, d, (1 - d).relu()) ** 2)),
+        ("contrastive_double", pair(lambda d: torch.where(same, d**2 - 0.2, 1 - d**2).relu() ** 2)),
+        ("contrastive_no_margin", pair(lambda d: torch.where(same, d**2, -(d**2)))),
+        ("cosine_pair", pair(lambda s: (same.to(s.dtype) - s) ** 2, cosines)),
+        (
+            "distance_logistic",
+            pair(
+                lambda d: torch.where(
+                    same,
+                    softplus(d - 1, threshold=50) - softplus(d.new_tensor(-1.0)),
+                    softplus(1 - d, threshold=50) - torch.log1p(-torch.exp(-d)),
+                )
+            ),
+        ),
+        (
+            "logistic_pair",
+            pair(
+                lambda s: softplus(
+                    torch.where(same, -1, 1) * (logistic.gain.detach() * s + logistic.bias.detach()), threshold=50
+                ),
+                lambda x: (x @ x.T)[i, j],
+            ),
+        ),
+        ("tuple_hinge", tuple_hinge),
+        ("lifted_hard", lifted_hard),
+    ):
+        ours = losses.build(name)
+        compare(f"{name} (plain torch)", lambda x, ours=ours: ours(x, labels), peer, x, 1 / 1.2)
+
+
+def main():
+    if "--large" in sys.argv:
+        cubes(16, 16, rounds=1)
+        return
+    cubes(8, 16, rounds=3)
+    x, labels = batch(16, 16)
+    listed(x, labels)
+    margin_over_everything(x, labels)
+    peers(x, labels)
+    plain(x, labels)
+
+
+if __name__ == "__main__":
+    main()
