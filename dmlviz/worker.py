@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     if chosen.serve:
         _serve(parent)
     elif chosen.wait:
-        datasets = _get_ready(chosen.data, chosen.likely)
+        datasets = _get_ready(parent, chosen.data, chosen.likely)
         parent.tell(ready=True)
         order = parent.orders.get()
         root = Path(order["data"]) if order.get("data") else chosen.data
@@ -137,19 +137,21 @@ def _serve(parent: Parent) -> None:
             parent.tell(error=sentence(error))
 
 
-def _get_ready(data_root: Path | None, likely: str | None) -> dict[str, Any]:
-    """Import and initialise what a training needs; give the data set that it most likely asks for."""
+def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> dict[str, Any]:
+    """Import and initialise what a training needs, unless it is asked for already; give the data it will likely need."""
     from dmlviz import data
     from dmlviz.training import warm_up
 
     _one_thread()
-    with contextlib.suppress(UserError):  # the job itself will say what is wrong
-        here = data.available(data_root)
-        name = likely if likely in here else here[0]
-        loaded = {name: data.load(name, data_root)}
-        warm_up()
-        return loaded
-    return {}
+    if not parent.orders.empty():
+        return {}
+    warm_up()
+    here = data.available(data_root)
+    name = likely if likely in here else here[0]
+    try:
+        return {name: data.load(name, data_root)}
+    except UserError:  # the job itself will say what is wrong
+        return {}
 
 
 def _be_modest() -> None:

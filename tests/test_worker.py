@@ -99,8 +99,9 @@ def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
         assert runs.get(run.id).info["threads"] == 1
 
 
-def test_a_waiting_worker_ends_with_its_parent(runs):
-    with worker("--wait") as process:
+@pytest.mark.parametrize("mode", ["--wait", "--serve"])
+def test_an_idle_worker_ends_with_its_parent(mode):
+    with worker(mode) as process:
         process.stdout.readline()
         process.stdin.close()
         assert seconds_to_end(process) < 1
