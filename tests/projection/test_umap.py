@@ -68,7 +68,8 @@ def test_three_dimensions(digits):
 
 def test_min_dist_keeps_points_apart(digits):
     tight, wide = (
-        np.median(nearest(project(digits[0], UMAP.but(params={"min_dist": d})).coordinates, 1)[0]) for d in (0.0, 0.9)
+        np.median(nearest(project(digits[0], SHORT.but(params={"min_dist": d, "epochs": 60})).coordinates, 1)[0])
+        for d in (0.0, 0.9)
     )
     assert wide > 10 * tight
 
@@ -78,7 +79,7 @@ def test_a_supervised_map_parts_classes_that_the_points_do_not():
     labels = np.arange(300) % 3
     shares = []
     for on in (False, True):
-        drawn = project(points, UMAP.but(params={"supervised": on}), labels=labels)
+        drawn = project(points, SHORT.but(params={"supervised": on, "epochs": 60}), labels=labels)
         shares.append((labels[nearest(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
     assert shares[0] < 0.5 < 0.9 < shares[1]
 
@@ -93,7 +94,7 @@ def test_a_start_is_taken_and_kept_to(digits, drawn):
 
 @pytest.mark.parametrize("n", [3, 4, 16])
 def test_few_points_are_drawn_too(digits, n):
-    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2}))
+    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2, "epochs": 40}))
     assert np.isfinite(drawn.coordinates).all()
     assert len(np.unique(drawn.coordinates, axis=0)) == n
 
