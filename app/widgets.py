@@ -1,15 +1,15 @@
 """The settings of a training as widgets, made from the declarations: what the catalogue holds is what is offered."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from app.parameters import controlled, parameters
 from app.state import UIState
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue, Declaration, Numbers, Parameter
+from dmlviz.declarations import Catalogue, Declaration
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
@@ -44,30 +44,6 @@ _SPACE_HELP = "On the sphere every embedding has length 1 and only directions co
 
 def _fetched(dataset: str) -> str:
     return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
-
-
-def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:
-    """The parameters of a loss, miner or projection (`role` "loss", "miner", "view"), two in a row."""
-    columns = st.columns(2) if len(choice.parameters) > 1 else [st.container()]
-    for index, parameter in enumerate(choice.parameters):
-        with columns[index % len(columns)]:
-            _parameter(ui, role, choice, parameter, values[parameter.name])
-
-
-def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Callable[[Any], None], **more: Any):
-    """A widget that shows `value`, whatever it showed before, and hands what a person enters to `store`.
-
-    The state is the one truth: an address, a loss's recommendation or another widget may change it.
-    """
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-
-    def changed() -> None:
-        entered = st.session_state[key]
-        if entered is not None or more.get("value", ...) is None:
-            store(entered)
-
-    return widget(label, key=key, on_change=changed, **more)
 
 
 class _Form:
@@ -154,58 +130,5 @@ class _Form:
 def _explained(choice: Declaration) -> None:
     st.caption(choice.summary)
     if choice.formula:
-        st.latex(choice.formula)
-
-
-def _parameter(ui: UIState, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
-    key = f"{role}.{choice.name}.{parameter.name}"
-    label = parameter.name.replace("_", " ").capitalize()
-
-    def store(entered: Any) -> None:
-        ui.choose_param(role, choice, parameter, entered)
-
-    def store_at(place: int, entered: float) -> None:
-        store([*value[:place], entered, *value[place + 1 :]])
-
-    if parameter.kind is bool:
-        controlled(st.checkbox, label, key, value, store, help=parameter.help)
-    elif parameter.kind is str:
-        # A loss within a sum may come with parameters of its own, as no choice does.
-        options = list(parameter.choices) if value in parameter.choices else [value, *parameter.choices]
-        controlled(st.selectbox, label, key, value, store, options=options, help=parameter.help)
-    elif isinstance(parameter, Numbers):
-        for place, number in enumerate(value):
-            _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, partial(store_at, place))
-    elif parameter.words:
-        # A number or a word instead of it: chosen by word first, so that the number keeps its own field.
-        words = ["a number", *parameter.words]
-        picked = value if isinstance(value, str) else words[0]
-        controlled(
-            st.selectbox,
-            label,
-            f"{key}.word",
-            picked,
-            lambda word: store(word if word in parameter.words else parameter.default),
-            options=words,
-            help=parameter.help,
-        )
-        if not isinstance(value, str):
-            _number(parameter, f"{label} value", key, value, store)
-    else:
-        _number(parameter, label, key, value, store)
-
-
-def _number(parameter: Parameter, label: str, key: str, value: Any, store: Callable[[Any], None]) -> None:
-    kind = parameter.kind
-    controlled(
-        st.number_input,
-        label,
-        key,
-        kind(value),
-        store,
-        min_value=None if parameter.minimum is None else kind(parameter.minimum),
-        max_value=None if parameter.maximum is None else kind(parameter.maximum),
-        step=kind(parameter.step) if parameter.step else None,
-        format="%g" if kind is float else None,
-        help=parameter.help,
-    )
+        # In the text, not on a line of its own: there a long formula can go over to the next line.
+        st.markdown(rf"$\displaystyle {choice.formula}$")

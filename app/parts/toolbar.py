@@ -4,25 +4,28 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app import widgets
+from app.identity import owner
+from app.parameters import controlled, parameter_form
 from app.services import Services
 from app.shown import Shown
 from app.state import LIVE, VIEWS, UIState
 from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
 
 RUNS_LISTED = 12
+POPOVER = 320  # pixels
 
 
 def toolbar(ui: UIState, services: Services, shown: Shown) -> None:
     """Which run, and how it is drawn."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _views(ui, shown)
+        _views(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
             _runs(ui, services, shown)
 
 
-def _views(ui: UIState, shown: Shown) -> None:
+def _views(ui: UIState, services: Services, shown: Shown) -> None:
     native = "plane" if shown.run.config.embedding_dim <= 2 else "pca"
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in VIEWS}
 
@@ -30,7 +33,15 @@ def _views(ui: UIState, shown: Shown) -> None:
         ui.notes.clear()
         ui.view = view
 
-    widgets.controlled(
+    def again() -> None:
+        wanted = ui.projection()
+        if wanted is not None:
+            try:  # one that was stopped is on disk already, and would not start by itself
+                services.jobs.project(shown.run.id, wanted, owner())
+            except UserError as error:
+                ui.notes.append(str(error))
+
+    controlled(
         st.segmented_control,
         "Projection",
         "view",
@@ -43,23 +54,24 @@ def _views(ui: UIState, shown: Shown) -> None:
         help=None,
     )
     declared = PROJECTIONS[native if ui.view == LIVE else ui.view]
-    with st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary"):
+    with st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary"), st.container(width=POPOVER):
         st.caption(f"{declared.summary} {declared.caution}")
         wanted = ui.projection()
         if wanted is not None and declared.parameters:
-            widgets.parameters(ui, "view", declared, wanted.params)
+            parameter_form(ui, "view", declared, wanted.params, "Draw again", again)
 
 
 def _runs(ui: UIState, services: Services, shown: Shown) -> None:
     menu = st.popover(shown.run.title, type="tertiary", key="runs", on_change="rerun")
     if not menu.open:
         return
-    with menu:
+    with menu, st.container(key="runs-list", width=POPOVER):
         st.caption("Runs on this machine")
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
             score = run.metrics.get("precision_at_1")
-            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", _ago(run.created)]
+            when = "ready-made" if services.runs.comes_with_the_program(run) else _ago(run.created)
+            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", when]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
             st.button(
                 f"{run.title}  \n:small[{' · '.join(facts)}]",

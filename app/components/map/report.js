@@ -43,7 +43,8 @@ function countClasses(view) {
   if (view.counted?.present === present && view.counted.model === model) return;
   view.counted = { present, model, ...model.counts(present ?? new Uint8Array(model.n)) };
   view.legend.update({ model, counts: view.counted, colours, shapes, theme });
-  view.measure(); // the legend may have grown
+  // The legend may have grown; for a selection, which comes and goes, the points do not make way.
+  if (!model.selected) view.measure();
 }
 
 function tellFrame(view, index) {

@@ -1,0 +1,137 @@
+"""The parameters of a loss, miner or projection as widgets, made from their declarations."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from app.state import UIState
+from dmlviz.declarations import Declaration, Numbers, Parameter
+from dmlviz.errors import UserError
+
+Store = Callable[[Any], None]
+
+A_NUMBER = "a number"
+
+
+def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
+    """A widget that shows `value`, whatever it showed before, and hands what a person enters to `store`.
+
+    The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
+    the widget keeps what is entered until its form is sent.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    if store is None:
+        return widget(label, key=key, **more)
+
+    def changed() -> None:
+        entered = st.session_state[key]
+        if entered is not None:  # a number that was cleared
+            store(entered)
+
+    return widget(label, key=key, on_change=changed, **more)
+
+
+def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:
+    """Every parameter, two in a row; `role` is "loss", "miner" or "view". What is entered is set at once."""
+    for column, parameter in _places(choice):
+        with column:
+            _widget(
+                parameter,
+                _key(role, choice, parameter),
+                values[parameter.name],
+                partial(_store, ui, role, choice, parameter),
+            )
+
+
+def parameter_form(
+    ui: UIState, role: str, choice: Declaration, values: dict[str, Any], label: str, sent: Callable[[], object]
+) -> None:
+    """As `parameters`, but nothing is set before the button is pressed; then `sent` is called."""
+
+    def send() -> None:
+        ui.notes.clear()
+        for parameter in choice.parameters:
+            _store(ui, role, choice, parameter, st.session_state[_key(role, choice, parameter)])
+        sent()
+
+    with st.form(f"{role}.{choice.name}", border=False):
+        for column, parameter in _places(choice):
+            with column:
+                _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
+        st.form_submit_button(label, on_click=send, width="stretch")
+
+
+def _places(choice: Declaration) -> list[tuple[Any, Parameter]]:
+    columns = st.columns(2) if len(choice.parameters) > 1 else [st.container()]
+    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(choice.parameters)]
+
+
+def _key(role: str, choice: Declaration, parameter: Parameter) -> str:
+    return f"{role}.{choice.name}.{parameter.name}"
+
+
+def _store(ui: UIState, role: str, choice: Declaration, parameter: Parameter, entered: Any) -> None:
+    try:
+        ui.choose_param(role, choice, parameter, parameter.check(choice.name, entered))
+    except UserError as error:
+        ui.notes.append(str(error))
+
+
+def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
+    label = parameter.name.replace("_", " ").capitalize()
+    if parameter.kind is bool:
+        controlled(st.checkbox, label, key, value, store, help=parameter.help)
+    elif parameter.kind is str:
+        # A loss within a sum may come with parameters of its own, as no choice does.
+        options = list(parameter.choices) if value in parameter.choices else [value, *parameter.choices]
+        controlled(st.selectbox, label, key, value, store, options=options, format_func=_name, help=parameter.help)
+    elif isinstance(parameter, Numbers):
+        for place, number in enumerate(value):
+            part = None if store is None else partial(_store_part, store, value, place)
+            _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, part)
+    elif parameter.words:
+        _number_or_word(parameter, label, key, value, store)
+    else:
+        _number(parameter, label, key, value, store)
+
+
+def _name(choice: Any) -> str:
+    return str(choice["name"]) if isinstance(choice, dict) else str(choice)
+
+
+def _store_part(store: Store, value: list[float], place: int, entered: float) -> None:
+    store([*value[:place], entered, *value[place + 1 :]])
+
+
+def _number_or_word(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
+    """Chosen by word first, so that the number keeps a field of its own."""
+    number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
+
+    def chosen(word: Any) -> None:
+        if store is not None:
+            store(word if word in parameter.words else number)
+
+    picked = value if isinstance(value, str) else A_NUMBER
+    options = [A_NUMBER, *parameter.words]
+    controlled(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
+    if not isinstance(value, str):
+        _number(parameter, f"{label} value", key, value, store)
+
+
+def _number(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
+    kind = parameter.kind
+    controlled(
+        st.number_input,
+        label,
+        key,
+        kind(value),
+        store,
+        min_value=None if parameter.minimum is None else kind(parameter.minimum),
+        max_value=None if parameter.maximum is None else kind(parameter.maximum),
+        step=kind(parameter.step) if parameter.step else None,
+        format="%g" if kind is float else None,
+        help=parameter.help,
+    )
