@@ -115,7 +115,7 @@ TRIPLETS = [
         summary="Each class as a ball: its farthest image must be nearer to its mean than the nearest other mean is.",
         formula=r"\big[\max_{i\in c}\|f_i-\bar f_c\|^2 - \min_{c'\ne c}\|\bar f_c-\bar f_{c'}\|^2 + m\big]_+",
         reference="Person re-identification practice; after Liu et al.: Deep relative distance learning, CVPR 2016",
-        recommended={"sampler": "balanced"},
+        recommended={"sampler": "balanced", "images_per_class": 4, "learning_rate": 5e-4},
         parameters=(margin(0.2, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
     LossDeclaration(
