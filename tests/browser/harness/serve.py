@@ -95,7 +95,7 @@ def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
 
 def snapshot_steps() -> list[int]:
     """Denser at the start, as in a real run."""
-    return sorted({int(round(STEPS * (i / 50) ** 1.6)) for i in range(51)})
+    return sorted({round(STEPS * (i / 50) ** 1.6) for i in range(51)})
 
 
 def events(n: int):
@@ -196,9 +196,20 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+class Server(ThreadingHTTPServer):
+    """Does not mind pages that are closed in the middle of an answer."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report all but broken connections."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def serve(port: int = 0) -> ThreadingHTTPServer:
     """A server ready to `serve_forever`; port 0 takes a free one."""
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    return Server(("127.0.0.1", port), Handler)
 
 
 if __name__ == "__main__":
