@@ -18,9 +18,9 @@ Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 Reduction = Literal["mean", "nonzero", "sum", "none"]
 KINDS = ("euclidean", "sqeuclidean", "cosine")
 
-# How many roundings of the squared norms are taken off squared distances, so that what is left of coincident points
-# is below 0, and counts as 0. In float64 that is a distance of 6e-8 norms, just what float32 can tell apart.
-_COINCIDENT = 16
+# Squared distances of up to this many roundings of the largest squared norm are noise: the points coincide. In float64
+# that is a distance of 8e-8 of the largest norm, just what float32 can tell apart.
+_COINCIDENT = 32
 
 
 def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
@@ -160,11 +160,13 @@ class _Distance(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor | None) -> Tensor:
         a, b = _centred(x, y)
-        kept = 1 - _COINCIDENT * torch.finfo(a.dtype).eps
+        norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
         squared = (-2 * a) @ b.T
-        squared += kept * a.square().sum(dim=1)[:, None]
-        squared += kept * b.square().sum(dim=1)
-        distance = squared.to(x.dtype).clamp_min_(0.0).sqrt_()
+        squared += norms[:, None]
+        squared += others
+        largest = torch.cat([norms, others, norms.new_zeros(1)]).max().item()
+        noise = _COINCIDENT * torch.finfo(a.dtype).eps * largest
+        distance = torch.threshold_(squared, noise, 0.0).to(x.dtype).sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
         ctx.save_for_backward(x, y, distance)
