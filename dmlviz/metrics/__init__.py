@@ -12,6 +12,7 @@ from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import retrieval, space
 from dmlviz.metrics import verification as _verification
+from dmlviz.metrics.classification import nearest_mean
 from dmlviz.metrics.distances import blas_on_one_thread, conditioned, sweep
 from dmlviz.metrics.inputs import Embedded, read_both
 
@@ -76,12 +77,13 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):
         return float("nan")
-    return _nearest_mean(queries, others, retrieval.Ranker(queries, others).queries)
+    points = conditioned(queries.points, (others or queries).points)[:2]
+    return nearest_mean(queries, others, *points, retrieval.Ranker(queries, others).queries)
 
 
 def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:
     ranker, distances = retrieval.Ranker(queries, others, full_ranking), space.MeanDistances(queries)
-    points, _, unit = conditioned(queries.points, queries.points)
+    points, gallery_points, unit = conditioned(queries.points, queries.points)
     if others is None and len(ranker.queries) == len(points):
 
         def visit(rows: slice, squared: np.ndarray) -> None:
@@ -91,32 +93,14 @@ def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_
         sweep(points, points, visit)
     else:
         sweep(points, points, distances.visit)
-        gallery_points = points
         if others is not None:
             points, gallery_points, _ = conditioned(queries.points, others.points)
         sweep(points[ranker.queries], gallery_points, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
-    result["nearest_mean_accuracy"] = _nearest_mean(queries, others, ranker.queries)
+    result["nearest_mean_accuracy"] = nearest_mean(queries, others, points, gallery_points, ranker.queries)
     result |= distances.scores(unit) | space.scores(queries.points)
     return result | _counted(queries, ranker.queries)
 
 
 def _counted(queries: Embedded, used: np.ndarray) -> dict[str, float]:
     return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}
-
-
-def _nearest_mean(queries: Embedded, others: Embedded | None, indices: np.ndarray) -> float:
-    if not len(indices):
-        return float("nan")
-    gallery = others or queries
-    points, gallery_points, _ = conditioned(queries.points, gallery.points)
-    points, classes = points[indices].astype(np.float64), queries.classes[indices]
-    sums = gallery.class_sums(gallery_points)
-    present = gallery.counts > 0
-    means = sums[present] / gallery.counts[present, None]
-    column = (np.cumsum(present) - 1)[classes]
-    squared = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
-    if others is None:
-        own = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]
-        squared[np.arange(len(points)), column] = ((points - own) ** 2).sum(axis=1)
-    return float((squared.argmin(axis=1) == column).mean())

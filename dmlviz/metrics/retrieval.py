@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.metrics.classification import vote
 from dmlviz.metrics.distances import conditioned, sweep
 from dmlviz.metrics.inputs import Embedded
 
@@ -114,12 +115,6 @@ def scores(ranking: Ranking, queries: Embedded, gallery: Embedded | None, ks: Se
     voted = vote((gallery or queries).classes[ranking.nearest])
     result["knn_accuracy"] = mean(voted == queries.classes[ranking.queries])
     return result
-
-
-def vote(classes: np.ndarray) -> np.ndarray:
-    """The commonest of each row of classes (n × k, nearest first); of equally common ones the one seen first."""
-    counts = (classes[:, :, None] == classes[:, None, :]).sum(axis=2)
-    return np.take_along_axis(classes, counts.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def mean(values: np.ndarray) -> float:

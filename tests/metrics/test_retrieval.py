@@ -165,7 +165,7 @@ def test_torch_and_numpy_give_the_same_scores():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
-    monkeypatch.setattr("dmlviz.metrics.distances._CHUNK", 1 << 12)
+    monkeypatch.setattr("dmlviz.metrics.distances._ROWS", 13)
     monkeypatch.setattr("dmlviz.metrics.distances.available_threads", lambda: threads)
     embeddings, labels = points(300, 8, 5)
     expected = naive(embeddings, labels)
