@@ -1,0 +1,284 @@
+"""Maps of 10,000 × 64 embeddings of MNIST: ours against scikit-learn, openTSNE and umap-learn.
+
+`python tests/bench/bench_projection.py` compares the methods (ten minutes, most of them the peers'), `--cost` prints
+the table of cost against n instead, `--only tsne,umap` picks parts. Every map is drawn in a process of its own with
+one thread; times are that process's CPU seconds, so that a busy machine disturbs both sides alike. Quality is asserted
+before time. scikit-learn would use every core by default: against it the ratio is halved, as for two.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+
+
+def main() -> None:
+    """Draw, compare, print, and fail below what is promised."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", default="pca,placing,faithfulness,tsne,umap")
+    parser.add_argument("--cost", action="store_true", help="the table of cost against the number of points")
+    parser.add_argument("--job", nargs=3, metavar=("NAME", "IN", "OUT"), help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.job:
+        print(json.dumps(draw(*chosen.job)))
+        return
+    points, labels = embeddings()
+    with tempfile.TemporaryDirectory() as folder:
+        if chosen.cost:
+            cost(Path(folder))
+            return
+        for part in chosen.only.split(","):
+            print(f"\n{part}")
+            globals()[f"bench_{part}"](points, labels, Path(folder), chosen.rounds)
+
+
+def embeddings() -> tuple[np.ndarray, np.ndarray]:
+    """MNIST's 10,000 test images as a net places them after 150 steps."""
+    from dmlviz import TrainConfig, train
+    from dmlviz.data import load
+    from dmlviz.events import Finished
+
+    for event in train(TrainConfig(steps=150, snapshots=1)):
+        if isinstance(event, Finished):
+            return event.embeddings, load("mnist").test.labels
+    raise SystemExit("the net to make embeddings with did not train")
+
+
+def bench_tsne(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """t-SNE: as good as the peers, six times as fast, with frames."""
+    results = in_turn(["tsne", "openTSNE", "sklearn"], points, folder, rounds)
+    quality = {name: scores(points, labels, result["map"]) for name, result in results.items()}
+    for name, result in results.items():
+        quality[name]["kl"] = divergence(points, result["map"])
+        row(name, result, quality[name])
+    ours, theirs = results["tsne"], {name: results[name] for name in ("openTSNE", "sklearn")}
+    for name in theirs:
+        no_worse(quality["tsne"], quality[name])
+        assert quality["tsne"]["kl"] <= 1.02 * quality[name]["kl"], (name, quality)
+    assert ours["cpu"] <= 15
+    assert ours["first_frame"] <= 1.5
+    assert theirs["openTSNE"]["cpu"] >= 6 * ours["cpu"]
+    assert theirs["sklearn"]["cpu"] / 2 >= 6 * ours["cpu"]
+    small = in_turn(["tsne"], points[:2000], folder, rounds)["tsne"]
+    row("tsne of 2,000", small, {})
+    assert small["cpu"] <= 3
+
+
+def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """UMAP: as good as umap-learn, whose cold start takes a minute."""
+    results = in_turn(["umap", "umap-learn"], points, folder, rounds)
+    quality = {name: scores(points, labels, result["map"]) for name, result in results.items()}
+    for name, result in results.items():
+        row(name, result, quality[name])
+    no_worse(quality["umap"], quality["umap-learn"])
+    assert results["umap"]["cpu"] <= 8
+    assert 4 * results["umap"]["process"] <= results["umap-learn"]["process"]
+
+
+def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """A joint PCA of 20 epochs of 10,000 × 64 in half precision, as runs keep them."""
+    from dmlviz.projection.pca import fit_jointly
+
+    epochs = [(points * (1 + i / 20)).astype(np.float16) for i in range(20)]
+    taken = timed(lambda: fit_jointly(epochs), 5)
+    drawn = timed(lambda: [fit_jointly(epochs).transform(epoch) for epoch in epochs[:1]], 5)
+    print(f"joint PCA of 20 epochs {1e3 * taken:8.0f} ms   with one epoch drawn {1e3 * drawn:.0f} ms")
+    assert taken <= 0.5
+
+
+def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
+    from dmlviz.config import ProjectionConfig
+    from dmlviz.projection import place_on, project
+    from dmlviz.projection.neighbours import nearest_of
+
+    known, new = points[:9000], points[9000:]
+    for method in ("pca", "tsne", "umap"):
+        config = ProjectionConfig(method=method)
+        drawn = project(known, config).coordinates
+        taken = timed(lambda config=config, drawn=drawn: place_on(config, known, drawn, new[:1]), 21)
+        placed = place_on(config, known, drawn, new)
+        votes = [np.bincount(row).argmax() for row in labels[:9000][nearest_of(placed, drawn, 10)[1]]]
+        print(
+            f"{method:6s} one query {1e3 * taken:6.1f} ms   "
+            f"right class on the map {(votes == labels[9000:]).mean():.3f}"
+        )
+        assert taken <= 0.150
+
+
+def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """All four measures of every point, beside scikit-learn's trustworthiness alone."""
+    from sklearn.manifold import trustworthiness
+
+    from dmlviz.projection import faithfulness_of
+    from dmlviz.projection.pca import fit
+
+    flat = fit(points).transform(points)
+    ours = faithfulness_of(points, flat).overall["trustworthiness"]
+    theirs = trustworthiness(points, flat, n_neighbors=10)
+    assert abs(ours - theirs) < 1e-4, (ours, theirs)
+    taken = timed(lambda: faithfulness_of(points, flat), 3)
+    peer = timed(lambda: trustworthiness(points, flat, n_neighbors=10), 1)
+    print(f"faithfulness {taken:6.2f} s   scikit-learn's trustworthiness alone {peer:6.2f} s = {peer / taken:.1f} ×")
+    assert taken <= 2
+
+
+def cost(folder: Path) -> None:
+    """Print seconds and megabytes against the number of points, on random clusters in 64 dimensions."""
+    print("| points | t-SNE | | UMAP | | faithfulness |\n|---|---|---|---|---|---|")
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((10, 64))
+    for n in (1000, 2000, 5000, 10_000, 20_000, 60_000):
+        points = (0.6 * centres[rng.integers(10, size=n)] + rng.standard_normal((n, 64))).astype(np.float32)
+        cells = []
+        for method in ("tsne", "umap"):
+            result = in_turn([method], points, folder, 1)[method]
+            cells += [f"{result['cpu']:.1f} s", f"{result['megabytes']:.0f} MB"]
+        from dmlviz.projection import faithfulness_of
+
+        taken = timed(lambda points=points, map=result["map"]: faithfulness_of(points, map), 1)
+        print(f"| {n:,} | {' | '.join(cells)} | {taken:.1f} s |", flush=True)
+
+
+def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
+    """Draw with each method in turn, each time in a new process; the median of every figure, and the last map."""
+    np.save(folder / "points.npy", points)
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            files = [str(folder / "points.npy"), str(folder / f"{name}.npy")]
+            command = [sys.executable, "-W", "ignore", __file__, "--job", name, *files]
+            done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=True)
+            found[name].append(json.loads(done.stdout.splitlines()[-1]))
+    return {
+        name: {key: median(figure[key] for figure in figures) for key in figures[0]}
+        | {"map": np.load(folder / f"{name}.npy")}
+        for name, figures in found.items()
+    }
+
+
+def draw(name: str, source: str, target: str) -> dict[str, float]:
+    """Draw one map in this process: CPU and wall seconds of the drawing, of the whole process, frames, memory."""
+    import resource
+
+    points = np.load(source)
+    frames: list[float] = []
+    fit = prepare(name, frames)
+    began, cpu = time.perf_counter(), time.process_time()
+    places = fit(points)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - began
+    np.save(target, np.asarray(places, np.float32))
+    gaps = np.diff(frames) if len(frames) > 1 else np.array([np.nan])
+    return {
+        "cpu": cpu,
+        "wall": wall,
+        "process": time.process_time(),
+        "first_frame": frames[0] - began if frames else float("nan"),
+        "second_frame": frames[1] - began if len(frames) > 1 else float("nan"),
+        "frames_per_second": (len(frames) - 2) / (frames[-1] - frames[1]) if len(frames) > 2 else float("nan"),
+        "longest_gap": float(gaps[1:].max()) if len(gaps) > 1 else float("nan"),
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def prepare(name: str, frames: list[float]) -> Any:
+    """Import what the method needs, as a worker has it imported; return a function from points to places."""
+    if name in ("tsne", "umap"):
+        import torch
+
+        for module in ("tsne", "umap", "maps"):
+            import_module(f"dmlviz.projection.{module}")
+        from dmlviz.config import ProjectionConfig
+        from dmlviz.projection import project
+
+        torch.set_num_threads(1)
+        config = ProjectionConfig(method=name)
+        on_frame = lambda *_: frames.append(time.perf_counter())  # noqa: E731
+        return lambda points: project(points, config, on_frame).coordinates
+    if name == "openTSNE":
+        import openTSNE
+
+        return openTSNE.TSNE(random_state=0).fit
+    if name == "sklearn":
+        from sklearn.manifold import TSNE
+
+        return TSNE(random_state=0).fit_transform
+    import umap
+
+    return umap.UMAP(random_state=0).fit_transform
+
+
+def scores(points: np.ndarray, labels: np.ndarray, places: np.ndarray) -> dict[str, float]:
+    """Recall of the 30 true neighbours, 10-NN label accuracy on the map, trustworthiness."""
+    from dmlviz.projection import faithfulness_of
+    from dmlviz.projection.neighbours import nearest, prepared
+
+    true, seen = (nearest(prepared(space, "euclidean"), 30)[1] for space in (points, places))
+    recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, seen, strict=True)]) / 30
+    votes = np.array([np.bincount(row).argmax() for row in labels[seen[:, :10]]])
+    trust = faithfulness_of(points, places).overall["trustworthiness"]
+    return {"recall": float(recall), "accuracy": float((votes == labels).mean()), "trust": trust}
+
+
+def divergence(points: np.ndarray, places: np.ndarray) -> float:
+    """KL(P ‖ Q) with affinities of perplexity 30, over all pairs."""
+    import torch
+
+    from dmlviz.projection.affinities import conditional, joint
+    from dmlviz.projection.attraction import Attraction
+    from dmlviz.projection.neighbours import nearest, prepared
+    from dmlviz.projection.repulsion import exact
+
+    squared, found = nearest(prepared(points, "euclidean"), 90)
+    attraction = Attraction(joint(conditional(squared, 30), found))
+    y = torch.from_numpy(places.T.copy())
+    return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(exact(y)[0]))
+
+
+def no_worse(ours: dict[str, float], theirs: dict[str, float]) -> None:
+    """Fail where one of our scores is more than 0.005 below the peer's."""
+    for score in ("recall", "accuracy", "trust"):
+        assert ours[score] >= theirs[score] - 0.005, (score, ours, theirs)
+
+
+def timed(work: Any, rounds: int) -> float:
+    """Median CPU seconds after a warm-up."""
+    import faiss
+    from threadpoolctl import threadpool_limits
+
+    faiss.omp_set_num_threads(1)
+    taken = []
+    with threadpool_limits(1):
+        for _ in range(rounds + 1):
+            began = time.process_time()
+            work()
+            taken.append(time.process_time() - began)
+    return median(taken[1:])
+
+
+def row(name: str, result: dict[str, Any], quality: dict[str, float]) -> None:
+    """Print one method's figures."""
+    figures = "  ".join(f"{key} {value:.4f}" for key, value in quality.items())
+    shown = "  ".join(
+        f"{key} {result[key]:.2f}" for key in ("first_frame", "second_frame", "frames_per_second", "longest_gap")
+    )
+    times = f"{result['cpu']:7.1f} CPU s {result['wall']:7.1f} s, process {result['process']:6.1f}"
+    print(f"{name:14s} {times}, {result['megabytes']:5.0f} MB   {figures}   {shown}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
