@@ -138,7 +138,7 @@ def _serve(parent: Parent) -> None:
 
 
 def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> dict[str, Any]:
-    """Import and initialise what a training needs, unless it is asked for already; give the data it will likely need."""
+    """Import and initialise what a training needs, unless the order is there already; give the likely data."""
     from dmlviz import data
     from dmlviz.training import warm_up
 
