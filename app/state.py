@@ -18,7 +18,7 @@ from dmlviz.projection.declared import PROJECTIONS
 
 LIVE = "live"
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
-VIEWS = tuple(name for name, entry in PROJECTIONS.items() if not entry.linear)
+VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
 _OURS = ("run", "view", "pin")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"

@@ -18,6 +18,7 @@ DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear"}
 SPACES = {True: "Sphere", False: "Free"}
+MORE = "more"
 NO_MINER = "None: the whole batch"
 LARGEST_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
@@ -34,9 +35,11 @@ def training(ui: UIState, config: TrainConfig, available: Sequence[str]) -> None
         form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
     form.loss()
     form.miner()
-    with st.expander("More"):
-        form.batches()
-        form.descent()
+    more = st.expander("More", key=MORE, on_change="rerun")
+    if more.open:  # every widget costs each rerun of the page a millisecond, seen or not
+        with more:
+            form.batches()
+            form.descent()
 
 
 _SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."

@@ -9,6 +9,7 @@ from app.parameters import controlled, parameter_form
 from app.services import Services
 from app.shown import Shown
 from app.state import LIVE, VIEWS, UIState
+from dmlviz.bases import native_view
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
@@ -26,8 +27,10 @@ def toolbar(ui: UIState, services: Services, shown: Shown) -> None:
 
 
 def _views(ui: UIState, services: Services, shown: Shown) -> None:
-    native = "plane" if shown.run.config.embedding_dim <= 2 else "pca"
-    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in VIEWS}
+    config = shown.run.config
+    native = native_view(config.embedding_dim, len(DATASETS[config.dataset].classes))
+    offered = [name for name in VIEWS if name != native and not (native == "plane" and PROJECTIONS[name].linear)]
+    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
 
     def chosen(view: str) -> None:
         ui.notes.clear()

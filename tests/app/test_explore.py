@@ -234,9 +234,18 @@ def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch
 
 def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
     page = Page(run=run.id)
+    page.test.session_state["more"] = True
     page.ui.choose("steps", 77)
     page.run()
     assert page.number_input(key="set.steps").value == 77
+    page.number_input(key="set.steps").set_value(78)
+    page.run()
+    assert page.ui.config("digits").steps == 78
+
+
+def test_settings_behind_more_are_only_made_when_somebody_looks(here, run):
+    page = Page(run=run.id)
+    assert not [widget for widget in page.test.number_input if widget.key == "set.steps"]
 
 
 def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, monkeypatch, caplog):
