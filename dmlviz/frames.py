@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+
+from dmlviz.bases import Basis, native
 
 LARGEST = 32767
 NOWHERE = -32768  # written for a point without a finite position; a reader draws nothing there
@@ -83,78 +84,14 @@ def restore(data: bytes, dims: int, box: Box) -> np.ndarray:
     return world.astype(np.float32)
 
 
-@dataclass(frozen=True)
-class Basis:
-    """A linear map from the embedding space to the picture: (x − mean) · componentsᵀ.
+class LiveView:
+    """Draws each snapshot as it comes, on its own basis, turned to the frame before so that nothing jumps.
 
-    `mean` (d), `components` (dims × d, orthonormal rows), `explained` (dims) the share of the variance on each axis.
+    `labels` (n) are those of the watched images; without them a large space is drawn by its PCA.
     """
 
-    mean: np.ndarray
-    components: np.ndarray
-    explained: np.ndarray
-
-    @classmethod
-    def fit(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
-        """The space itself when it has no more than `dims` dimensions, otherwise the first principal axes.
-
-        Rows that are not finite are left out. The sign of an axis makes its largest entry positive.
-        """
-        d = embeddings.shape[1]
-        finite = embeddings[np.isfinite(embeddings).all(axis=1)].astype(np.float64)
-        if d <= dims or len(finite) == 0:
-            mean, components = np.zeros(d), np.eye(dims, d)
-        else:
-            mean = finite.mean(axis=0)
-            centred = finite - mean
-            _, vectors = np.linalg.eigh(centred.T @ centred)
-            components = vectors.T[::-1][:dims]
-            largest = np.abs(components).argmax(axis=1)
-            components = components * np.sign(components[np.arange(dims), largest])[:, None]
-        return cls(mean, components, _explained(finite, components))
-
-    @property
-    def view(self) -> Literal["plane", "pca"]:
-        """What the picture is called: the learned plane itself, or a PCA of a larger space."""
-        return "plane" if self.components.shape[1] <= self.components.shape[0] else "pca"
-
-    def project(self, embeddings: np.ndarray) -> np.ndarray:
-        """Positions (n × dims, float32) of embeddings (n × d)."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            return ((embeddings.astype(np.float64) - self.mean) @ self.components.T).astype(np.float32)
-
-    def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "Basis":
-        """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
-
-        The plane stays as it is: there the axes are the space itself. Meant for a basis fresh from `fit`.
-        """
-        if self.view == "plane":
-            return self
-        placed = self.project(embeddings)
-        known = np.isfinite(placed).all(axis=1) & np.isfinite(target).all(axis=1)
-        if known.sum() < 2:
-            return self
-        placed, target = placed[known].astype(np.float64), target[known].astype(np.float64)
-        u, _, vt = np.linalg.svd((placed - placed.mean(axis=0)).T @ (target - target.mean(axis=0)))
-        turn = (u @ vt).T
-        # Principal axes are uncorrelated, so that the variances along turned ones follow from those along the first.
-        return Basis(self.mean, turn @ self.components, turn**2 @ self.explained)
-
-    def save(self, file: IO[bytes]) -> None:
-        """Write mean, components and explained as npz (no pickle)."""
-        np.savez(file, mean=self.mean, components=self.components, explained=self.explained)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(stored["mean"], stored["components"], stored["explained"])
-
-
-class LiveView:
-    """Draws each snapshot as it comes, on its own basis, turned to the frame before so that nothing jumps."""
-
-    def __init__(self, dims: int = 2) -> None:
+    def __init__(self, labels: np.ndarray | None = None, dims: int = 2) -> None:
+        self.labels = labels
         self.dims = dims
         self.basis: Basis | None = None
         self.positions: np.ndarray | None = None
@@ -162,7 +99,7 @@ class LiveView:
 
     def frame(self, embeddings: np.ndarray) -> Frame:
         """The frame of the watched images (n × d); n and d stay the same from call to call."""
-        basis = Basis.fit(embeddings, self.dims)
+        basis = native(embeddings, self.labels, self.dims)
         if self.positions is not None:
             basis = basis.turned_to(embeddings, self.positions)
         self.basis, self.positions = basis, basis.project(embeddings)
@@ -192,11 +129,3 @@ def replay(
     drawn.append((last[0], basis.project(last[1]), "all"))
     box = Box.around(np.concatenate([positions for _, positions, _ in drawn]), room=1.02)
     return [(step, Frame.of(positions, items, box)) for step, positions, items in drawn]
-
-
-def _explained(finite: np.ndarray, components: np.ndarray) -> np.ndarray:
-    if len(finite) == 0:
-        return np.zeros(len(components))
-    total = finite.var(axis=0).sum()
-    along = (finite @ components.T).var(axis=0)
-    return along / total if total > 0 else np.zeros(len(components))

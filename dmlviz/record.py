@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.files import Follower, Lock, Log, is_id, read_array, read_json
-from dmlviz.frames import Basis
 
 if TYPE_CHECKING:
     from dmlviz.gallery import Gallery, Metric

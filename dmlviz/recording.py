@@ -9,11 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from dmlviz.bases import native, native_view
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.files import atomic, make_folder, read_json, write_array, write_json
-from dmlviz.frames import Basis, Frame, LiveView, replay
+from dmlviz.frames import Frame, LiveView, replay
 from dmlviz.record import Record, Run
 
 CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
@@ -120,6 +121,7 @@ class Recorder:
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
+        self.view = LiveView(self.labels[event.watched])
         write_array(path / "watched.npy", event.watched.astype(np.int32))
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         make_folder(path / "snapshots")
@@ -130,7 +132,7 @@ class Recorder:
             train_images=event.train_images,
             test_images=event.test_images,
             device=event.device,
-            view="plane" if config.embedding_dim <= self.view.dims else "pca",
+            view=native_view(config.embedding_dim, len(np.unique(self.labels)), self.view.dims),
             dims=self.view.dims,
             watched=len(event.watched),
         )
@@ -165,7 +167,7 @@ class Recorder:
 
     def _replay(self, event: Finished) -> None:
         """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
-        basis = Basis.fit(event.embeddings, self.view.dims)
+        basis = native(event.embeddings, self.labels, self.view.dims)
         if self.drawn is not None and self.view.positions is not None:
             basis = basis.turned_to(self.drawn[1], self.view.positions)
         with atomic(self.run.path / "basis.npz") as file:

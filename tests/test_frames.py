@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.decomposition import PCA
 
-from dmlviz.frames import Basis, Box, Frame, LiveView, SteadyBox, quantise, replay, restore
+from dmlviz.bases import Basis
+from dmlviz.frames import Box, Frame, LiveView, SteadyBox, quantise, replay, restore
 
 
 def rotation(d, seed):
@@ -64,17 +64,6 @@ def test_equal_positions_share_a_file_and_others_do_not():
     assert len(first.id) == 16
 
 
-@pytest.mark.parametrize("d", [1, 2])
-def test_the_plane_is_drawn_as_it_is(d):
-    embeddings = cloud(d=d)
-    basis = Basis.fit(embeddings)
-    assert basis.view == "plane"
-    positions = basis.project(embeddings)
-    np.testing.assert_allclose(positions[:, :d], embeddings, rtol=1e-6)
-    assert (positions[:, d:] == 0).all()
-    assert basis.explained.sum() == pytest.approx(1)
-
-
 def test_the_plane_is_never_turned():
     view = LiveView()
     embeddings = cloud(d=2)
@@ -82,21 +71,6 @@ def test_the_plane_is_never_turned():
     turned = embeddings @ rotation(2, 3).astype(np.float32)
     view.frame(turned)
     np.testing.assert_allclose(view.positions, turned, rtol=1e-6)
-
-
-def test_the_principal_axes_are_those_of_scikit_learn():
-    embeddings = cloud()
-    basis, oracle = Basis.fit(embeddings), PCA(2).fit(embeddings)
-    signs = np.sign((basis.components * oracle.components_).sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(basis.components * signs, oracle.components_, atol=1e-4)
-    np.testing.assert_allclose(basis.explained, oracle.explained_variance_ratio_, rtol=1e-4)
-    assert basis.view == "pca"
-
-
-def test_rows_that_diverged_do_not_bend_the_basis():
-    embeddings = cloud()
-    broken = np.concatenate([embeddings, np.full((3, 16), np.inf, np.float32)])
-    np.testing.assert_allclose(Basis.fit(broken).components, Basis.fit(embeddings).components)
 
 
 def test_a_rotated_space_does_not_move_the_live_picture():
@@ -119,16 +93,6 @@ def test_axes_that_change_rank_do_not_swap_on_the_live_picture():
         view.frame(embeddings.astype(np.float32))
         if before is not None:
             assert np.abs(view.positions - before).max() < 0.5
-
-
-def test_a_turned_basis_still_tells_the_variance_on_its_axes():
-    embeddings = cloud()
-    basis = Basis.fit(embeddings)
-    turned = basis.turned_to(embeddings, basis.project(embeddings) @ rotation(2, 1).T.astype(np.float32))
-    measured = turned.project(embeddings).var(axis=0) / embeddings.var(axis=0).sum()
-    np.testing.assert_allclose(turned.explained, measured, rtol=1e-4)
-    assert turned.explained.sum() == pytest.approx(basis.explained.sum())
-    assert not np.allclose(turned.explained, basis.explained)
 
 
 def test_the_box_of_the_live_picture_is_steady_and_follows():
@@ -161,10 +125,3 @@ def test_the_replay_takes_over_from_the_live_picture_without_a_jump():
     view.frame(embeddings)
     basis = Basis.fit(embeddings).turned_to(embeddings, view.positions)
     np.testing.assert_allclose(basis.project(embeddings), view.positions, atol=1e-4)
-
-
-def test_a_basis_survives_the_disk(tmp_path):
-    basis, embeddings = Basis.fit(cloud()), cloud(seed=4)
-    with open(tmp_path / "basis.npz", "wb") as file:
-        basis.save(file)
-    np.testing.assert_array_equal(Basis.load(tmp_path / "basis.npz").project(embeddings), basis.project(embeddings))

@@ -94,7 +94,7 @@ def test_the_replay_has_every_snapshot_once_and_ends_with_all_images(runs):
         (4, "all", N),
     ]
     assert len({(tuple(frame["centre"]), frame["scale"]) for frame in replay["frames"]}) == 1
-    assert replay["view"] == "pca"
+    assert replay["view"] == "fan"
     assert len(replay["explained"]) == 2
     np.testing.assert_allclose(run.basis.explained, replay["explained"])
 

@@ -32,6 +32,15 @@ PROJECTIONS = Catalogue(
             caution="Nothing is lost: distances on the map are the distances that the loss saw.",
         ),
         ProjectionDeclaration(
+            name="fan",
+            title="Class fan",
+            summary="A flat view without distortion, turned so that the class centres fan out, first class on top.",
+            reference="Schönemann: A generalized solution of the orthogonal Procrustes problem, Psychometrika 1966",
+            linear=True,
+            caution="The view is chosen with the labels of the images shown, to tell classes apart. "
+            "Which class stands beside which means nothing.",
+        ),
+        ProjectionDeclaration(
             name="pca",
             title="PCA",
             summary="The directions in which the embeddings vary most.",

@@ -36,6 +36,8 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         raise UserError(
             f"UMAP needs more points than neighbours; got {n} points and {params['neighbors']} neighbours: {fits}."
         )
+    if config.method == "fan" and not labels:
+        raise UserError("A class fan needs the class of every point; got none: use PCA, t-SNE or UMAP.")
     if params.get("supervised") and not labels:
         raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
@@ -61,16 +62,17 @@ def project(
 
     `on_frame(iteration, of, error, coordinates)` sees the map several times a second from iteration 0 on, and ends it
     by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from, say
-    an earlier map's. `labels` (n) serve a supervised map only. t-SNE runs on a torch `device`. Equal calls give equal
+    an earlier map's. `labels` (n) serve a supervised map and the class fan only. t-SNE runs on a torch `device`. Equal calls give equal
     maps on a CPU. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
     rows = points(embeddings)
     check(config, *rows.shape, labels=labels is not None)
-    known = classes(labels, len(rows)) if config.params.get("supervised") else None
+    supervised = config.method == "fan" or config.params.get("supervised")
+    known = classes(labels, len(rows)) if supervised else None
     frames = Frames(on_frame, stop)
     if PROJECTIONS[config.method].linear:
-        return _linear(rows, config, frames)
+        return _linear(rows, config, frames, known)
     if (rows == rows[0]).all():
         raise UserError(
             f"All {len(rows)} embeddings are one and the same point, so there is nothing to draw: the space has "
@@ -86,12 +88,15 @@ def project(
     )
 
 
-def _linear(rows: np.ndarray, config: ProjectionConfig, frames: Frames) -> Projection:
+def _linear(rows: np.ndarray, config: ProjectionConfig, frames: Frames, labels: np.ndarray | None) -> Projection:
     if config.method == "plane":
         coordinates = np.zeros((len(rows), config.dims), np.float32)
         coordinates[:, : rows.shape[1]] = rows
         variances = coordinates.var(axis=0, dtype=np.float64)
         explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
+    elif labels is not None:
+        turned = Basis.fan(rows, labels, config.dims)
+        coordinates, explained = turned.project(rows), turned.explained
     else:
         basis = fit(rows, config.dims, config.params["first"])
         coordinates, explained = basis.transform(rows), basis.explained

@@ -217,7 +217,7 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("points", "596")
     assert person.score("precision_at_1") != "–"
-    person.choose("PCA")
+    person.choose("Class fan")
     person.map_has("view", "live")
 
 

@@ -1,0 +1,133 @@
+"""Linear pictures of an embedding space: the space itself, its principal axes, or its classes fanned out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, Self
+
+import numpy as np
+
+from dmlviz.errors import UserError
+
+View = Literal["plane", "pca", "fan"]
+MOST_FANNED = 20  # more classes than this are no longer told apart on a ring
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A linear map from the embedding space to the picture: (x − mean) · componentsᵀ.
+
+    `mean` (d), `components` (dims × d, orthonormal rows), `explained` (dims) the share of the variance on each axis;
+    `view` is what the picture is called.
+    """
+
+    mean: np.ndarray
+    components: np.ndarray
+    explained: np.ndarray
+    view: View
+
+    @classmethod
+    def fit(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
+        """The space itself when it has no more than `dims` dimensions, otherwise the first principal axes.
+
+        Rows that are not finite are left out. The sign of an axis makes its largest entry positive.
+        """
+        d = embeddings.shape[1]
+        finite = embeddings[np.isfinite(embeddings).all(axis=1)].astype(np.float64)
+        if d <= dims or len(finite) == 0:
+            mean, components = np.zeros(d), np.eye(dims, d)
+        else:
+            mean = finite.mean(axis=0)
+            centred = finite - mean
+            _, vectors = np.linalg.eigh(centred.T @ centred)
+            components = vectors.T[::-1][:dims]
+            largest = np.abs(components).argmax(axis=1)
+            components = components * np.sign(components[np.arange(dims), largest])[:, None]
+        return cls(mean, components, _explained(finite, components), "plane" if d <= dims else "pca")
+
+    @classmethod
+    def fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
+        """The orthonormal view in which the class centres come nearest to evenly spread directions, class by class.
+
+        A simplex, which is what most losses make of the classes, lands as a regular ring. It is the orthogonal
+        Procrustes problem (Schönemann 1966) between the centres and `directions`. Rows that are not finite are left
+        out. Raises UserError for fewer than dims + 1 classes or no more than `dims` dimensions.
+        """
+        usable = np.isfinite(embeddings).all(axis=1)
+        finite, known = embeddings[usable].astype(np.float64), np.asarray(labels)[usable]
+        classes = np.unique(labels)
+        if len(classes) <= dims or embeddings.shape[1] <= dims:
+            raise UserError(
+                f"A fan in {dims}-D needs more than {dims} classes and dimensions; "
+                f"got {len(classes)} classes in {embeddings.shape[1]} dimensions: draw the PCA instead."
+            )
+        mean = finite.mean(axis=0) if len(finite) else np.zeros(embeddings.shape[1])
+        centres = [finite[known == label].mean(axis=0) if (known == label).any() else mean for label in classes]
+        u, _, vt = np.linalg.svd(directions(len(classes), dims).T @ (np.stack(centres) - mean), full_matrices=False)
+        return cls(mean, u @ vt, _explained(finite, u @ vt), "fan")
+
+    def project(self, embeddings: np.ndarray) -> np.ndarray:
+        """Positions (n × dims, float32) of embeddings (n × d)."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return ((embeddings.astype(np.float64) - self.mean) @ self.components.T).astype(np.float32)
+
+    def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "Basis":
+        """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
+
+        Plane and fan stay as they are: there the axes are the space itself, or the classes give the direction. Meant
+        for a basis fresh from `fit`.
+        """
+        if self.view != "pca":
+            return self
+        placed = self.project(embeddings)
+        known = np.isfinite(placed).all(axis=1) & np.isfinite(target).all(axis=1)
+        if known.sum() < 2:
+            return self
+        placed, target = placed[known].astype(np.float64), target[known].astype(np.float64)
+        u, _, vt = np.linalg.svd((placed - placed.mean(axis=0)).T @ (target - target.mean(axis=0)))
+        turn = (u @ vt).T
+        # Principal axes are uncorrelated, so that the variances along turned ones follow from those along the first.
+        return Basis(self.mean, turn @ self.components, turn**2 @ self.explained, self.view)
+
+    def save(self, file: IO[bytes]) -> None:
+        """Write mean, components and explained as npz (no pickle)."""
+        np.savez(file, mean=self.mean, components=self.components, explained=self.explained, view=self.view)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            return cls(stored["mean"], stored["components"], stored["explained"], str(stored["view"]))  # type: ignore[arg-type]
+
+
+def native_view(embedding_dim: int, classes: int, dims: int = 2) -> View:
+    """The picture that a run plays: its space where that can be drawn as it is, else its fan, else its PCA."""
+    if embedding_dim <= dims:
+        return "plane"
+    return "fan" if dims < classes <= MOST_FANNED else "pca"
+
+
+def native(embeddings: np.ndarray, labels: np.ndarray | None, dims: int = 2) -> Basis:
+    """The basis of `native_view` for embeddings (n × d) with their labels (n), if these are known."""
+    classes = 0 if labels is None else len(np.unique(labels))
+    if labels is not None and native_view(embeddings.shape[1], classes, dims) == "fan":
+        return Basis.fan(embeddings, labels, dims)
+    return Basis.fit(embeddings, dims)
+
+
+def directions(count: int, dims: int) -> np.ndarray:
+    """`count` unit vectors (count × dims, dims 2 or 3) spread evenly: clockwise from the top, or along a spiral."""
+    if dims == 2:
+        angle = 2 * np.pi * np.arange(count) / count
+        return np.stack([np.sin(angle), np.cos(angle)], axis=1)
+    height = 1 - (2 * np.arange(count) + 1) / count
+    angle = np.pi * (1 + np.sqrt(5)) * np.arange(count)
+    radius = np.sqrt(1 - height**2)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)
+
+
+def _explained(finite: np.ndarray, components: np.ndarray) -> np.ndarray:
+    if len(finite) == 0:
+        return np.zeros(len(components))
+    total = finite.var(axis=0).sum()
+    along = (finite @ components.T).var(axis=0)
+    return along / total if total > 0 else np.zeros(len(components))
