@@ -62,8 +62,8 @@ def project(
 
     `on_frame(iteration, of, error, coordinates)` sees the map several times a second from iteration 0 on, and ends it
     by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from, say
-    an earlier map's. `labels` (n) serve a supervised map and the class fan only. t-SNE runs on a torch `device`. Equal calls give equal
-    maps on a CPU. Raises UserError for what cannot be drawn.
+    an earlier map's. `labels` (n) serve a supervised map and the class fan only. t-SNE runs on a torch `device`. Equal
+    calls give equal maps on a CPU. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
     rows = points(embeddings)
