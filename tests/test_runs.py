@@ -453,6 +453,7 @@ def test_the_ready_made_runs_play_without_anything_else(tmp_path):
         assert 30 <= len(replay["frames"]) <= 60
         assert all(len(run.frame(frame["id"])) == frame["n"] * 4 for frame in replay["frames"])
         assert len(run.neighbours(0, 10)) == 10
+        assert run.basis.view == replay["view"] == "plane"
         assert run.metrics["precision_at_1"] > 0.9
         assert sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) < 1e6
 
