@@ -134,7 +134,8 @@ def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str =
     """Return the distances from the rows of `x` to those of `y` (proxies, centres); gradients reach both."""
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
-    return _as(_Distance.apply(bounded(x), bounded(y)), kind)
+    dtype = torch.promote_types(working(x).dtype, working(y).dtype)
+    return _as(_Distance.apply(bounded(x).to(dtype), bounded(y).to(dtype)), kind)
 
 
 def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
@@ -153,8 +154,8 @@ def _as(distance: Tensor, kind: str) -> Tensor:
 class _Distance(torch.autograd.Function):
     """Euclidean distances by one float64 product of centred points: exact after any offset, and cheap.
 
-    Keeps the points and the distances for backward, nothing else. There are no masks in it: on a CPU a masked fill
-    costs as much as several sums.
+    Keeps the points and the distances for backward, nothing else, and goes back in single precision. There are no
+    masks in it: on a CPU a masked fill costs as much as several sums.
     """
 
     @staticmethod
@@ -169,23 +170,21 @@ class _Distance(torch.autograd.Function):
         distance = torch.threshold_(squared, noise, 0.0).to(x.dtype).sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
-        ctx.save_for_backward(x, y, distance)
+        ctx.save_for_backward(a.to(x.dtype), None if y is None else b.to(y.dtype), distance)
         return distance
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        x, y, distance = ctx.saved_tensors
-        a, b = _centred(x, y)
+        a, b, distance = ctx.saved_tensors
         # gradient / distance, and 0 where the distance is 0
         pull = gradient * distance / (distance.square() + torch.finfo(distance.dtype).tiny)
-        if y is None:
-            pull = (pull + pull.T).to(a.dtype)
-            return (pull.sum(dim=1)[:, None] * a - pull @ a).to(x.dtype), None
-        pull = pull.to(a.dtype)
-        to_x = pull.sum(dim=1)[:, None] * a - pull @ b
-        to_y = pull.sum(dim=0)[:, None] * b - pull.T @ a
-        return to_x.to(x.dtype), to_y.to(y.dtype)
+        if b is None:
+            pull = pull + pull.T
+            return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1), None
+        to_x = torch.addmm(pull.sum(dim=1)[:, None] * a, pull, b, alpha=-1)
+        to_y = torch.addmm(pull.sum(dim=0)[:, None] * b, pull.T, a, alpha=-1)
+        return to_x, to_y
 
 
 def _centred(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:
