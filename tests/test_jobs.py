@@ -340,3 +340,22 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
         until(lambda: phase(jobs, LONG.id) == "running")
     finally:
         jobs.close()
+
+
+def test_the_ready_made_run_takes_drawings_and_projections(tmp_path):
+    jobs = Jobs(tmp_path, slots=1, warm=False)
+    try:
+        run = jobs.runs.list()[0]
+        images = load("digits").test.images
+        answer = jobs.embed(run.id, images[:1])
+        np.testing.assert_allclose(answer["embeddings"], run.embeddings[:1], atol=1e-4)
+        np.testing.assert_allclose(answer["places"]["live"], run.embeddings[:1], atol=1e-4)
+        projection = jobs.project(run.id, ProjectionConfig(method="plane"))
+        until(lambda: phase(jobs, run.id, projection) == "finished")
+        copy = jobs.runs.get(run.id)
+        np.testing.assert_allclose(copy.drawing(projection).coordinates, run.embeddings)
+        assert not (run.path / "projections").exists()
+        assert jobs.submit(run.config) == run.id
+        assert phase(jobs, run.id) == "finished"
+    finally:
+        jobs.close()
