@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import max_pool2d, prelu
 
 from dmlviz.binding import Registry
 from dmlviz.errors import UserError
@@ -40,6 +41,17 @@ def seeded(name: str, embedding_dim: int, normalize: bool, channels: int, size: 
         return EmbeddingNet(name, registry[name](channels, size, embedding_dim), (channels, size, size), normalize)
 
 
+class PooledPReLU(nn.PReLU):
+    """PReLU, then the maximum of 2 × 2 pixels. While the slope is not negative the two commute, exactly, and pooling
+    first leaves PReLU, the slowest part of the classical net, a quarter of the pixels.
+    """
+
+    def forward(self, input: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
+        if (self.weight >= 0).all():
+            return prelu(max_pool2d(input, 2), self.weight)
+        return max_pool2d(prelu(input, self.weight), 2)
+
+
 @registry.implements("small")
 def _small(channels: int, size: int, embedding_dim: int) -> nn.Module:
     # The first stride leaves 8 to 10 columns of any image, so that the work does not grow with its size.
@@ -62,11 +74,9 @@ def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     padding = 0 if size >= 16 else 2  # the classical net has none, but an image of 8 × 8 would vanish
     features = nn.Sequential(
         nn.Conv2d(channels, 32, 5, padding=padding),
-        nn.PReLU(),
-        nn.MaxPool2d(2),
+        PooledPReLU(),
         nn.Conv2d(32, 64, 5, padding=padding),
-        nn.PReLU(),
-        nn.MaxPool2d(2),
+        PooledPReLU(),
         nn.Flatten(),
     )
     return nn.Sequential(

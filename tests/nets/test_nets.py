@@ -5,10 +5,11 @@ import sys
 
 import pytest
 import torch
+from torch import nn
 
 from dmlviz.errors import UserError
 from dmlviz.nets import NETS, build
-from dmlviz.nets.net import registry
+from dmlviz.nets.net import PooledPReLU, registry
 
 QUICK = [name for name in NETS if name != "resnet18"]
 
@@ -86,6 +87,21 @@ def test_small_is_small() -> None:
 def test_lenet_is_the_classical_net() -> None:
     shapes = [tuple(parameter.shape) for parameter in build("lenet").parameters() if parameter.ndim > 1]
     assert shapes == [(32, 1, 5, 5), (64, 32, 5, 5), (256, 1024), (256, 256), (64, 256)]
+
+
+@pytest.mark.parametrize("slope", [0.25, 0.0, -0.3])
+def test_pooling_before_prelu_gives_the_value_and_gradient_of_pooling_after_it(slope: float) -> None:
+    ours, plain = PooledPReLU(), nn.Sequential(nn.PReLU(), nn.MaxPool2d(2))
+    nn.init.constant_(ours.weight, slope)
+    nn.init.constant_(plain[0].weight, slope)
+    x = torch.randn(3, 4, 9, 9, generator=torch.Generator().manual_seed(0))
+    results = []
+    for layer, weight in ((ours, ours.weight), (plain, plain[0].weight)):
+        inputs = x.clone().requires_grad_()
+        outputs = layer(inputs)
+        results.append((outputs, *torch.autograd.grad(outputs.square().sum(), (inputs, weight))))
+    for mine, theirs in zip(*results, strict=True):
+        assert torch.allclose(mine, theirs, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
