@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dmlviz.declarations import LossDeclaration
 from dmlviz.errors import UserError
 from dmlviz.geometry import bounded, check_batch, cosine_matrix, distance_matrix, reduce
-from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, pair_masks
+from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
 
 
 class Terms(NamedTuple):
@@ -201,6 +201,8 @@ class Loss(nn.Module):
         if isinstance(tuples, Pairs | Triplets):
             kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
             if kind in self.declaration.accepts:
+                if isinstance(tuples, Triplets) and "pairs" in self.declaration.accepts:
+                    return as_pairs(tuples)  # a loss on pairs that takes both
                 return tuples
         else:
             kind = type(tuples).__name__

@@ -5,6 +5,8 @@ from pytorch_metric_learning import losses as pml
 from pytorch_metric_learning.distances import SNRDistance
 from pytorch_metric_learning.reducers import AvgNonZeroReducer
 
+from dmlviz.miners.tuples import Triplets, as_pairs
+
 DISTANCES = ("permutation", "rotation", "translation")
 DIRECTIONS = ("permutation", "rotation", "scaling")
 
@@ -81,6 +83,9 @@ def snr(regularizer, pos_margin=0.0, margin=1.0, how=mean):
 
 def margin(alpha, per_class=False):
     def compute(case, loss):
+        if isinstance(case.tuples, Triplets):  # a positive and a negative pair each
+            case = type(case)(case.x, case.labels, as_pairs(case.tuples))
+
         def beta(a):
             return loss.beta[case.labels[a]] if per_class else loss.beta[0]
 
