@@ -66,7 +66,7 @@ class Numbers(Parameter):
     @property
     def each(self) -> Parameter:
         """Any one of the numbers."""
-        limits = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step}
+        limits: dict[str, Any] = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step}
         return Parameter(name=self.name, kind=float, default=0.0, help=self.help, **limits)
 
     def check(self, owner: str, value: Any) -> list[float]:
