@@ -388,3 +388,36 @@ def test_a_query_is_a_star_with_a_place_of_its_own(open_map: Open) -> None:
     page.evaluate("update({ query: null })")
     still(page)
     assert page.evaluate("map().star.at(1)") is None
+
+
+def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(open_map: Open) -> None:
+    page = open_map("?n=3000")
+    wait(page, points=3000)
+    still(page)
+    page.evaluate("update({ view: 'p', query: { xy: [3, 4], neighbours: [] } })")
+    wait(page, view="p", state="finished", frame=19, step=20)
+    still(page)
+    on_stage = """() => {
+      const { scene, model } = map();
+      const seen = [...Array(model.n).keys()].map((i) => scene.screenOf(i));
+      const spread = (axis) => Math.max(...seen.map((p) => p[axis])) - Math.min(...seen.map((p) => p[axis]));
+      return Math.max(spread(0) / scene.port.width, spread(1) / scene.port.height);
+    }"""
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    page.locator(".track").press("Home")
+    wait(page, frame=0)
+    still(page)
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    assert page.evaluate("map().star.at(1)") is None  # the query's place belongs to the last frame
+    page.evaluate(
+        "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
+        "spreads.push(measure()), 60); map().act('play')"
+    )
+    wait(page, frame=19, playing="false")
+    page.evaluate("clearInterval(watch)")
+    spreads = page.evaluate("spreads")
+    assert len(spreads) > 5
+    assert min(spreads) > 0.4
+    assert max(spreads) < 1.3
+    page.evaluate("update({ view: 'live', query: null })")
+    wait(page, view="live", step=600, points=3000)

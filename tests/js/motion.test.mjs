@@ -1,6 +1,7 @@
 // How things move: tweens, the playhead, the timeline, the query's star.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { toScreen } from "../../app/components/map/camera.js";
 import { classCentres } from "../../app/components/map/centroids.js";
 import { Model } from "../../app/components/map/model.js";
 import { frameRate, Player, SPEEDS } from "../../app/components/map/player.js";
@@ -75,6 +76,17 @@ describe("tween", () => {
         });
       }
     }
+  });
+
+  it("is the same motion on the screen when told in the world of another view", () => {
+    const tween = Tween.stretch(cloud(9), cloud(9), cloud(9), cloud(9));
+    const port = { width: 600, height: 400 };
+    const [from, to] = [{ x: 0.4, y: 0.5, k: 300 }, { x: -7, y: 20, k: 0.5 }];
+    const told = tween.carried(from, to);
+    for (const t of [0, 0.3, 1]) {
+      close(toScreen(to, port, ...told.at(4, t)), toScreen(from, port, ...tween.at(4, t)), 1e-3);
+    }
+    assert.equal(told.opacity(4, 0.5), tween.opacity(4, 0.5));
   });
 
   it("plays the first and the last stretch, which lack a neighbour, and items that come and go", () => {
@@ -189,6 +201,7 @@ describe("timeline", () => {
     const tsne = run({ event: "started", iterations: 50 }, { event: "frame", iteration: 50, of: 50, frame: frame("t") },
       { event: "finished", frame: frame("t") });
     assert.equal(framesOf(tsne).length, 1);
+    assert.equal(framesOf(tsne)[0].provisional, false);
   });
 
   it("says how a run ended: by an event, or by the stream's end when it was cut off", () => {
@@ -240,6 +253,14 @@ describe("query star", () => {
     assert.deepEqual(star.at(0.3), [3, 4]);
     star.set(null, entry(0), true);
     assert.equal(star.at(0.3), null);
+  });
+
+  it("has no place in the frames of a projection that is still on its way", () => {
+    const star = new QueryStar();
+    star.set({ xy: [3, 4] }, { ...entry(5), provisional: true }, true);
+    assert.equal(star.at(1), null);
+    star.move(entry(9), entry(9), 1);
+    assert.deepEqual(star.at(0), [3, 4]);
   });
 
   it("lands anew for another query only, not for the same one sent again", () => {

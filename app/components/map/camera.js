@@ -57,6 +57,13 @@ export function distance(a, b, port) {
   return Math.max(Math.abs(Math.log(b.k / a.k)) * reach, Math.hypot(b.x - a.x, b.y - a.y) * b.k);
 }
 
+/** World positions that lie under view `b` where `xy` lie under view `a`; differences only when `shift` is false. */
+export function carry(xy, a, b, shift = true) {
+  const ratio = a.k / b.k;
+  const move = shift ? [b.x - a.x * ratio, b.y - a.y * ratio] : [0, 0];
+  return xy.map((v, j) => v * ratio + move[j & 1]);
+}
+
 /** The smallest box around two boxes; either may be null. */
 export function union(a, b) {
   if (!a || !b) return a ?? b;

@@ -46,17 +46,17 @@ export function place(xy, frame, watched, total) {
   return placed;
 }
 
-/** The box around x, y pairs as [x0, y0, x1, y1]; null when there are none. */
-export function boundsOf(xy) {
-  if (!xy.length) return null;
+/** The box around x, y pairs (those that `usable` admits) as [x0, y0, x1, y1]; null when there are none. */
+export function boundsOf(xy, usable = null) {
   const box = [Infinity, Infinity, -Infinity, -Infinity];
   for (let j = 0; j < xy.length; j += 2) {
+    if (usable && !usable[j >> 1]) continue;
     if (xy[j] < box[0]) box[0] = xy[j];
     if (xy[j] > box[2]) box[2] = xy[j];
     if (xy[j + 1] < box[1]) box[1] = xy[j + 1];
     if (xy[j + 1] > box[3]) box[3] = xy[j + 1];
   }
-  return box;
+  return box[0] > box[2] ? null : box;
 }
 
 /**

@@ -90,7 +90,7 @@ export class Picture {
     const from = scene.screenOf(item);
     const right = (other) => (model.labels[other] === model.labels[item] ? theme.text : wrongColour(theme));
     this.links(context, scene, from, model.neighbours, right);
-    this.single(context, scene, item, from, { grow: 2, clear: 6, width: 2.25 });
+    this.single(context, scene, item, from, { grow: 2, clear: 6, width: 2.25, dashed: !model.shows(item) });
   }
 
   query(context, scene) {
@@ -98,7 +98,9 @@ export class Picture {
     const place = star.at(scene.tween.moves ? scene.t : 1);
     if (!place) return;
     const from = scene.toScreen(place);
-    overlay.drawTrail(context, star.trail(playback.entries, playback.shown).map(scene.toScreen), theme);
+    // Only frames on a common basis make a way of its places.
+    const trail = playback.timeline.replay ? star.trail(playback.entries, playback.shown) : [];
+    overlay.drawTrail(context, trail.map(scene.toScreen), theme);
     this.links(context, scene, from, star.query.neighbours ?? [], () => theme.primary);
     if (star.age < 1 && !still) {
       star.age = Math.min(1, star.age + 1 / 60 / LANDING);

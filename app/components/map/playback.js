@@ -37,7 +37,7 @@ export class Playback {
     this.shown = null;
     this.interval = LIVE[1];
     this.arrival = 0;
-    this.scene.extra = null;
+    this.anchor = null; // bounds of the last frame of a common basis
     this.leave = stream.subscribe(source.run, (event) => this.take(event), source.pid);
     this.on.change();
   }
@@ -139,7 +139,7 @@ export class Playback {
   settleDown() {
     const { entries, frames } = this;
     const last = entries.at(-1).frame;
-    if (this.timeline.replay && frames.has(last)) this.scene.extra = frames.have(last).bounds;
+    if (this.timeline.replay && frames.has(last)) this.anchor = frames.have(last).bounds;
     if (this.fetching === frames) return;
     this.fetching = frames;
     const queue = [entries.length - 1, ...entries.keys()].map((i) => entries[i].frame);
@@ -176,13 +176,18 @@ export class Playback {
       this.shown = entry;
       if (this.timeline.replay) this.settleDown();
       this.on.frame(entry, entry);
-      this.scene.show(placed, this.still() ? 0 : seconds);
+      this.scene.show(placed, this.still() ? 0 : seconds, { reframe: this.pace > 0 || this.unitless });
       this.pace = 0;
       this.on.change();
     };
     const here = frames.have(entry.frame);
     if (here) put(here);
     else frames.load(entry.frame).then(put).catch((error) => this.on.trouble(error));
+  }
+
+  // Frames of a projection under way have units of their own, each another.
+  get unitless() {
+    return this.timeline.noun === "iteration";
   }
 
   drawHead() {
@@ -196,13 +201,23 @@ export class Playback {
       return scene.show(frames.have(entries[low].frame), 0);
     }
     if (this.stretch?.low !== low || this.stretch.frames !== frames) {
-      const at = (i) => (entries[i] && frames.has(entries[i].frame) ? frames.have(entries[i].frame) : null);
-      const tween = Tween.stretch(at(low - 1), at(low), at(low + 1), at(low + 2));
-      this.stretch = { low, frames, tween, to: at(low + 1) };
       this.on.frame(entries[low], entries[low + 1]);
+      this.stretch = { low, frames, ...this.stretchFrom(low) };
     }
     this.shown = entries[low];
     scene.play(this.stretch.tween, share, this.stretch.to);
+  }
+
+  stretchFrom(low) {
+    const { entries, frames, scene } = this;
+    const all = [-1, 0, 1, 2].map((by) => entries[low + by]?.frame);
+    const placed = all.map((frame) => (frame && frames.has(frame) ? frames.have(frame) : null));
+    const to = placed[2];
+    if (!this.unitless || !scene.automatic) return { tween: Tween.stretch(...placed), to };
+    const view = scene.homeOf(to);
+    const carried = placed.map((frame, i) => frame && (i === 2 ? frame : scene.carried(frame, view, i === 1)));
+    scene.carryTo(view);
+    return { tween: Tween.stretch(...carried), to };
   }
 
   // ---- what the person asks

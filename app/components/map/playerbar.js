@@ -27,8 +27,13 @@ export class PlayerBar {
       this.knob,
     );
     this.label = element("span", { class: "label" });
+    this.live = element(
+      "button",
+      { type: "button", class: "live", title: "Back to the newest frame", click: () => on.seek(Infinity) },
+      "Live",
+    );
     this.speed = element("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
-    this.node = element("div", { class: "player" }, this.play, this.back, this.forth, this.track, this.label, this.speed);
+    this.node = element("div", { class: "player" }, this.play, this.back, this.forth, this.track, this.label, this.live, this.speed);
     this.listen();
   }
 
@@ -60,28 +65,27 @@ export class PlayerBar {
     this.timeline = timeline;
     const frames = framesOf(timeline);
     const open = isOpen(timeline);
-    const index = Math.round(player.head);
     const low = Math.floor(player.head);
     const a = placeOf(timeline, low);
     const share = a + (placeOf(timeline, low + 1) - a) * (player.head - low);
     const total = open ? timeline.total : Math.max(frames.at(-1)?.step ?? 0, 0);
     const reached = open && timeline.total ? Math.min(1, timeline.current / timeline.total) : frames.length ? 1 : 0;
-    this.node.hidden = frames.length < 2 && !open;
     const percent = (v) => `${(100 * v).toFixed(3)}%`;
     this.fill.style.width = percent(reached);
     this.knob.style.left = percent(share);
-    this.knob.hidden = !frames.length;
+    this.knob.hidden = frames.length < 2 && !open;
+    this.live.hidden = !open || player.following || !frames.length;
     this.setPlaying(player.playing);
     for (const button of [this.play, this.back, this.forth]) button.disabled = frames.length < 2;
     this.back.disabled ||= player.head <= 0;
     this.forth.disabled ||= player.head >= frames.length - 1;
-    const step = player.following && open ? timeline.current : (frames[index]?.step ?? 0);
-    const words = frames.length ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}` : "";
+    const step = frames[low]?.step ?? 0;
+    const words = frames.length > 1 || (frames.length && open) ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}` : "";
     if (this.label.textContent !== words) this.label.textContent = words;
     this.speed.textContent = `${player.speed}×`;
     mark(this.track, "aria-valuemin", 0);
     mark(this.track, "aria-valuemax", Math.max(0, frames.length - 1));
-    mark(this.track, "aria-valuenow", index);
+    mark(this.track, "aria-valuenow", low);
     mark(this.track, "aria-valuetext", words);
     this.drawTicks(timeline, frames, theme);
   }

@@ -16,7 +16,7 @@ export function report(view) {
   const [caption, note] = statusOf(view, visible);
   view.caption.textContent = caption;
   view.status.textContent = note;
-  mark(view.overlay, "aria-label", view.summary());
+  if (!playback.player.playing) mark(view.overlay, "aria-label", view.summary());
   const index = Math.floor(playback.player.head);
   const attributes = {
     run: view.data.run,

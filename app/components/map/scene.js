@@ -12,10 +12,11 @@ const QUICK = 0.07; // and to where the person sends it
 const MOST_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 
 /** Holds what is on the stage; `paintOver(context, scene)` draws what lies above the points and says
- * whether there are pictures among it. */
+ * whether there are pictures among it; `alsoSee()` gives bounds that Home shows besides the points; `onFrame(seconds)` is
+ * called before each drawing, `onCarry(from, to)` when the world changes under an unmoved picture. */
 export class Scene {
-  constructor({ points, overlay, renderer, paintOver, onFrame }) {
-    Object.assign(this, { points, overlay, paintOver, onFrame });
+  constructor({ points, overlay, renderer, paintOver, alsoSee, onFrame, onCarry }) {
+    Object.assign(this, { points, overlay, paintOver, alsoSee, onFrame, onCarry });
     this.context = overlay.getContext("2d");
     this.renderer = this.makeRenderer(renderer);
     this.port = { width: 0, height: 0, insets: {} };
@@ -28,7 +29,6 @@ export class Scene {
     this.t = 1;
     this.clock = null;
     this.pictured = false; // some points are drawn as pictures
-    this.extra = null; // bounds that are to be seen as well
     this.model = null;
     this.pending = 0;
     this.last = 0;
@@ -86,8 +86,13 @@ export class Scene {
 
   // ---- motion
 
-  /** Show a frame: at once when there is none yet or `seconds` is 0, otherwise moving there. */
-  show(frame, seconds) {
+  /**
+   * Show a frame: at once when there is none yet or `seconds` is 0, otherwise moving there. With `reframe`, for frames
+   * whose units have nothing to do with those before, the points go straight to their places on the screen instead of
+   * through a world in which the eye would have to run after them.
+   */
+  show(frame, seconds, { reframe = false } = {}) {
+    if (reframe && seconds && this.tween && this.automatic) this.carryTo(this.homeOf(frame));
     if (!this.tween || !seconds) {
       this.move(Tween.rest(frame), 1);
       this.clock = null;
@@ -111,6 +116,20 @@ export class Scene {
     this.invalidate();
   }
 
+  /** Say all that is on the stage in the world of another view, without moving it on the screen. */
+  carryTo(view) {
+    if (!view || !this.view) return;
+    this.onCarry(this.view, view);
+    this.tween = this.tween.carried(this.view, view);
+    this.view = view;
+    this.target = null;
+  }
+
+  /** A frame that is seen fitted to the stage, or as it is seen now, in the world of view `to`. */
+  carried(frame, to, now = false) {
+    return { ...frame, xy: camera.carry(frame.xy, now ? this.view : this.homeOf(frame), to) };
+  }
+
   move(tween, t) {
     this.tween = tween;
     this.t = t;
@@ -122,7 +141,7 @@ export class Scene {
     this.frame = frame;
     this.usable = this.model.usable(frame.present);
     if (!this.view) this.view = this.home();
-    else if (this.automatic) this.aim(this.home(), SOFT);
+    else this.refit();
     this.invalidate();
   }
 
@@ -134,10 +153,19 @@ export class Scene {
 
   /** The view that shows every point there is to see. */
   home() {
-    if (!this.frame || !this.port.width) return null;
-    const usable = this.usable;
-    const shown = this.frame.xy.filter((_, j) => usable[j >> 1]);
-    const bounds = camera.union(boundsOf(shown.length ? shown : this.frame.xy), this.extra);
+    const key = [this.frame, this.usable, this.port, String(this.alsoSee())];
+    if (key.some((part, i) => part !== this.homeKey?.[i])) {
+      this.homeKey = key;
+      this.homeView = this.frame && this.homeOf(this.frame);
+    }
+    return this.homeView;
+  }
+
+  /** The same for any frame. */
+  homeOf(frame) {
+    if (!this.port.width) return null;
+    const shown = boundsOf(frame.xy, this.model.usable(frame.present)) ?? boundsOf(frame.xy, frame.present);
+    const bounds = camera.union(shown, this.alsoSee());
     return bounds && camera.fit(bounds, this.port, 1e-4);
   }
 
@@ -154,6 +182,12 @@ export class Scene {
     if (gliding) return this.aim(view, QUICK);
     this.target = null;
     this.view = view;
+    this.invalidate();
+  }
+
+  /** There is more or less to see: the eye follows, unless the person has it in hand. */
+  refit() {
+    if (this.automatic) this.aim(this.home(), SOFT);
     this.invalidate();
   }
 
@@ -175,7 +209,7 @@ export class Scene {
 
   /** How much closer than Home the eye is. */
   get zoomed() {
-    return this.view && this.frame ? this.view.k / (this.homeScale ??= this.home()?.k ?? this.view.k) : 1;
+    return this.view && this.frame ? this.view.k / (this.home()?.k ?? this.view.k) : 1;
   }
 
   // ---- questions
@@ -237,7 +271,6 @@ export class Scene {
     const { context, port, ratio } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, port.width, port.height);
-    this.homeScale = undefined;
     if (!this.view || !this.tween || !this.painted) return;
     const moves = this.tween.moves && this.t < 1;
     this.look = pointLook(this.tween.visibleCount(this.t), port, this.zoomed, this.pictured);

@@ -1,10 +1,12 @@
 // The query on the map: a star that has its own place in every frame.
 
-/** Where the query lies at a timeline entry: by frame, by step, or one place for all; null where it has none. */
+import { carry } from "./camera.js";
+
+/** Where the query lies at a timeline entry: by frame, by step, or one place for all that are final; null elsewhere. */
 export function placeAt(query, entry) {
   if (!query) return null;
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
-  return known ?? query.xy ?? null;
+  return known ?? (entry?.provisional ? null : query.xy) ?? null;
 }
 
 /** Follows a query through the frames; `at(t)` goes with the scene's tween. */
@@ -29,6 +31,11 @@ export class QueryStar {
     this.to = placeAt(this.query, b);
     this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
     this.even = a !== b;
+  }
+
+  /** Where it comes from, in the world of another view. */
+  carry(from, to) {
+    if (this.from) this.from = carry(this.from, from, to);
   }
 
   at(t) {

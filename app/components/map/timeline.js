@@ -44,7 +44,8 @@ export function takeEvent(timeline, event) {
     case "frame":
       timeline.current = event.iteration;
       timeline.total = event.of ?? timeline.total;
-      timeline.live.push({ step: event.iteration, frame: event.frame });
+      // Until the end its units are its own, and nothing else has a place in it.
+      timeline.live.push({ step: event.iteration, frame: event.frame, provisional: true });
       return "frames";
     case "replay":
       timeline.replay = event.frames.map(({ step, frame, ...rest }) => ({ step, frame: frame ?? rest }));
@@ -69,7 +70,8 @@ function conclude(timeline, event) {
   if (!event.frame) return "state";
   // The last frame of a projection; some methods give no other.
   const last = timeline.live.at(-1);
-  if (last?.frame.id !== event.frame.id) {
+  if (last?.frame.id === event.frame.id) last.provisional = false;
+  else {
     timeline.live.push({ step: timeline.total ?? (last ? last.step + 1 : 1), frame: event.frame });
   }
   return "frames";

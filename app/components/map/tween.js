@@ -2,6 +2,7 @@
 // that neither a new frame in mid-motion nor the passage from one snapshot to the next makes a kink.
 //
 // A placed frame is {xy: Float32Array(2n), present: Uint8Array(n), count}: items without a place have present 0.
+import { carry } from "./camera.js";
 
 /** Weights of p0, p1, m0, m1 at t (cubic Hermite). */
 export function hermite(t) {
@@ -83,6 +84,14 @@ export class Tween {
     }
     tween.counts = [a.count, b.count];
     tween.moves = true;
+    return tween;
+  }
+
+  /** The same motion on the screen, told in the world of another view. */
+  carried(from, to) {
+    const tween = Object.assign(new Tween(0), this);
+    for (const name of ["p0", "p1"]) tween[name] = carry(this[name], from, to);
+    for (const name of ["m0", "m1"]) tween[name] = carry(this[name], from, to, false);
     return tween;
   }
 

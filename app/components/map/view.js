@@ -1,13 +1,12 @@
 // One map: its elements, what Python sent, what the person does, put together.
 import { bus, page } from "../shared/bus.js";
 import { classColours } from "../shared/palette.js";
-import { Sprites } from "../shared/sprites.js";
-import { stream } from "../shared/stream.js";
 import { readTheme } from "../shared/theme.js";
-import { pinned, summary } from "./announce.js";
-import { unpackBits } from "./bits.js";
+import { summary } from "./announce.js";
+import { union } from "./camera.js";
 import { buildElements } from "./elements.js";
 import { listen } from "./gestures.js";
+import { Intake } from "./intake.js";
 import { meaningOf } from "./keys.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
@@ -16,7 +15,6 @@ import { Playback } from "./playback.js";
 import { Pointing } from "./pointing.js";
 import { report } from "./report.js";
 import { Scene } from "./scene.js";
-import { loadLabels, loadNearest, loadWatched } from "./sources.js";
 import { QueryStar } from "./star.js";
 
 const WIDE = 620; // pixels from which the legend stands beside the points
@@ -30,7 +28,6 @@ export class MapView {
     this.markers = false;
     this.names = true;
     this.model = new Model([], null, 0);
-    this.adopted = {};
     this.build(parent, name);
     this.star = new QueryStar();
     this.picture = new Picture(this);
@@ -39,7 +36,9 @@ export class MapView {
       overlay: this.overlay,
       renderer: data.renderer,
       paintOver: (context, scene) => this.picture.paintOver(context, scene),
+      alsoSee: () => this.alsoSee(),
       onFrame: (seconds) => this.playback.tick(seconds),
+      onCarry: (from, to) => this.star.carry(from, to),
     });
     this.pointing = new Pointing(this);
     this.playback = new Playback(this.scene, {
@@ -48,7 +47,14 @@ export class MapView {
       ended: (state) => this.setTrigger?.("ended", state),
       trouble: (error) => this.say(error.message),
     }, () => this.theme.still);
+    this.intake = new Intake(this);
     this.connect();
+  }
+
+  // Home shows the last frame of a replay too, so that a play does not outgrow it, and the query.
+  alsoSee() {
+    const place = this.star.to;
+    return union(this.playback?.anchor ?? null, place && [...place, ...place]);
   }
 
   get thumbnail() {
@@ -114,136 +120,22 @@ export class MapView {
 
   // ---- from Python
 
-  /** Take what Python sent: everything is compared with what is shown, nothing is built anew. */
+  /** Take what Python sent. */
   update({ data, setStateValue, setTriggerValue }) {
     this.setState = setStateValue;
     this.setTrigger = setTriggerValue;
     const before = this.data;
     this.data = data;
-    this.readTheme();
-    const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
-    if (this.root.style.height !== height) this.root.style.height = height;
-    const other = (...names) => names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before[name]));
-    const items = other("dataset", "labels_url", "n");
-    if (items) this.meetItems();
-    if (items || other("sprites")) this.meetPictures();
-    if (items || other("nearest_url")) this.meetNearest();
-    if (items || other("run", "view", "begun")) {
-      stream.renew({ run: data.run, pid: this.pid, begun: data.begun });
-      this.followData();
-    }
-    if (data.fallback) stream.feed({ run: data.run, pid: this.pid, ...data.fallback });
-    this.adopt();
-  }
-
-  get pid() {
-    return !this.data.view || this.data.view === "live" ? null : this.data.view;
-  }
-
-  readTheme() {
     this.theme = readTheme(this.stage);
     this.root.classList.toggle("dark", this.theme.dark);
+    const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
+    if (this.root.style.height !== height) this.root.style.height = height;
+    this.intake.take(data, before);
   }
 
-  // Other items: everything the person did belongs to the old ones.
-  meetItems() {
-    const { data } = this;
-    const classes = (data.classes ?? []).map(String);
-    this.model = new Model(classes, null, data.n);
-    this.adopted = {};
-    this.scene.setModel(this.model);
-    this.playback.shown = null;
-    this.legend.setClasses(classes);
-    this.labelled = loadLabels(data).then((labels) => {
-      if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
-      return labels;
-    });
-  }
-
-  meetPictures() {
-    const { sprites } = this.data;
-    this.sprites = sprites?.urls?.length ? new Sprites(sprites, () => this.scene.invalidate()) : null;
-    this.card.refresh();
-    // They are wanted at the first hover; the frames go before.
-    setTimeout(() => this.sprites?.image(0), 400);
-  }
-
-  meetNearest() {
-    const { data, model } = this;
-    model.nearest = null;
-    loadNearest(data, data.n).then((nearest) => {
-      if (this.model !== model || this.data.nearest_url !== data.nearest_url) return;
-      model.nearest = nearest;
-      this.card.refresh();
-      this.repaint();
-    }, (error) => this.say(error.message));
-  }
-
-  async followData() {
-    const { data, model, labelled, pid } = this;
-    const token = (this.following = {});
-    try {
-      const labels = await labelled;
-      if (this.following !== token || !data.n) return;
-      model.labels = labels;
-      this.scene.automatic = true;
-      this.repaint();
-      const base = data.api ?? "/api";
-      const at = pid ? `${data.run}/${pid}` : data.run;
-      this.playback.follow({
-        run: data.run,
-        pid,
-        url: data.frames_url ?? (data.events_url ? `${base}/frames/${at}/{id}.i16` : null),
-        watched: () => loadWatched(this.data),
-        total: data.n,
-        running: data.running ?? Boolean(data.events_url && !data.autoplay),
-        autoplay: data.autoplay,
-        step: data.step,
-      });
-      this.listenToServer();
-    } catch (error) {
-      this.say(error.message);
-    }
-  }
-
-  listenToServer() {
-    const { data, pid } = this;
-    if (data.fallback || !data.events_url) return;
-    const own = pid && !data.events_url.includes(pid);
-    const url = own ? data.events_url.replace(/\/events(?=$|\?)/, `/projections/${pid}/events`) : data.events_url;
-    if (this.open && this.open.run !== data.run) stream.close(this.open.run, this.open.pid);
-    this.open = { run: data.run, pid };
-    stream.open({ run: data.run, pid, events_url: url });
-    stream.probe(`${data.api ?? "/api"}/health`).then((here) => {
-      if (here || this.gone) return;
-      stream.close(data.run, pid);
-      this.setState("routes", "blocked");
-    });
-  }
-
-  // Values that the person changes here and Python may change too: taken when Python's has changed.
-  adopt() {
-    const { data, model, adopted } = this;
-    const changed = (name) => {
-      const now = JSON.stringify(data[name] ?? null);
-      const is = now !== (adopted[name] ?? "null");
-      adopted[name] = now;
-      return is;
-    };
-    const known = (item) => Number.isInteger(item) && item >= 0 && item < model.n;
-    if (changed("pinned") && this.pointing.isNews(data.pinned ?? null)) model.pinned = known(data.pinned) ? data.pinned : null;
-    const neighbours = (data.neighbours ?? []).filter(({ item }) => known(item));
-    if ((data.pinned ?? null) === model.pinned) model.neighbours = neighbours;
-    const reselected = changed("selected");
-    if (reselected) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
-    if (changed("step") && data.step !== undefined && data.step !== null) this.playback.seekStep(data.step);
-    if (this.star.set(data.query ?? null, this.playback.shown, this.theme.still)) this.scene.invalidate();
-    this.card.refresh();
-    this.announcer.say(pinned(model) || this.summary());
-    const paint = JSON.stringify([this.theme, data.colour, model.n]);
-    if (reselected || paint !== this.painted) this.repaint();
-    else this.changed();
-    this.painted = paint;
+  /** The projection that is shown, null for the run itself. */
+  get pid() {
+    return !this.data.view || this.data.view === "live" ? null : this.data.view;
   }
 
   // ---- from the person

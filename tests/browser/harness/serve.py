@@ -10,9 +10,11 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import numpy as np
@@ -22,6 +24,7 @@ HERE = Path(__file__).parent
 COMPONENTS = HERE.parents[2] / "app" / "components"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".json": "application/json"}
 STEPS = 600
+ITERATIONS = 20
 LOCK = threading.Lock()
 WATCHED = 2000
 
@@ -83,7 +86,11 @@ def positions(n: int, step: int) -> np.ndarray:
 def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
     """A frame's entry in an event, and its bytes."""
     xy = positions(n, step)
-    if not everything and n > WATCHED:
+    if step > STEPS:  # a projection's iterations, in units that grow as those of t-SNE do
+        share = (step - STEPS) / ITERATIONS
+        turned = positions(n, round(STEPS * share)) @ np.array([[0.6, 0.8], [-0.8, 0.6]], np.float32)
+        xy = turned * np.float32(1e-4 * 5e5**share)
+    elif not everything and n > WATCHED:
         xy = xy[watched(n)]
     centre, scale = [0.0, 0.0], float(np.abs(xy).max() * 1.01)
     quantised = np.round(xy / scale * 32767).astype("<i2")
@@ -91,6 +98,15 @@ def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
     identity = f"{n:08x}{step:06x}{int(everything):02x}"
     meta = {"id": identity, "n": len(xy), "dims": 2, "centre": centre, "scale": scale, "items": kind}
     return meta, quantised.tobytes()
+
+
+def drawing_events(n: int):
+    """A projection's events with the seconds to wait before each."""
+    yield 0.0, {"event": "started", "method": "tsne", "iterations": ITERATIONS}
+    for iteration in range(1, ITERATIONS + 1):
+        described = frame(n, STEPS + iteration, True)[0]
+        yield 0.3, {"event": "frame", "iteration": iteration, "of": ITERATIONS, "frame": described}
+    yield 0.0, {"event": "finished", "frame": described, "seconds": 6.0, "faithfulness": {}}
 
 
 def snapshot_steps() -> list[int]:
@@ -131,7 +147,8 @@ class Handler(BaseHTTPRequestHandler):
         if parts[:2] == ["api", "health"]:
             return self.answer(b'{"ok": true}', "application/json")
         if parts[:2] == ["api", "runs"] and parts[-1] == "events":
-            return self.events(parts[2], float(parse_qs(url.query).get("pace", ["0"])[0]))
+            source = drawing_events if "projections" in parts else events
+            return self.events(source, parts[2], float(parse_qs(url.query).get("pace", ["0"])[0]))
         if parts[:2] == ["api", "frames"]:
             identity = parts[-1].removesuffix(".i16")
             n, step, everything = int(identity[:8], 16), int(identity[8:14], 16), identity[14:] == "01"
@@ -164,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
         Image.fromarray(picture).save(buffer, "PNG")
         return self.answer(buffer.getvalue(), "image/png")
 
-    def events(self, run: str, pace: float) -> None:
+    def events(self, source: Callable, run: str, pace: float) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
@@ -172,7 +189,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         after = int(self.headers.get("Last-Event-ID") or -1)
         try:
-            for line, (wait, event) in enumerate(events(int(run.removeprefix("run")))):
+            for line, (wait, event) in enumerate(source(int(run.removeprefix("run")))):
                 if line <= after:
                     continue
                 time.sleep(wait * pace)
@@ -201,7 +218,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Report all but broken connections."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
