@@ -28,7 +28,7 @@ class SumOf(Loss):
 
     def forward(self, embeddings: Tensor, labels: Any, tuples: Any = None) -> Tensor:
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
-        tuples = self._accepted(tuples)
+        self._accepted(tuples)
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
         with sharing():
             first, second = (

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dmlviz import TrainConfig, losses
+from dmlviz import TrainConfig, losses, miners
 from dmlviz.errors import UserError
 
 
@@ -81,6 +81,17 @@ def test_a_sum_takes_the_miners_of_its_losses_and_the_advice_of_its_first():
 def test_a_sum_that_cannot_be_is_explained(params, said):
     with pytest.raises(UserError, match=said):
         TrainConfig(loss="sum_of", loss_params=params)
+
+
+def test_each_loss_of_a_sum_sees_the_tuples_it_takes():
+    x, labels = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
+    triplets = miners.build("hardest_negative")(x, labels)
+    both = losses.build("sum_of", a="contrastive", b="triplet")
+    expected = losses.build("contrastive")(x, labels) + losses.build("triplet")(x, labels, triplets)
+    torch.testing.assert_close(both(x, labels, triplets), expected)
+    pairs = miners.build("hard_negative_pairs")(x, labels)
+    expected = losses.build("contrastive")(x, labels, pairs) + losses.build("triplet")(x, labels)
+    torch.testing.assert_close(both(x, labels, pairs), expected)
 
 
 def test_sums_train_the_weights_of_both_losses():
