@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+import streamlit as st
+
 from app import pictures
-from app.services import Services
-from app.state import LIVE, UIState
+from app.identity import owner
+from app.services import Services, services
+from app.state import LIVE, UIState, current
 from app.streaming import LIVE_PHASES
 from dmlviz import data
 from dmlviz.errors import UserError
@@ -38,7 +41,34 @@ class Shown:
         return not self.live and (self.run.path / "embeddings.npy").exists()
 
 
-def resolve(ui: UIState, services: Services, owner: str) -> Shown | None:
+@dataclass(frozen=True)
+class Now:
+    """All that a run of the page, or of a part of it, starts from; `routes` says whether the page can use /api."""
+
+    ui: UIState
+    services: Services
+    shown: Shown | None
+    routes: bool
+
+
+def look() -> Now:
+    """What this session shows now."""
+    ui, here = current(), services()
+    routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
+    return Now(ui, here, resolve(ui, here, owner()), routes)
+
+
+def fingerprint(now: Now) -> tuple[object, ...]:
+    """What parts of the page have in common: where it differs from what a part last saw, the whole page is run."""
+    shown = now.shown
+    if shown is None:
+        return ()
+    view = shown.drawing.id if shown.drawing is not None else LIVE
+    standing = shown.live, shown.drawing_live, shown.pictures is None, now.routes
+    return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side")
+
+
+def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
     """Find what the state names, and start the projection it names where there is none yet.
 
     None when there is nothing to show at all; what cannot be shown is said in a note and left.
@@ -55,7 +85,7 @@ def resolve(ui: UIState, services: Services, owner: str) -> Shown | None:
         return None
     shown = Shown(run, services.jobs.status(run.id), _pictures(run, services))
     try:
-        return _with_drawing(shown, ui, services, owner)
+        return _with_drawing(shown, ui, services, who)
     except UserError as error:
         ui.notes.append(str(error))
         ui.view = LIVE
@@ -72,14 +102,14 @@ def ready_made(services: Services) -> Run | None:
     return next(iter(services.runs.list()), None)
 
 
-def _with_drawing(shown: Shown, ui: UIState, services: Services, owner: str) -> Shown:
+def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Shown:
     wanted = ui.projection()
     if wanted is None:
         return shown
     try:
         drawing = shown.run.drawing(wanted.id)
     except UnknownRun:
-        services.jobs.project(shown.run.id, wanted, owner)
+        services.jobs.project(shown.run.id, wanted, who)
         drawing = services.runs.get(shown.run.id).drawing(wanted.id)
     return replace(shown, drawing=drawing, drawing_status=services.jobs.status(shown.run.id, wanted.id))
 

@@ -3,30 +3,42 @@
 import streamlit as st
 
 from app import state
-from app.identity import owner
+from app.faults import as_sentences
 from app.parts import settings, side, stage, toolbar
-from app.services import services
-from app.shown import resolve
+from app.shown import fingerprint, look
 
-ui = state.current()
-here = services()
-routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
-shown = resolve(ui, here, owner())
+now = look()
 
 with st.sidebar:
-    settings.settings(ui, here, shown)
+    settings.settings(now.ui, now.services, now.shown)
 
-if shown is None:
+if now.shown is None:
     st.caption("There is no run here yet. Press Train.")
 else:
-    neighbours = side.neighbours_of(ui, shown)
-    main, right = st.columns([7, 3])
+    left, right = st.columns([7, 3])
+    with left:
+        toolbar.toolbar(now.ui, now.services, now.shown)
     with right:
-        answer = side.side(ui, here, shown, neighbours, routes)
-    with main:
-        toolbar.toolbar(ui, here, shown)
-        stage.progress(here, shown, routes)
-        stage.the_map(ui, shown, neighbours, answer, routes)
-    stage.scores(shown, routes)
+        side.choice()
+    stage.progress(now.services, now.shown, now.routes)
+    seen = fingerprint(now)
 
-state.publish(ui)
+    @st.fragment
+    def map_and_inspector() -> None:
+        """The part that a click on the map changes, so that nothing else is run or sent again."""
+        with as_sentences():
+            here = look()
+            if here.shown is None or fingerprint(here) != seen:
+                st.rerun()
+            neighbours = side.neighbours_of(here.ui, here.shown)
+            left, right = st.columns([7, 3])
+            with right:
+                answer = side.side(here.ui, here.services, here.shown, neighbours, here.routes)
+            with left:
+                stage.the_map(here.ui, here.shown, neighbours, answer, here.routes)
+            state.publish(here.ui)
+
+    map_and_inspector()
+    stage.scores(now.shown, now.routes)
+
+state.publish(now.ui)

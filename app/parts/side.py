@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from app import feed, query
@@ -16,10 +17,11 @@ from dmlviz.record import Neighbour
 NEIGHBOURS = 10
 MAP_HEIGHT = "clamp(380px, 100vh - 250px, 640px)"  # as map.css has it
 ROOMS = {
-    "Selected": f"calc({MAP_HEIGHT} + 48px)",
-    "Draw": f"calc({MAP_HEIGHT} + 2px - min(300px, 28vh))",
-    "Upload": f"calc({MAP_HEIGHT} - 70px)",
+    "Selected": MAP_HEIGHT,
+    "Draw": f"calc({MAP_HEIGHT} - min(300px, 28vh) - 46px)",
+    "Upload": f"calc({MAP_HEIGHT} - 118px)",
 }
+KEY = "side"
 SIDES = ("Selected", "Draw", "Upload")
 
 
@@ -33,13 +35,18 @@ def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
         return []
 
 
+def choice() -> None:
+    """What to inspect."""
+    st.segmented_control(
+        "Inspect", SIDES, default=SIDES[0], key=KEY, label_visibility="collapsed", required=True, width="stretch"
+    )
+
+
 def side(
     ui: UIState, services: Services, shown: Shown, neighbours: list[Neighbour], routes: bool
 ) -> query.Answer | None:
     """The inspector: the pinned image and its neighbours, or a picture of one's own. Returns what it said of that."""
-    chosen = st.segmented_control(
-        "Inspect", SIDES, default=SIDES[0], key="side", label_visibility="collapsed", required=True, width="stretch"
-    )
+    chosen = st.session_state[KEY]
     if chosen == "Selected":
         _selected(ui, shown, neighbours, routes)
         return None
@@ -68,12 +75,12 @@ def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bo
         _inspector(ui, feed.pinned_data(shown, ui.pinned, neighbours, routes), ROOMS["Selected"])
 
 
-def _drawing():
+def _drawing() -> np.ndarray | None:
     pad = mount("pad", key="pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
     return query.drawn(pad.drawing)
 
 
-def _upload():
+def _upload() -> np.ndarray | None:
     file = st.file_uploader(
         "A picture", type=["png", "jpg", "jpeg", "webp"], max_upload_size=2, key="upload", label_visibility="collapsed"
     )
@@ -85,6 +92,6 @@ def _inspector(ui: UIState, shown: dict[str, Any], room: str) -> None:
 
     def pin() -> None:
         ui.pinned = st.session_state["inspector"].get("pin")
-        st.session_state["side"] = SIDES[0]
+        st.session_state[KEY] = SIDES[0]
 
     mount("inspector", key="inspector", data=shown | {"room": room}, on_pin_change=pin)

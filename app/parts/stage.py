@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import feed, media
 from app.components import mount
+from app.faults import as_sentences
 from app.identity import owner
 from app.query import Answer
 from app.services import Services
@@ -61,13 +62,14 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
 
 
 def _polled(services: Services, shown: Shown, timed: bool) -> None:
-    projection = shown.drawing.id if shown.drawing is not None else None
-    running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
-    fed = _fed(shown)
-    news = media.poll(_record(shown), running, fed)
-    _progress(services, shown, {"stream": feed.stream_of(shown)} | news)
-    if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
-        st.rerun()  # all is told: the page stops asking
+    with as_sentences():
+        projection = shown.drawing.id if shown.drawing is not None else None
+        running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
+        fed = _fed(shown)
+        news = media.poll(_record(shown), running, fed)
+        _progress(services, shown, {"stream": feed.stream_of(shown)} | news)
+        if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
+            st.rerun()  # all is told: the page stops asking
 
 
 def _record(shown: Shown) -> Record:

@@ -1,0 +1,184 @@
+"""What a person waits for, in a real browser: a first frame, neighbours of a click, an answer to a drawing.
+
+Times are taken inside the page, from the event to the change of the element that shows the answer; bytes are what came
+over the websocket meanwhile. Run with DMLVIZ_DATA set: `python tests/bench/bench_page.py`.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from visitors import serving
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+HELP = """() => {
+  window.part = (name, from = document) => {
+    for (const node of from.querySelectorAll("*")) {
+      const found = node.matches(name) ? node : node.shadowRoot && window.part(name, node.shadowRoot);
+      if (found) return found;
+    }
+    return null;
+  };
+  // Milliseconds from the next `event` until `name` satisfies `is`.
+  window.wait = (event, name, is) => new Promise((done) => {
+    let began = null;
+    addEventListener(event, (e) => (began = e.timeStamp), { once: true, capture: true });
+    const look = () => {
+      const node = began !== null && window.part(name);
+      if (node && is(node)) done(performance.now() - began);
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+}"""
+TRAININGS = 5
+CLICKS = 15
+DRAWINGS = 5
+
+
+class Wire:
+    """Counts what comes over the page's websockets."""
+
+    def __init__(self, page: Page) -> None:
+        self.bytes = 0
+        page.on("websocket", lambda socket: socket.on("framereceived", self._add))
+
+    def _add(self, payload: bytes | str) -> None:
+        self.bytes += len(payload)
+
+    def since(self, before: int) -> int:
+        """Bytes since then."""
+        return self.bytes - before
+
+
+def told(name: str, values: list[float], unit: str, limit: str) -> None:
+    """Print median and worst."""
+    spread = f"worst {max(values):8.1f} {unit}"
+    print(f"{name:42s} median {statistics.median(values):8.1f} {unit}   {spread}   to be: {limit}")
+
+
+def trainings(page: Page, url: str, dataset: str) -> str:
+    """Train → first frame, several times; the id of the last run, left to end."""
+    first, pace = [], []
+    for seed in range(TRAININGS):
+        steps = 300 if seed == TRAININGS - 1 else 20_000
+        page.goto(f"{url}/?dataset={dataset}&steps={steps}&seed={seed}")
+        page.locator(".map[data-ready=true]").wait_for()
+        page.wait_for_timeout(20_000)  # until a worker is warm again
+        page.evaluate(HELP)
+        old = page.locator(".map").get_attribute("data-run")
+        page.evaluate(
+            """(old) => { window.seen = window.wait("pointerup", ".map", (map) =>
+                 map.dataset.run !== old && map.dataset.step !== "" && map.dataset.ready === "true"
+                 && map.map.playback.timeline.live.length > 0); }""",
+            old,
+        )
+        page.get_by_role("button", name="Train", exact=True).click()
+        first.append(page.evaluate("window.seen"))
+        page.wait_for_timeout(500)
+        before, began = page.locator(".map").get_attribute("data-frame"), time.monotonic()
+        page.wait_for_timeout(4000)
+        shown = int(page.locator(".map").get_attribute("data-frame") or 0) - int(before or 0)
+        pace.append(shown / (time.monotonic() - began))
+        if steps > 300:
+            page.get_by_role("button", name="Stop", exact=True).first.click()
+            page.locator(".map[data-state=stopped]").wait_for()
+    told("click on Train → first new frame", first, "ms", "1000 ms")
+    told("frames a second after it", pace, "/s", "2 /s at least")
+    page.locator(".map[data-state=finished]").wait_for(timeout=300_000)
+    found = re.search("run=([0-9a-f]{16})", page.url)
+    assert found
+    return found.group(1)
+
+
+def clicks(page: Page, wire: Wire, url: str, run: str) -> None:
+    """Click on a point → its neighbours in the inspector."""
+    page.goto(f"{url}/?run={run}")
+    page.locator(".map[data-ready=true]").wait_for()
+    page.wait_for_timeout(4000)
+    page.evaluate(HELP)
+    page.locator(".map").evaluate("root => { root.map.playback.player.pause(); root.map.playback.seek(1e9); }")
+    page.wait_for_timeout(2000)
+    waits, sizes = [], []
+    for item in range(0, 37 * CLICKS, 37):
+        x, y = page.locator(".map").evaluate("(root, item) => root.map.clientOf(item)", item)
+        page.mouse.move(x, y)
+        page.wait_for_timeout(300)
+        before = wire.bytes
+        page.evaluate(
+            """() => { const old = window.part(".inspector").dataset.subject;
+                 window.seen = window.wait("pointerup", ".inspector",
+                   (node) => node.dataset.subject !== old && node.dataset.neighbours === "10"); }"""
+        )
+        page.mouse.down()
+        page.mouse.up()
+        waits.append(page.evaluate("window.seen"))
+        page.wait_for_timeout(500)
+        sizes.append(float(wire.since(before)))
+    told("click → neighbours on the page", waits, "ms", "200 ms")
+    told("bytes of such a change, whole page", sizes, "B ", "")
+    assert page.locator(".map").get_attribute("data-mounts") == "1"
+
+
+def drawings(page: Page, url: str, run: str) -> None:
+    """Pen-up → neighbours of the drawing."""
+    page.goto(f"{url}/?run={run}")
+    page.get_by_test_id("stButtonGroup").get_by_text("Draw", exact=True).click()
+    page.locator(".pad[data-ready=true]").wait_for()
+    page.wait_for_timeout(4000)
+    page.evaluate(HELP)
+    waits = []
+    for turn in range(DRAWINGS + 1):
+        box = page.locator(".pad canvas").bounding_box()
+        assert box
+        for index, (x, y) in enumerate([(0.3, 0.2 + 0.02 * turn), (0.7, 0.2), (0.45, 0.8)]):
+            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
+            if index == 0:
+                page.mouse.down()
+        page.evaluate(
+            """() => { window.seen = window.wait("pointerup", ".inspector",
+                         (node) => node.dataset.subject === "query" && node.dataset.neighbours === "10"); }"""
+        )
+        page.mouse.up()
+        waits.append(page.evaluate("window.seen"))
+        page.wait_for_timeout(700)
+        page.get_by_role("button", name="Clear", exact=True).click()
+        page.locator(".inspector").wait_for(state="detached")
+        page.wait_for_timeout(500)
+    told("pen-up → neighbours, debounce included", waits[1:], "ms", "400 ms")
+
+
+def main() -> None:
+    """Print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--dataset", default="mnist" if os.environ.get("DMLVIZ_DATA") else "digits")
+    dataset = arguments.parse_args().dataset
+    print(f"load of this machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (url, _), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.set_default_timeout(120_000)
+        wire = Wire(page)
+        run = trainings(page, url, dataset)
+        clicks(page, wire, url, run)
+        drawings(page, url, run)
+        browser.close()
+    print(f"\nload of this machine after: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
