@@ -124,7 +124,7 @@ PROJECTIONS = Catalogue(
                     help="how close points may be drawn",
                 ),
                 Parameter(
-                    name="epochs",
+                    name="iterations",
                     kind=int,
                     default=200,
                     minimum=10,

@@ -17,7 +17,9 @@ from dmlviz.projection.pace import Frames
 from dmlviz.projection.pca import fit
 from dmlviz.projection.tsne import Layout
 
-_BATCHES = 16  # an epoch in so many steps: with 8 the neighbours come out worse, with 32 no better
+_BATCHES = (
+    16  # an iteration (umap-learn's epoch) in so many steps: with 8 the neighbours come out worse, with 32 no better
+)
 _STRANGERS = 4  # points that every point is pushed from in a step
 _NEGATIVE_RATE = 5  # pushes for every pull, as in umap-learn
 _FARTHEST = 4.0  # the most that one pull or push moves a coordinate, as in umap-learn
@@ -29,7 +31,7 @@ def lay_out(
     *,
     neighbors: int,
     min_dist: float,
-    epochs: int,
+    iterations: int,
     metric: str,
     dims: int,
     seed: int,
@@ -39,26 +41,26 @@ def lay_out(
 ) -> Layout:
     """Lay out embeddings (n × d, float32), from their PCA or from `start` (n × dims); supervised with labels.
 
-    Frames come from epoch 0 on, without an error; a stop between two steps keeps what was reached.
+    Frames come from iteration 0 on, without an error; a stop between two iterations keeps what was reached.
     """
     points = prepared(embeddings, metric)
     first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.show(0, epochs, None, first)
+    frames.show(0, iterations, None, first)
     squared, found = nearest(points, neighbors - 1, frames.go_on)
     edges = graph(memberships(as_distances(squared, metric)), found)
     if labels is not None:
         edges = supervised(edges, labels)
     frames.go_on()
 
-    forces = Forces(edges, epochs, seed, *curve(min_dist))
+    forces = Forces(edges, iterations, seed, *curve(min_dist))
     y = torch.from_numpy(first.T.copy())
     done = 0
-    while done < epochs and not frames.ended():
-        forces.epoch(y, rate=1 - done / epochs)
+    while done < iterations and not frames.ended():
+        forces.iterate(y, rate=1 - done / iterations)
         done += 1
-        if frames.due() and done < epochs:
-            frames.show(done, epochs, None, _rows(y))
-    frames.show(done, epochs, None, _rows(y))
+        if frames.due() and done < iterations:
+            frames.show(done, iterations, None, _rows(y))
+    frames.show(done, iterations, None, _rows(y))
     return Layout(_rows(y), None, done)
 
 
@@ -74,10 +76,10 @@ def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
 class Forces:
     """The pulls along a graph's edges, each as often as it is strong, and the pushes from random strangers."""
 
-    def __init__(self, edges: csr_matrix, epochs: int, seed: int, a: float, b: float) -> None:
+    def __init__(self, edges: csr_matrix, iterations: int, seed: int, a: float, b: float) -> None:
         once = triu(edges, format="coo")
         weight = once.data / once.data.max()
-        seen = weight > 1 / epochs
+        seen = weight > 1 / iterations
         self._random = torch.Generator().manual_seed(seed)
         order = torch.randperm(int(seen.sum()), generator=self._random)
         self._head, self._tail = (torch.from_numpy(end[seen].astype(np.int32))[order] for end in once.coords)
@@ -89,7 +91,7 @@ class Forces:
         self._push_rate = degree * (_NEGATIVE_RATE / _BATCHES / _STRANGERS)
         self._a, self._b = a, b
 
-    def epoch(self, y: Tensor, rate: float) -> None:
+    def iterate(self, y: Tensor, rate: float) -> None:
         """Move positions (dims × n) in place; an edge of weight 1 pulls twice, once from either end."""
         self._due += 2 * self._weight
         pulls = self._due.floor()

@@ -58,7 +58,7 @@ def test_fewer_points_than_neighbours_are_refused(n, advice):
 
 
 def test_one_point_more_than_neighbours_is_taken():
-    config = ProjectionConfig(method="umap", params={"epochs": 10})
+    config = ProjectionConfig(method="umap", params={"iterations": 10})
     assert project(points(16), config).coordinates.shape == (16, 2)
 
 

@@ -50,7 +50,7 @@ def training(digits):
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 250}),
-    ProjectionConfig(method="umap", params={"epochs": 80}),
+    ProjectionConfig(method="umap", params={"iterations": 80}),
 ]
 
 

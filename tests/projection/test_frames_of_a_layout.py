@@ -7,7 +7,7 @@ from dmlviz.projection.pace import Frames
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
-    ProjectionConfig(method="umap", params={"epochs": 30}),
+    ProjectionConfig(method="umap", params={"iterations": 30}),
 ]
 
 

@@ -80,14 +80,12 @@ def test_the_plane_places_as_it_is():
 
 @pytest.mark.parametrize("config", [ProjectionConfig(method="tsne", dims=3), ProjectionConfig(method="umap", dims=3)])
 def test_three_dimensions_take_new_points(digits, config):
-    drawn = project(
-        digits[0][:300], config.but(params=config.params | dict.fromkeys({"epochs"} & set(config.params), 20))
-    )
+    drawn = project(digits[0][:300], config.but(params=config.params | {"iterations": 60}))
     assert drawn.place(digits[0][300:303]).shape == (3, 3)
 
 
 def test_cosine_places_by_direction(digits):
-    config = ProjectionConfig(method="umap", params={"metric": "cosine", "epochs": 20})
+    config = ProjectionConfig(method="umap", params={"metric": "cosine", "iterations": 20})
     drawn = project(digits[0][:300], config)
     np.testing.assert_allclose(drawn.place(digits[0][300:310] * 5), drawn.place(digits[0][300:310]), atol=1e-3)
 

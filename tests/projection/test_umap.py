@@ -10,7 +10,7 @@ from dmlviz.projection.fuzzy import curve, graph, memberships, supervised
 from dmlviz.projection.neighbours import nearest
 
 UMAP = ProjectionConfig(method="umap")
-SHORT = UMAP.but(params={"epochs": 40})
+SHORT = UMAP.but(params={"iterations": 40})
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_three_dimensions(digits):
 
 def test_min_dist_keeps_points_apart(digits):
     tight, wide = (
-        np.median(nearest(project(digits[0], SHORT.but(params={"min_dist": d, "epochs": 60})).coordinates, 1)[0])
+        np.median(nearest(project(digits[0], SHORT.but(params={"min_dist": d, "iterations": 60})).coordinates, 1)[0])
         for d in (0.0, 0.9)
     )
     assert wide > 10 * tight
@@ -79,7 +79,7 @@ def test_a_supervised_map_parts_classes_that_the_points_do_not():
     labels = np.arange(300) % 3
     shares = []
     for on in (False, True):
-        drawn = project(points, SHORT.but(params={"supervised": on, "epochs": 60}), labels=labels)
+        drawn = project(points, SHORT.but(params={"supervised": on, "iterations": 60}), labels=labels)
         shares.append((labels[nearest(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
     assert shares[0] < 0.5 < 0.9 < shares[1]
 
@@ -94,7 +94,7 @@ def test_a_start_is_taken_and_kept_to(digits, drawn):
 
 @pytest.mark.parametrize("n", [3, 4, 16])
 def test_few_points_are_drawn_too(digits, n):
-    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2, "epochs": 40}))
+    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2, "iterations": 40}))
     assert np.isfinite(drawn.coordinates).all()
     assert len(np.unique(drawn.coordinates, axis=0)) == n
 
@@ -112,5 +112,5 @@ def test_duplicates_and_constant_columns_do_no_harm(digits):
 
 
 def test_cosine_sees_directions_only(digits):
-    config = SHORT.but(params={"epochs": 20, "metric": "cosine"})
+    config = SHORT.but(params={"iterations": 20, "metric": "cosine"})
     assert np.allclose(project(digits[0] * 4, config).coordinates, project(digits[0], config).coordinates)
