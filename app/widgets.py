@@ -106,7 +106,7 @@ class _Form:
         """How batches are put together."""
         self.choice("sampler", "Batches", SAMPLERS)
         left, right = st.columns(2)
-        if self.config.sampler == "balanced":
+        if SAMPLERS[self.config.sampler].by_class:
             with left:
                 self.number("classes_per_batch", "P classes", min_value=1, max_value=1000, step=1)
             with right:

@@ -97,8 +97,10 @@ class TrainConfig(Config):
     @property
     def batch_images(self) -> int:
         """Images in a batch."""
-        balanced = self.sampler == "balanced"
-        return self.classes_per_batch * self.images_per_class if balanced else self.batch_size
+        sampler = SAMPLERS[self.sampler]
+        if sampler.by_class:
+            return self.classes_per_batch * self.images_per_class
+        return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.makes, 1)
 
     def but(self, **changes: Any) -> Self:
         """The same settings with some changed.
@@ -116,6 +118,11 @@ class TrainConfig(Config):
                 del kept["miner"]
             if not kept.get("miner"):
                 kept.pop("miner_params", None)
+            if SAMPLERS[kept.get("sampler", "balanced")].makes not in {"", *takes}:
+                del kept["sampler"]
+        if SAMPLERS[self.sampler].makes or SAMPLERS[changes.get("sampler", self.sampler)].makes:
+            kept.pop("miner", None)
+            kept.pop("miner_params", None)
         if changes.get("miner", self.miner) != self.miner:
             kept.pop("miner_params", None)
         return type(self)(**kept | changes)
@@ -128,13 +135,17 @@ class TrainConfig(Config):
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.given(params) if isinstance(params, Mapping) else loss
-        return {**loss.recommended, **fields}
+        usual = {"normalize": True, **loss.recommended} if loss.on_sphere else dict(loss.recommended)
+        if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].makes:
+            usual.pop("miner", None)
+        return {**usual, **fields}
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
         loss, miner = LOSSES[self.loss].given(self.loss_params), MINERS[self.miner] if self.miner is not None else None
         for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalogue[name]
+        _check_sampler(self, loss)
         if miner is None and self.miner_params:
             raise UserError(f"miner_params go with a miner; got {self.miner_params} and no miner.")
         if miner is not None and miner.makes not in loss.accepts:
@@ -166,6 +177,19 @@ class ProjectionConfig(Config):
 MOST_IMAGES = 4096  # of a batch: its distance matrix has 16 million entries
 
 
+def _check_sampler(config: TrainConfig, loss: LossDeclaration) -> None:
+    sampler = SAMPLERS[config.sampler]
+    if not sampler.makes:
+        return
+    if config.miner is not None:
+        raise UserError(
+            f"{sampler.name} decides which {sampler.makes} the loss sees; got {config.miner}: leave it out."
+        )
+    if sampler.makes not in loss.accepts:
+        takes = f"takes {' or '.join(sorted(loss.accepts))}" if loss.accepts else "takes whole batches"
+        raise UserError(f"{loss.name} {takes}; {sampler.name} makes {sampler.makes}: use another sampler or loss.")
+
+
 def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
     images = config.batch_images
     if images > MOST_IMAGES:
@@ -174,14 +198,14 @@ def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
         raise UserError(
             f"A batch takes {images} images; got train_images = {config.train_images}: use smaller batches."
         )
-    if config.sampler != "balanced":
+    if not SAMPLERS[config.sampler].by_class:
         if loss.needs_partners and images < 4:
             raise UserError(f"{loss.name} compares images; got batches of {images}: use batch_size ≥ 4.")
         return
     classes, data = config.classes_per_batch, DATASETS[config.dataset]
     if classes > len(data.classes):
         raise UserError(
-            f"A balanced batch takes P = {classes} classes; {data.title} has {len(data.classes)}: "
+            f"A batch takes P = {classes} classes; {data.title} has {len(data.classes)}: "
             f"use classes_per_batch ≤ {len(data.classes)}."
         )
     if not loss.needs_partners:

@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from dmlviz import losses, metrics, miners, nets
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, sampling, watched_subset
+from dmlviz.data.declared import SAMPLERS
 from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.geometry import distance_matrix, masked_mean, sharing
 from dmlviz.miners.offline import OfflineHard
+from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.refreshing import Refreshed, refreshing
 
 CHUNK = 1000  # images embedded at once: few enough for the cache
@@ -175,7 +177,7 @@ class _Job:
         self.net.train()
         with sharing():
             embeddings = self.net(self.train_images[indices])
-            tuples = self.miner(embeddings, labels) if self.miner is not None else None
+            tuples = self.miner(embeddings, labels) if self.miner is not None else self._sampled(labels)
             loss = self.loss(embeddings, labels, tuples)
             with torch.no_grad():
                 distances = distance_matrix(embeddings)
@@ -191,6 +193,16 @@ class _Job:
                 loss.backward()
                 self.optimizer.step()
         return _Report(value, active, within, between, len(labels))
+
+    def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
+        """The pairs or triplets that the batch was put together from, row by row; None where it was not."""
+        makes = SAMPLERS[self.config.sampler].makes
+        rows = torch.arange(len(labels), device=self.device)
+        if makes == "pairs":
+            a, b = rows[0::2], rows[1::2]
+            same = labels[a] == labels[b]
+            return Pairs(a[same], b[same], a[~same], b[~same])
+        return Triplets(rows[0::3], rows[1::3], rows[2::3]) if makes == "triplets" else None
 
     def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
         """Return the embeddings (n × d, float32) of the test images at `indices`, of all of them when None."""

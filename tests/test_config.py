@@ -107,6 +107,16 @@ def test_a_chosen_miner_stays_with_its_parameters_where_the_new_loss_takes_it() 
     assert chosen.but(seed=1).miner_params == {"distance": "cosine"}
 
 
+def test_a_sampler_that_makes_the_pairs_leaves_no_room_for_a_miner() -> None:
+    config = TrainConfig(loss="contrastive", sampler="random_pairs", batch_size=41)
+    assert config.miner is None
+    assert config.batch_images == 40
+    assert TrainConfig(loss="contrastive").but(sampler="random_pairs", batch_size=41) == config
+    assert config.but(sampler="balanced", batch_size=160) == TrainConfig(loss="contrastive")
+    assert config.but(loss="triplet").sampler == "balanced"
+    assert config.but(loss="contrastive_linear").sampler == "random_pairs"
+
+
 def test_the_old_losses_parameters_go_with_it() -> None:
     config = TrainConfig(loss="nt_xent", loss_params={"temperature": 0.5})
     assert config.but(seed=1).loss_params["temperature"] == 0.5
@@ -147,6 +157,12 @@ def test_the_old_losses_parameters_go_with_it() -> None:
         ({"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3}, "nt_xent compares images; got batches of 3"),
         ({"loss": "contrastive", "embedding_dim": 1, "normalize": True}, "With normalize one dimension has two places"),
         ({"loss": "nt_xent", "embedding_dim": 1, "normalize": False}, "nt_xent, which looks at directions only, one"),
+        (
+            {"loss": "contrastive", "sampler": "random_pairs", "miner": "all_pairs"},
+            "random_pairs decides which pairs the loss sees; got all_pairs: leave it out",
+        ),
+        ({"loss": "triplet", "sampler": "random_pairs"}, "triplet takes triplets; random_pairs makes pairs: use anoth"),
+        ({"loss": "softmax", "sampler": "random_triplets"}, "softmax takes whole batches; random_triplets makes trip"),
     ],
 )
 def test_what_makes_no_sense_is_one_clear_sentence(fields: dict, says: str) -> None:

@@ -115,6 +115,35 @@ def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: st
 
 
 @pytest.mark.parametrize(
+    ("sampler", "loss"),
+    [("random_pairs", "contrastive"), ("random_triplets", "triplet"), ("episodes", "prototypical")],
+)
+def test_classical_batches_teach_digits(digits: Dataset, sampler: str, loss: str) -> None:
+    config = quick(loss=loss, sampler=sampler, batch_size=120, steps=100, embedding_dim=32)
+    assert list(train(config, data=digits))[-1].metrics["precision_at_1"] > 0.9
+
+
+@pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
+def test_the_loss_sees_only_the_pairs_and_triplets_that_were_drawn(digits: Dataset, sampler: str, loss: str) -> None:
+    from dmlviz.data import sampling
+
+    config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1)
+    step = of(Step, list(train(config, data=digits)))[0]
+    batch = next(sampling.build(config, digits.train.labels, 0))
+    net = build("small", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
+    images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
+    points = net((images - digits.mean) / digits.std).detach()
+    if loss == "contrastive":
+        d = (points[0::2] - points[1::2]).norm(dim=1)
+        same = torch.arange(30) % 2 == 0
+        expected = torch.where(same, d**2, (1 - d).clamp_min(0) ** 2).mean()
+    else:
+        a, p, n = (points[start::3] for start in range(3))
+        expected = (0.2 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).clamp_min(0).mean()
+    assert step.loss == pytest.approx(expected.item(), rel=1e-3)
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"loss": "triplet", "miner": "random_hard_negative"},

@@ -19,6 +19,17 @@ class DatasetDeclaration(Declaration):
     channels: int = 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class SamplerDeclaration(Declaration):
+    """A way to put batches together: from P classes with K images each when `by_class`, else so many images.
+
+    `makes` is "pairs" or "triplets" for one that decides itself what the loss compares, so that no miner does.
+    """
+
+    by_class: bool = False
+    makes: str = ""
+
+
 _DIGITS = tuple("0123456789")
 
 DATASETS = Catalogue(
@@ -60,15 +71,38 @@ DATASETS = Catalogue(
 SAMPLERS = Catalogue(
     "sampler",
     [
-        Declaration(
+        SamplerDeclaration(
             name="balanced",
             title="Balanced",
             summary="P classes with K images each, so that every image has partners.",
+            by_class=True,
         ),
-        Declaration(
+        SamplerDeclaration(
             name="shuffled",
             title="Shuffled",
             summary="Plain shuffled batches, for losses that compare images with class weights.",
+        ),
+        SamplerDeclaration(
+            name="episodes",
+            title="Episodes",
+            summary="P classes with K images each, every batch drawn anew: the first images of a class support, the "
+            "others ask.",
+            reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
+            by_class=True,
+        ),
+        SamplerDeclaration(
+            name="random_pairs",
+            title="Random pairs",
+            summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
+            reference="Bromley, Guyon, LeCun, Säckinger, Shah 1993",
+            makes="pairs",
+        ),
+        SamplerDeclaration(
+            name="random_triplets",
+            title="Random triplets",
+            summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",
+            reference="Hoffer, Ailon 2015",
+            makes="triplets",
         ),
     ],
 )

@@ -83,9 +83,53 @@ def test_a_shuffled_epoch_visits_every_image_and_repeats_less_than_a_batch() -> 
     assert epoch.dtype == np.int64
 
 
+def test_an_episode_is_drawn_anew_with_p_classes_of_k_images() -> None:
+    labels = np.arange(200) % 10
+    drawn = take(sampling.episodes(labels, 4, 5, rng()), 300)
+    for episode in drawn:
+        assert len(set(episode)) == 20
+        assert (labels[episode].reshape(4, 5) == labels[episode].reshape(4, 5)[:, :1]).all(), "class after class"
+        assert len(set(labels[episode])) == 4
+    times = np.bincount(drawn.ravel(), minlength=200)
+    assert times.min() > 10
+    assert times.std() > 2, "no bookkeeping of who had its turn"
+
+
+def test_half_of_the_random_pairs_are_of_one_class_and_none_is_an_image_with_itself() -> None:
+    labels = np.repeat([0, 1, 2], [100, 40, 20])
+    pairs = take(sampling.random_pairs(labels, 40, rng()), 400).reshape(-1, 2)
+    same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+    assert same.mean() == 0.5
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    assert set(pairs[: 4 * 40, 0]) == set(range(160)), "an epoch asks every image"
+    negatives = np.bincount(pairs[~same][labels[pairs[~same, 0]] == 2, 1], minlength=160)
+    assert negatives[:140].min() > 0, "every image of another class may come"
+    assert negatives[140:].sum() == 0
+    positives = np.bincount(pairs[same][pairs[same, 0] == 150, 1], minlength=160)
+    assert np.flatnonzero(positives).min() >= 140
+    assert (positives[140:] > 0).sum() >= 15
+
+
+def test_random_triplets_are_anchor_positive_negative() -> None:
+    labels = rng(5).integers(0, 4, 300)
+    triplets = take(sampling.random_triplets(labels, 50, rng()), 60).reshape(-1, 3)
+    a, p, n = triplets.T
+    assert (labels[a] == labels[p]).all()
+    assert (a != p).all()
+    assert (labels[a] != labels[n]).all()
+    assert set(a[:300]) == set(range(300))
+
+
+@pytest.mark.parametrize("labels", [np.zeros(20, int), np.array([0, 0, 1])])
+def test_pairs_that_cannot_be_are_one_clear_sentence(labels: np.ndarray) -> None:
+    with pytest.raises(UserError, match="2 classes or more with 2 images or more each; the training images have"):
+        sampling.random_pairs(labels, 4, rng())
+
+
 @pytest.mark.parametrize("sampler", list(SAMPLERS))
 def test_the_seed_decides_and_epochs_differ(sampler: str) -> None:
-    config = TrainConfig(dataset="digits", sampler=sampler, classes_per_batch=4, images_per_class=5, batch_size=20)
+    loss = "triplet" if SAMPLERS[sampler].makes == "triplets" else "contrastive"
+    config = TrainConfig(loss=loss, sampler=sampler, classes_per_batch=4, images_per_class=5, batch_size=20)
     labels = np.arange(200) % 10
     first, again = (take(sampling.build(config, labels, seed=3), 40) for _ in range(2))
     assert np.array_equal(first, again)
