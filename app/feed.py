@@ -21,7 +21,7 @@ def source(shown: Shown, routes: bool) -> dict[str, Any]:
     run, drawing = shown.run, shown.drawing
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
-    url = f"/api/runs/{run.id}/{path}?begun={begun(shown)}" if routes else None
+    url = f"/api/runs/{run.id}/{path}" if routes else None
     return {"run": run.id, "view": view, "begun": begun(shown), "events_url": url}
 
 
@@ -31,16 +31,16 @@ def stream_of(shown: Shown) -> str:
 
 
 def begun(shown: Shown) -> str:
-    """When what is shown was begun, as digits: the same request, made again, is another stream."""
+    """When what is shown was begun, as a word: the same request, made again, is another stream."""
     if shown.drawing is not None:
-        return str((shown.drawing.path / "projection.json").stat().st_mtime_ns)
-    return "".join(letter for letter in shown.run.info["created"] if letter.isdigit())
+        return f"{(shown.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
+    return f"{int(shown.run.created.timestamp() * 1000):x}"
 
 
 def pictures(shown: Shown, routes: bool) -> dict[str, Any]:
     """Classes, labels and tiles of the test images."""
     run, found = shown.run, shown.pictures
-    facts = {"dataset": run.config.dataset, "classes": list(DATASETS[run.config.dataset].classes)}
+    facts: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
     if found is None:
         labels = run.labels
         known = [] if labels is None else [int(label) for label in labels]
@@ -54,47 +54,53 @@ def map_data(
     """The map: where frames, labels and tiles come from, what is pinned and linked."""
     data = source(shown, routes) | pictures(shown, routes)
     place = answer.places.get(data["view"]) if answer is not None else None
-    about = f"/api/runs/{shown.run.id}"
-    version = f"?begun={begun(shown)}"
-    return data | {
-        "watched_url": f"{about}/layout.json{version}" if routes else None,
-        "watched": None if routes else _watched(shown.run),
-        "nearest_url": f"{about}/nearest.bin{version}" if routes and shown.complete else None,
-        "pinned": ui.pinned,
-        "neighbours": _named(neighbours),
-        "query": None if answer is None or place is None else {"xy": place, "neighbours": _named(answer.neighbours)},
-        "colour": "class",
-        "autoplay": not shown.live and shown.drawing is None,
-        "running": shown.drawing_live if shown.drawing is not None else shown.live,
-    }
+    about, version = f"/api/runs/{shown.run.id}", f"?{begun(shown)}"
+    if routes:
+        data["watched_url"] = f"{about}/layout.json{version}"
+        if shown.complete:
+            data["nearest_url"] = f"{about}/nearest.bin{version}"
+    else:
+        data["watched"] = _watched(shown.run)
+    if answer is not None and place is not None:
+        data["query"] = {"xy": place, "neighbours": _linked(answer.neighbours)}
+    if shown.live or shown.drawing is not None:
+        data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
+    else:
+        data["autoplay"] = True
+    return data | {"pinned": ui.pinned, "neighbours": _linked(neighbours)}
 
 
 def pinned_data(shown: Shown, item: int, neighbours: list[Neighbour], routes: bool) -> dict[str, Any]:
     """The inspector of a pinned test image."""
     labels = shown.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
-    where = f"{_count(shown.run):,} test images" if shown.complete else "watched test images, at the last snapshot"
-    return pictures(shown, routes) | {
-        "run": shown.run.id,
+    return _tiles(shown, routes, neighbours, label) | {
         "subject": {"item": item, "label": label},
-        "neighbours": _named(neighbours),
-        "caption": f"Test image {item:,}; nearest in the embedding, among the {where}",
+        "near": _near(neighbours),
+        "among": _count(shown.run) if shown.complete else None,
     }
 
 
 def answer_data(shown: Shown, answer: Answer, routes: bool) -> dict[str, Any]:
     """The inspector of a drawn or uploaded picture."""
     classes = DATASETS[shown.run.config.dataset].classes
-    return pictures(shown, routes) | {
-        "run": shown.run.id,
+    return _tiles(shown, routes, answer.neighbours) | {
         "subject": picture(answer.steps[-1].image),
-        "neighbours": _named(answer.neighbours),
+        "near": _near(answer.neighbours),
         "vote": {"label": answer.label},
         "title": f"Looks like {classes[answer.label]}",
-        "caption": f"Nearest in the embedding, among the {_count(shown.run):,} test images",
+        "among": _count(shown.run),
         "steps": [{"caption": step.caption} | picture(small(step.image)) for step in answer.steps],
         "far": answer.far,
     }
+
+
+def _tiles(shown: Shown, routes: bool, neighbours: list[Neighbour], label: int | None = None) -> dict[str, Any]:
+    """Tiles, and the names of the classes that occur."""
+    known = pictures(shown, routes)
+    labels = {neighbour.label for neighbour in neighbours} | ({label} if label is not None else set())
+    names = {str(label): known["classes"][label] for label in sorted(labels)}
+    return {"run": shown.run.id, "classes": names, "sprites": known["sprites"]}
 
 
 def picture(grey: np.ndarray) -> dict[str, Any]:
@@ -108,8 +114,17 @@ def small(grey: np.ndarray, side: int = 56) -> np.ndarray:
     return np.ascontiguousarray(grey[::every, ::every])
 
 
-def _named(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
-    return [{"item": item, "distance": round(distance, 5), "label": label} for item, distance, label in neighbours]
+def _near(neighbours: Iterable[Neighbour]) -> list[tuple[int, int, float]]:
+    """Item, class and distance of each: short, since a highlight should weigh little."""
+    return [(item, label, round(distance, 4)) for item, distance, label in neighbours]
+
+
+def _linked(neighbours: list[Neighbour]) -> list[dict[str, Any]]:
+    """Whom the map links; the distance only of the first, which is the one it tells."""
+    linked: list[dict[str, Any]] = [{"item": neighbour.item} for neighbour in neighbours]
+    for first in linked[:1]:
+        first["distance"] = round(neighbours[0].distance, 4)
+    return linked
 
 
 def _count(run: Run) -> int:

@@ -41,7 +41,7 @@ class Pictures:
         base = f"/api/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         tile = int(self.images.shape[1])
-        sprites = {"urls": urls, "tile": tile, "columns": COLUMNS, "per_sheet": PER_SHEET, "n": len(self)}
+        sprites = {"urls": urls, "tile": tile, "columns": COLUMNS, "per_sheet": PER_SHEET}
         return {"n": len(self), "labels_url": f"{base}/labels.u8", "sprites": sprites}
 
     def sheet(self, number: int, cache: Path) -> Path:

@@ -15,12 +15,6 @@ from dmlviz.errors import UserError
 from dmlviz.record import Neighbour
 
 NEIGHBOURS = 10
-MAP_HEIGHT = "clamp(380px, 100vh - 250px, 640px)"  # as map.css has it
-ROOMS = {
-    "Selected": MAP_HEIGHT,
-    "Draw": f"calc({MAP_HEIGHT} - min(300px, 28vh) - 46px)",
-    "Upload": f"calc({MAP_HEIGHT} - 118px)",
-}
 KEY = "side"
 SIDES = ("Selected", "Draw", "Upload")
 
@@ -61,7 +55,7 @@ def side(
     except UserError as error:
         st.caption(f":orange[{error}]")
         return None
-    _inspector(ui, feed.answer_data(shown, answer, routes), ROOMS[chosen])
+    _inspector(ui, feed.answer_data(shown, answer, routes) | {"below": chosen})
     return answer
 
 
@@ -70,9 +64,9 @@ def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bo
         words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
         if ui.pinned is not None:
             words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
-        _inspector(ui, {"placeholder": words}, ROOMS["Selected"])
+        _inspector(ui, {"placeholder": words})
     else:
-        _inspector(ui, feed.pinned_data(shown, ui.pinned, neighbours, routes), ROOMS["Selected"])
+        _inspector(ui, feed.pinned_data(shown, ui.pinned, neighbours, routes))
 
 
 def _drawing() -> np.ndarray | None:
@@ -87,11 +81,9 @@ def _upload() -> np.ndarray | None:
     return None if file is None else decode(file.getvalue())
 
 
-def _inspector(ui: UIState, shown: dict[str, Any], room: str) -> None:
-    """`room` is how high it may be, as CSS, so that a long list never pushes the scores off the page."""
-
+def _inspector(ui: UIState, shown: dict[str, Any]) -> None:
     def pin() -> None:
         ui.pinned = st.session_state["inspector"].get("pin")
         st.session_state[KEY] = SIDES[0]
 
-    mount("inspector", key="inspector", data=shown | {"room": room}, on_pin_change=pin)
+    mount("inspector", key="inspector", data=shown, on_pin_change=pin)

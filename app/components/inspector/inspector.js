@@ -2,7 +2,7 @@
 
 import { bus } from "../shared/bus.js";
 import { paintBytes, tileStyle } from "../shared/sprites.js";
-import { summaryOf } from "./words.js";
+import { captionOf, summaryOf } from "./words.js";
 
 const inspectors = new WeakMap();
 
@@ -10,11 +10,16 @@ export default function ({ parentElement, data, setTriggerValue }) {
   let inspector = inspectors.get(parentElement);
   if (!inspector) inspectors.set(parentElement, (inspector = mount(parentElement)));
   inspector.pin = (item) => setTriggerValue("pin", item);
-  inspector.show(data ?? {});
+  inspector.show(unpacked(data ?? {}));
   return () => {
     inspector.root.remove();
     inspectors.delete(parentElement);
   };
+}
+
+// Neighbours come as [item, label, distance], nearest first.
+function unpacked({ near = [], ...data }) {
+  return { ...data, neighbours: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
 function element(tag, className, text) {
@@ -32,7 +37,7 @@ function mount(parent) {
   function show(data) {
     const { subject, neighbours = [], steps = [], placeholder = "" } = data;
     root.replaceChildren();
-    root.style.setProperty("--room", data.room ?? "none");
+    root.dataset.below = data.below ?? "";
     root.dataset.subject = subject ? (subject.item ?? "query") : "";
     root.dataset.neighbours = neighbours.length;
     if (!subject) {
@@ -56,7 +61,7 @@ function mount(parent) {
     const words = element("div", "words");
     words.append(element("strong", "", data.title ?? classes[subject.label]));
     words.append(element("span", "", summaryOf(data)));
-    if (data.caption) words.append(element("span", "quiet", data.caption));
+    words.append(element("span", "quiet", captionOf(data)));
     head.append(picture, words);
     return head;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { summaryOf } from "./words.js";
+import { captionOf, summaryOf } from "./words.js";
 
 const classes = ["cat", "dog"];
 const neighbours = [{ label: 1 }, { label: 0 }, { label: 1 }];
@@ -15,3 +15,11 @@ test("a query has no class, so its neighbours vote", () => {
 });
 
 test("no neighbours, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, classes }), ""));
+
+test("the caption says among which images", () => {
+  assert.equal(captionOf({ subject: { item: 1234 }, among: 10000 }),
+    "Test image 1,234; nearest in the embedding among 10,000 test images");
+  assert.equal(captionOf({ subject: { item: 3 }, among: null }),
+    "Test image 3; nearest in the embedding among those watched, at the last snapshot");
+  assert.equal(captionOf({ subject: {}, among: 596 }), "Nearest in the embedding among 596 test images");
+});
