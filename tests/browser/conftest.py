@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -41,9 +42,11 @@ def data_folder() -> Path | None:
 
 
 class Server:
-    """A server process; `log` is what it printed."""
+    """A server process; `log` is what it printed. Its address is found in there by a pattern, or given as `url`."""
 
-    def __init__(self, command: list[str], address: str, environment: dict[str, str]) -> None:
+    def __init__(
+        self, command: list[str], environment: dict[str, str], pattern: str = r"http://\S+", url: str = ""
+    ) -> None:
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -53,8 +56,9 @@ class Server:
             cwd=ROOT / "tests",  # from anywhere but the checkout's root
         )
         self.log = ""
-        self._pattern = re.compile(address)
+        self._pattern = re.compile(pattern)
         self._found = threading.Event()
+        self._told = url
         self.url = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -68,7 +72,7 @@ class Server:
             self.log += line
             found = self._pattern.search(line)
             if found and not self.url:
-                self.url = found.group(0)
+                self.url = self._told or found.group(0)
                 self._found.set()
 
     def workers(self) -> list[int]:
@@ -105,7 +109,21 @@ def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     """`dmlviz serve`, as a person starts it."""
     data = data_folder() or tmp_path_factory.mktemp("data")
     command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser"]
-    started = Server([*command, "--runs", str(runs), "--data", str(data)], r"http://\S+", {})
+    started = Server([*command, "--runs", str(runs), "--data", str(data)], {})
+    yield started
+    started.close()
+    assert "Traceback" not in started.log
+
+
+@pytest.fixture
+def plain_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
+    """`streamlit run app/main.py`, as a host starts it that knows nothing of our routes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py"), "--server.port", str(port)]
+    folders = {"DMLVIZ_RUNS": str(runs), "DMLVIZ_DATA": str(tmp_path)}
+    started = Server(command, folders, "server started", f"http://127.0.0.1:{port}")
     yield started
     started.close()
     assert "Traceback" not in started.log

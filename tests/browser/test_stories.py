@@ -221,6 +221,18 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", "live")
 
 
+def test_a_host_that_passes_no_routes_still_shows_and_trains(plain_server, visit, digits_run):
+    person = visit(at=plain_server)
+    person.open(f"?run={digits_run.id}&pin=10")
+    person.map_has("points", "596")
+    expect(person.page.locator(".inspector button.row")).to_have_count(10)
+    until(lambda: person.score("precision_at_1") != "–")
+    person.train("dataset=digits&net=mlp&steps=61")
+    person.map_has("state", "finished")
+    person.map_has("points", "596")
+    assert not any("/api/" in url for url in person.requests)
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
 def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run, width, height):
     person = visit(width, height)
