@@ -129,7 +129,7 @@ def test_a_second_stop_ends_at_once(jobs):
     pid = worker_of(jobs, run).pid
     jobs.stop(run)
     jobs.stop(run)
-    assert until(lambda: not alive(pid)) < 1
+    assert until(lambda: not alive(pid)) < 5  # a second on an idle machine
     until(lambda: phase(jobs, run) == "stopped")
 
 
@@ -292,7 +292,7 @@ def test_a_projection_can_be_stopped(jobs, finished):
     projection = jobs.project(finished.id, ProjectionConfig(method="tsne", params={"iterations": 5000}))
     until(lambda: any(event["event"] == "frame" for event in finished.drawing(projection).events()))
     jobs.stop(finished.id, projection)
-    assert until(lambda: phase(jobs, finished.id, projection) == "stopped") < 2
+    assert until(lambda: phase(jobs, finished.id, projection) == "stopped") < 8  # two seconds on an idle machine
     assert phase(jobs, finished.id) == "finished"
 
 
@@ -331,7 +331,7 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
         assert all(map(alive, pids))
         server.kill()
     training, _ = pids
-    assert until(lambda: not alive(training)) < 1
+    assert until(lambda: not alive(training)) < 5  # a second on an idle machine
     until(lambda: not any(map(alive, pids)), 10)
     jobs = Jobs(tmp_path, slots=1, warm=False)
     try:

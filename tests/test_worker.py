@@ -104,7 +104,7 @@ def test_an_idle_worker_ends_with_its_parent(mode):
     with worker(mode) as process:
         process.stdout.readline()
         process.stdin.close()
-        assert seconds_to_end(process) < 1
+        assert seconds_to_end(process) < 5  # a second on an idle machine
 
 
 def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
@@ -113,7 +113,7 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
         order(process, run)
         until(lambda: run.snapshot_steps)
         process.stdin.close()
-        assert seconds_to_end(process) < 1
+        assert seconds_to_end(process) < 5  # a second on an idle machine
     assert run.state == "cut off"
     assert run.events()[0]["event"] == "started"
     assert all(len(run.snapshot(step)) == 100 for step in run.snapshot_steps)
@@ -131,7 +131,7 @@ def test_a_library_that_keeps_python_waiting_does_not_keep_the_worker_alive():
         process.stdout.readline()
         time.sleep(0.2)
         process.stdin.close()
-        assert seconds_to_end(process) < 1
+        assert seconds_to_end(process) < 5  # a second on an idle machine
 
 
 def write_noise_as_mnist(root, count):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -45,7 +46,9 @@ async def collect(tails, job, after=-1, heartbeat=60.0):
 
 
 def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 20))
+    """In a thread: a browser test in the same process leaves the loop of its driver running in the main one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, asyncio.wait_for(coroutine, 20)).result()
 
 
 def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):

@@ -30,7 +30,7 @@ ARGUMENTS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
 ]
-SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
+SLOW = 180_000  # milliseconds; two busy cores that draw WebGL in software
 
 
 def data_folder() -> Path | None:
