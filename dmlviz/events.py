@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dmlviz.batches import SeenBatch
+
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
@@ -65,4 +67,4 @@ class Failed:
     reason: str
 
 
-Event = Started | Step | Snapshot | Finished | Stopped | Failed
+Event = Started | Step | SeenBatch | Snapshot | Finished | Stopped | Failed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from dmlviz.bases import Basis
+from dmlviz.batches import SeenBatch
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.files import Follower, Lock, Log, is_id, read_array, read_json
@@ -157,6 +158,18 @@ class Run(Record):
         if stored is None:
             raise UnknownRun(f"Run {self.id} has no snapshot at step {step}.")
         return stored.astype(np.float32)
+
+    @property
+    def batch_steps(self) -> list[int]:
+        """The steps whose batches were kept so far."""
+        return sorted(int(path.stem) for path in (self.path / "batches").glob("[0-9]*.npz"))
+
+    def batch(self, step: int) -> SeenBatch:
+        """The batch of that step as the loss saw it; raise UnknownRun when it was not kept."""
+        path = self.path / "batches" / f"{int(step)}.npz"
+        if not path.is_file():
+            raise UnknownRun(f"Run {self.id} kept no batch of step {step}.")
+        return SeenBatch.load(path)
 
     def neighbours(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbour]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from dmlviz.bases import native, native_view
+from dmlviz.batches import SeenBatch
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
@@ -112,6 +113,8 @@ class Recorder:
                 mean = self.means.add(event)
                 if mean is not None:
                     self.writer.event("step", **mean)
+            case SeenBatch():
+                self._seen(event)
             case Snapshot():
                 self._snapshot(event)
             case Finished():  # Stopped too
@@ -125,6 +128,7 @@ class Recorder:
         write_array(path / "watched.npy", event.watched.astype(np.int32))
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         make_folder(path / "snapshots")
+        make_folder(path / "batches")
         self._describe(device=event.device, threads=event.threads)
         self.writer.event(
             "started",
@@ -136,6 +140,11 @@ class Recorder:
             dims=self.view.dims,
             watched=len(event.watched),
         )
+
+    def _seen(self, event: SeenBatch) -> None:
+        with atomic(self.run.path / "batches" / f"{event.step}.npz") as file:
+            event.save(file)
+        self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
 
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", _compact(event.embeddings))

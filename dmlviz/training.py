@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dmlviz import losses, metrics, miners, nets
+from dmlviz.batches import SeenBatch, recorded_steps
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, sampling, watched_subset
 from dmlviz.data.declared import SAMPLERS
@@ -19,6 +20,7 @@ from dmlviz.geometry import distance_matrix, masked_mean, sharing
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.refreshing import Refreshed, refreshing
+from dmlviz.witness import Witness
 
 CHUNK = 1000  # images embedded at once: few enough for the cache
 
@@ -30,7 +32,7 @@ def train(
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps and Snapshots, an end.
+    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps, a few SeenBatches, Snapshots, an end.
 
     The end is Finished, Stopped (by `stop()`, asked between batches, or by max_seconds) or Failed (diverged: the last
     Snapshot holds the last good embeddings); the first two hold every test image, so no Snapshot repeats that step.
@@ -42,7 +44,7 @@ def train(
     clock = _Clock()
     job = _Job(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     watched = watched_subset(data.test.labels, config.watched)
-    planned = set(snapshot_steps(config.steps, config.snapshots))
+    planned, recorded = set(snapshot_steps(config.steps, config.snapshots)), set(recorded_steps(config))
     yield Started(
         steps=config.steps,
         watched=watched,
@@ -69,7 +71,7 @@ def train(
             break
         started = time.perf_counter()
         step += 1
-        report = job.step(step)
+        report = job.step(step, watch=step in recorded)
         if not math.isfinite(report.loss):
             yield Failed(step=step, reason=_diverged(config, step, f"a loss of {report.loss}"))
             return
@@ -82,6 +84,10 @@ def train(
             images_per_second=report.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
         )
+        if step in recorded:
+            seen = job.seen(step, report)
+            if seen is not None:
+                yield seen
     embeddings = job.embed()
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
@@ -162,9 +168,13 @@ class _Job:
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshed = [part for part in parts if isinstance(part, Refreshed)]
         self.refreshing: list[Iterator[None]] = []
+        self.witness: Witness | None = None
 
-    def step(self, step: int) -> _Report:
-        """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number."""
+    def step(self, step: int, watch: bool = False) -> _Report:
+        """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number.
+
+        A step that is watched can be asked for what was `seen`.
+        """
         factor = _rate(self.config.schedule, (step - 1) / self.config.steps)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
@@ -188,11 +198,19 @@ class _Job:
                 value, active, within, between = torch.stack(
                     [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
                 ).tolist()
+            self.witness = Witness(indices, labels, embeddings, tuples, self.loss) if watch else None
             if math.isfinite(value):
                 self.optimizer.zero_grad(set_to_none=True)
                 loss.backward()
                 self.optimizer.step()
         return _Report(value, active, within, between, len(labels))
+
+    def seen(self, step: int, report: _Report) -> SeenBatch | None:
+        """What the loss saw of the step that was watched; None where a number in it is not finite."""
+        witness, self.witness = self.witness, None
+        if witness is None:
+            return None
+        return witness.batch(step, report.loss, report.active, self.net, self.train_images[witness.images])
 
     def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
         """The pairs or triplets that the batch was put together from, row by row; None where it was not."""

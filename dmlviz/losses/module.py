@@ -160,6 +160,7 @@ class Loss(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self._last: list[Terms | Totals] = []
+        self._images = 0
 
     @property
     def active(self) -> Tensor:
@@ -173,6 +174,14 @@ class Loss(nn.Module):
             else:
                 active, total = active.to(part.active.device) + part.active, total.to(part.terms.device) + part.terms
         return active / total.clamp_min(1)
+
+    @property
+    def values_of_images(self) -> Tensor | None:
+        """The terms of the last call where it was one an image, each of which counts (n); None otherwise."""
+        part = self._last[0] if len(self._last) == 1 else None
+        if not isinstance(part, Terms) or part.values.ndim != 1 or part.values.shape != part.mask.shape:
+            return None
+        return part.values if len(part.values) == self._images and bool(part.mask.all()) else None
 
     def terms(self, batch: Batch) -> Parts:
         raise NotImplementedError
@@ -192,6 +201,7 @@ class Loss(nn.Module):
             loss = torch.cat(vectors) if vectors else torch.stack(reduced).sum()
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
             loss = loss + (batch.x * 0).sum() + (embeddings.detach() * 0).sum()
+        self._images = len(batch)
         self._last = [part.detached() for part in parts if not isinstance(part, Tensor)]
         return loss
 

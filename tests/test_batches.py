@@ -1,0 +1,201 @@
+"""What a run keeps of its batches: small, true to the training, and without changing it by a bit."""
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import losses, training
+from dmlviz.batches import BUDGET, KEPT, SeenBatch, recorded_steps
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, load
+from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
+from dmlviz.record import UnknownRun
+from dmlviz.recording import train_into
+from dmlviz.runs import Runs
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    return load("digits")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def quick(**fields) -> TrainConfig:
+    small = {"dataset": "digits", "net": "mlp", "steps": 12, "snapshots": 2, "watched": 50}
+    return TrainConfig(**small | {"classes_per_batch": 5, "images_per_class": 4, "batch_size": 20} | fields)
+
+
+def batches(config: TrainConfig, data: Dataset) -> list[SeenBatch]:
+    return [event for event in training.train(config, data=data) if isinstance(event, SeenBatch)]
+
+
+def stored(batch: SeenBatch, tmp_path) -> SeenBatch:
+    with open(tmp_path / "batch.npz", "wb") as file:
+        batch.save(file)
+    return SeenBatch.load(tmp_path / "batch.npz")
+
+
+@pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
+def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fields):
+    config = quick(**fields)
+    watched = list(training.train(config, data=digits))
+    monkeypatch.setattr(training, "recorded_steps", lambda config: [])
+    blind = list(training.train(config, data=digits))
+    assert len(watched) == len(blind) + len(recorded_steps(config))
+    for name, weights in blind[-1].weights.items():
+        assert np.array_equal(weights, watched[-1].weights[name]), name
+    assert np.array_equal(blind[-1].embeddings, watched[-1].embeddings)
+    losses_of = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (watched, blind)]
+    assert losses_of[0] == losses_of[1]
+
+
+def test_the_first_and_the_last_batch_are_kept_and_more_at_the_start():
+    steps = recorded_steps(TrainConfig(dataset="mnist", steps=600))
+    assert len(steps) == KEPT
+    assert (steps[0], steps[-1]) == (1, 600)
+    assert np.all(np.diff(np.diff(steps)) >= 0)
+    assert recorded_steps(TrainConfig(dataset="mnist", steps=1)) == [1]
+    assert recorded_steps(TrainConfig(dataset="mnist", steps=3)) == [1, 2, 3]
+
+
+def test_large_batches_are_kept_seldom_and_huge_ones_never():
+    wide = TrainConfig(dataset="mnist", images_per_class=60, embedding_dim=512)
+    count = len(recorded_steps(wide))
+    assert 1 <= count < KEPT
+    assert count * 600 * 512 * 4 <= BUDGET
+    assert recorded_steps(TrainConfig(dataset="mnist", images_per_class=65)) == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "miner"),
+    [
+        ("contrastive", "hard_negative_pairs"),
+        ("contrastive", None),
+        ("triplet", "random_hard_negative"),
+        ("multi_similarity", "multi_similarity"),
+        ("nt_xent", None),
+        ("margin", "distance_weighted"),
+        ("arcface", None),
+        ("center", None),
+        ("sum_of", None),
+    ],
+)
+def test_the_kept_batch_gives_the_loss_and_its_gradient_again(digits, loss, miner):
+    config = quick(loss=loss, miner=miner, embedding_dim=16)
+    first, *_, last = batches(config, digits)
+    for batch in (first, last):
+        seen = losses.build(loss, embedding_dim=16, num_classes=10, seed=0, **config.loss_params)
+        seen.load_state_dict({name: torch.from_numpy(value) for name, value in batch.learned.items()})
+        x = torch.from_numpy(batch.before).requires_grad_()
+        labels, tuples = torch.from_numpy(batch.labels), None
+        if batch.triplets is not None:
+            tuples = Triplets(*torch.from_numpy(batch.triplets).unbind(1))
+        elif batch.pairs is not None:
+            kept = torch.from_numpy(batch.pairs if batch.anchored else np.triu(batch.pairs))
+            same = labels[:, None] == labels
+            positive, negative = (kept & same).nonzero(as_tuple=True), (kept & ~same).nonzero(as_tuple=True)
+            tuples = (AnchoredPairs if batch.anchored else Pairs)(*positive, *negative)
+        value = seen(x, labels, tuples)
+        value.backward()
+        assert value.item() == pytest.approx(batch.loss, rel=1e-5)
+        assert x.grad is not None
+        np.testing.assert_allclose(batch.gradient, x.grad, atol=1e-4 * np.abs(batch.gradient).max())
+
+
+def test_the_images_are_those_of_the_training_set_and_they_have_moved(digits):
+    for batch in batches(quick(), digits):
+        np.testing.assert_array_equal(digits.train.labels[batch.images], batch.labels)
+        assert np.abs(batch.after - batch.before).max() > 1e-4
+
+
+@pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
+def test_what_a_sampler_paired_is_kept(digits, sampler, loss):
+    batch = batches(quick(sampler=sampler, loss=loss, batch_size=24), digits)[0]
+    if loss == "triplet":
+        np.testing.assert_array_equal(batch.triplets, np.arange(24).reshape(8, 3))
+        assert batch.mined == 8
+    else:
+        expected = np.zeros((24, 24), bool)
+        expected[range(0, 24, 2), range(1, 24, 2)] = True
+        np.testing.assert_array_equal(batch.pairs, expected | expected.T)
+        assert batch.mined == 12
+
+
+@pytest.mark.parametrize("width", [2, 64])
+def test_a_stored_batch_is_the_batch_within_its_rounding(digits, tmp_path, width):
+    batch = batches(quick(embedding_dim=width, loss="triplet"), digits)[-1]
+    again = stored(batch, tmp_path)
+    for name in ("step", "loss", "active", "anchored", "mined"):
+        assert getattr(again, name) == getattr(batch, name)
+    for name in ("images", "labels", "triplets"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(batch, name))
+    exact = width == 2
+    assert np.abs(again.before - batch.before).max() <= (0 if exact else 2e-5)
+    moved, gradient = np.abs(batch.after - batch.before).max(), np.abs(batch.gradient).max()
+    assert np.abs(again.after - batch.after).max() <= 1e-6 + (0 if exact else moved / 200)
+    assert np.abs(again.gradient - batch.gradient).max() <= (0 if exact else gradient / 200)
+
+
+def test_pairs_weights_and_the_terms_of_images_come_back(digits, tmp_path):
+    arcface = batches(quick(loss="arcface"), digits)[0]
+    again = stored(arcface, tmp_path)
+    assert again.learned.keys() == {"weight"}
+    np.testing.assert_allclose(again.learned["weight"], arcface.learned["weight"], atol=2e-5)
+    assert again.terms.mean() == pytest.approx(arcface.loss, rel=1e-5)
+    mined = batches(quick(loss="multi_similarity", miner="multi_similarity"), digits)[0]
+    np.testing.assert_array_equal(stored(mined, tmp_path).pairs, mined.pairs)
+    assert stored(mined, tmp_path).anchored
+    assert mined.pairs.sum() == mined.mined
+
+
+def test_a_zero_gradient_and_a_space_that_has_collapsed_are_stored(tmp_path):
+    flat = np.zeros((3, 16), np.float32)
+    batch = SeenBatch(
+        step=1, loss=0.0, active=0.0, images=np.arange(3), labels=np.arange(3), before=flat, after=flat, gradient=flat
+    )
+    again = stored(batch, tmp_path)
+    for part in (again.before, again.after, again.gradient):
+        np.testing.assert_array_equal(part, flat)
+    assert again.pairs is None
+    assert again.triplets is None
+
+
+def test_the_batches_of_a_usual_run_weigh_little():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(160, 64)).astype(np.float32)
+    before, file = x / np.linalg.norm(x, axis=1, keepdims=True), io.BytesIO()
+    SeenBatch(
+        step=1,
+        loss=1.0,
+        active=1.0,
+        images=random.integers(0, 60_000, 160),
+        labels=np.repeat(np.arange(10), 16),
+        before=before,
+        after=before + x * 0.01,
+        gradient=x * 0.001,
+        triplets=random.integers(0, 160, (2400, 3)),
+        mined=2400,
+    ).save(file)
+    assert len(file.getvalue()) * KEPT < 420_000
+
+
+def test_a_run_tells_of_its_batches_and_holds_them(tmp_path, digits):
+    run = Runs(tmp_path).prepare(quick())
+    for _ in train_into(run, data=digits):
+        for told in (event for event in run.events() if event["event"] == "batch"):
+            assert run.batch(told["step"]).loss == told["loss"]
+    told = [event for event in run.events() if event["event"] == "batch"]
+    assert [event["step"] for event in told] == run.batch_steps == recorded_steps(quick())
+    assert told[0]["images"] == 20
+    with pytest.raises(UnknownRun, match="no batch of step 13"):
+        run.batch(13)
