@@ -59,7 +59,7 @@ class SeenBatch:
     terms: np.ndarray | None = field(default=None, repr=False)
 
     def save(self, file: IO[bytes]) -> None:
-        """Write it as compressed npz, no pickle: wide embeddings in 16 bits, movement and gradient in 8, a scale a row."""
+        """Write compressed npz, no pickle: wide embeddings in 16 bits, movement and gradient in 8, a scale a row."""
         stored: dict[str, Any] = {
             "numbers": np.array([self.step, self.loss, self.active, self.anchored, self.mined], np.float64),
             "images": self.images.astype(np.int32),
@@ -86,7 +86,7 @@ class SeenBatch:
             labels = stored["labels"].astype(np.int64)
             before = _unpacked("before", stored)
             names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
-            pairs = stored["pairs"] if "pairs" in stored else None
+            pairs = stored.get("pairs")
             return cls(
                 step=int(step),
                 loss=loss,
@@ -101,7 +101,7 @@ class SeenBatch:
                 triplets=stored["triplets"].astype(np.int64) if "triplets" in stored else None,
                 mined=int(mined),
                 learned={name: _unpacked(f"learned.{name}", stored) for name in names},
-                terms=stored["terms"] if "terms" in stored else None,
+                terms=stored.get("terms"),
             )
 
 

@@ -32,8 +32,9 @@ def train(
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps, a few SeenBatches, Snapshots, an end.
+    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps and Snapshots, an end.
 
+    A few Steps are followed by a SeenBatch.
     The end is Finished, Stopped (by `stop()`, asked between batches, or by max_seconds) or Failed (diverged: the last
     Snapshot holds the last good embeddings); the first two hold every test image, so no Snapshot repeats that step.
     Closing the iterator ends the training at once. `data` is loaded when not given; `device` is a GPU where there is
