@@ -115,8 +115,10 @@ async def layout(request: Request) -> Response:
 
 
 async def nearest(request: Request) -> Response:
-    """The nearest test image of each: n int32 indices, then n float32 distances."""
+    """The nearest test image of each: n int32 indices, then n float32 distances; no content before the run's end."""
     run = services().runs.get(request.path_params["run"])
+    if run.embeddings is None:  # begun again since the page asked
+        return Response(status_code=204, headers=NEVER)
     found = await asyncio.to_thread(nearest_of, run)
     return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
 

@@ -1,5 +1,6 @@
 """The runs of a folder: listed, prepared, renamed, deleted; and those that come with the program."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -128,10 +129,16 @@ def title_of(config: TrainConfig) -> str:
 
 
 def _fresh(path: Path, name: str, described: dict[str, Any]) -> Path:
-    """A new folder under a name that may be taken: readers see the old one or the new one, never a mixture."""
+    """A new folder under a name that may be taken: readers see the old one or the new one, never a mixture.
+
+    The old frames stay: their addresses are hashes of what they hold, and a page may still ask for one.
+    """
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
     new.chmod(0o755)
-    (new / "frames").mkdir()
+    make_folder(new / "frames")
+    for frame in (path / "frames").glob("*.i16"):
+        with contextlib.suppress(OSError):  # another process may have been faster
+            os.link(frame, new / "frames" / frame.name)
     (new / "events.jsonl").touch()
     write_json(new / name, described)
     if path.exists():

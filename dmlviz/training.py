@@ -23,6 +23,7 @@ from dmlviz.refreshing import Refreshed, refreshing
 from dmlviz.witness import Witness
 
 CHUNK = 1000  # images embedded at once: few enough for the cache
+BY_HAND = "stopped by hand"
 
 
 def train(
@@ -65,7 +66,7 @@ def train(
         if step == config.steps:
             break
         if stop is not None and stop():
-            reason = "stopped by hand"
+            reason = BY_HAND
             break
         if config.max_seconds is not None and clock.seconds() >= config.max_seconds:
             reason = f"max_seconds = {config.max_seconds:g} reached"
@@ -94,10 +95,14 @@ def train(
         yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
         return
     end = Stopped if reason else Finished
+    waited_for = reason == BY_HAND
     yield end(
         step=step,
         embeddings=embeddings,
-        metrics=metrics.evaluate(embeddings, data.test.labels),
+        # Somebody who pressed Stop waits: what takes longest, and what no page shows, is left to `dmlviz evaluate`.
+        metrics=metrics.evaluate(
+            embeddings, data.test.labels, full_ranking=not waited_for, verification=not waited_for
+        ),
         weights={name: np.ascontiguousarray(value.cpu().numpy()) for name, value in job.net.state_dict().items()},
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),

@@ -247,12 +247,14 @@ def test_what_is_not_there_is_said(runs):
 def test_the_same_request_again_begins_with_a_clean_folder(runs):
     first = write(runs, events=[*list(told())[:5], Failed(step=2, reason="no more")])
     assert first.state == "failed"
+    kept = next(event["frame"] for event in first.events() if event.get("frame"))
     follower = first.follow(after=3)
     assert [number for number, _ in follower.new()] == [3, 4, 5]
     again = runs.prepare(CONFIG)
     assert again.path == first.path
     assert again.events() == []
     assert again.snapshot_steps == []
+    assert len(again.frame(kept["id"])) == kept["n"] * 4, "a page that still shows the old run asks for its frames"
     assert follower.new() == []
     again.log.append({"event": "started"})
     assert [(number, json.loads(line)) for number, line in follower.new()] == [(0, {"event": "started"})]

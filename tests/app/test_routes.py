@@ -153,7 +153,9 @@ def test_the_nearest_of_each_image_is_another_one(client, run):
 
 def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
-    assert client.get(f"/api/runs/{run.id}/nearest.bin").status_code == 404
+    answer = client.get(f"/api/runs/{run.id}/nearest.bin")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert client.get("/api/runs/0123456789abcdef/nearest.bin").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from dmlviz.runs import Run, Runs
 
@@ -154,9 +154,13 @@ class Person:
     def tab(self) -> Page:
         page = self.context.new_page()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("console", self._hear)
         page.on("request", lambda request: self.requests.append(request.url))
         return page
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} {message.location['url']}")
 
     def open(self, query: str = "") -> None:
         """Open the page and wait for the map."""

@@ -42,5 +42,6 @@ export async function loadWatched(data) {
 export async function loadNearest(data, n) {
   if (!data.nearest_url) return null;
   const buffer = await bytes(data.nearest_url);
+  if (!buffer.byteLength) return null;
   return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
 }
