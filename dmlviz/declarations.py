@@ -87,11 +87,12 @@ def literal(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """One choice: its name, what a person reads about it, and its parameters."""
+    """One choice: its name, what a person reads about it, and its parameters; `when` says when to use it."""
 
     name: str
     title: str
     summary: str
+    when: str = ""
     formula: str = ""
     reference: str = ""
     family: str = ""

@@ -75,18 +75,23 @@ SAMPLERS = Catalogue(
             name="balanced",
             title="Balanced",
             summary="P classes with K images each, so that every image has partners.",
+            when="With every loss that compares images with each other: pairs, triplets, structured. More classes"
+            " make negatives harder to tell, more images of each give more positives.",
             by_class=True,
         ),
         SamplerDeclaration(
             name="shuffled",
             title="Shuffled",
             summary="Plain shuffled batches, for losses that compare images with class weights.",
+            when="With proxy losses, which compare images with class weights and need no partner in the batch.",
         ),
         SamplerDeclaration(
             name="episodes",
             title="Episodes",
             summary="P classes with K images each, every batch drawn anew: the first images of a class support, the "
             "others ask.",
+            when="With the prototypical loss, so that training looks like the later task: a few images of each "
+            "class support, the others ask.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
             by_class=True,
         ),
@@ -94,6 +99,8 @@ SAMPLERS = Catalogue(
             name="random_pairs",
             title="Random pairs",
             summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
+            when="To see how the siamese net was trained before batches were mined: each pair is embedded for "
+            "itself, and most pairs teach little.",
             reference="Bromley, Guyon, LeCun, Säckinger, Shah 1993",
             makes="pairs",
         ),
@@ -101,6 +108,8 @@ SAMPLERS = Catalogue(
             name="random_triplets",
             title="Random triplets",
             summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",
+            when="To see how the triplet net was trained before batches were mined: three images for a single "
+            "comparison.",
             reference="Hoffer, Ailon 2015",
             makes="triplets",
         ),

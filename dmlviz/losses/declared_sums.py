@@ -65,6 +65,9 @@ def sums(losses: Sequence[LossDeclaration]) -> list[LossDeclaration]:
         title="Sum of two",
         family="sums",
         summary="Two losses at once, weighted: distances from one, class borders from the other.",
+        when="When distances should be shaped by one loss while another keeps the classes apart, as in face "
+        "verification with known people. Choose the weights so that both still fall: the larger one silences"
+        " the other.",
         formula=r"w_1\,L_a + w_2\,L_b",
         reference="Sun, Chen, Wang, Tang: Deep learning face representation by joint identification-verification "
         "(DeepID2), NeurIPS 2014; Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015",

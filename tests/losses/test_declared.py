@@ -15,6 +15,7 @@ def test_every_loss_is_explained(loss_name):
     assert loss.reference
     assert loss.summary.endswith(".")
     assert len(loss.summary) < 160
+    assert loss.when.endswith(".")
     for parameter in loss.parameters:
         assert parameter.help, parameter.name
         assert parameter.kind is not float or (parameter.minimum is not None and parameter.maximum is not None)

@@ -1,0 +1,43 @@
+"""What is explained is what is computed."""
+
+import re
+
+import numpy as np
+
+from dmlviz.metrics import evaluate
+from dmlviz.metrics.declared import METRICS
+
+COUNTS = {"queries", "queries_left_out"}
+
+
+def measured():
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 4
+    centres = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    return evaluate(centres[labels] + rng.normal(size=(60, 3)) / 2, labels)
+
+
+def declared_name(key):
+    return re.sub(r"^(recall|cmc)_at_\d+$", r"\1_at_k", key)
+
+
+def test_every_metric_that_is_computed_is_declared_and_no_other():
+    assert {declared_name(key) for key in measured()} - COUNTS == set(METRICS)
+
+
+def test_values_lie_in_the_range_that_is_declared():
+    for key, value in measured().items():
+        if key not in COUNTS:
+            metric = METRICS[declared_name(key)]
+            assert metric.low <= value <= (np.inf if metric.high is None else metric.high), key
+
+
+def test_every_metric_is_explained():
+    for metric in METRICS.values():
+        assert metric.summary.endswith(".")
+        assert metric.when.endswith(".")
+        assert metric.formula
+        assert metric.family
+    assert METRICS["eer"].range == "0 to 1; lower is better"
+    assert METRICS["ami"].range == "−1 to 1; higher is better"
+    assert METRICS["mean_norm"].range == "0 or more"
