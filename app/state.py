@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.declarations import Declaration, LossDeclaration, Parameter
 from dmlviz.errors import UserError
 from dmlviz.files import is_id
@@ -65,13 +66,30 @@ class UIState:
         return ProjectionConfig(**fields)
 
     def choose(self, name: str, value: Any) -> None:
-        """Set one field of the next training; what no longer goes with it is dropped."""
-        self.settings.pop(name, None)
-        default = _LOSS if name == "loss" else getattr(self.config(_ANY_DATASET), name)
+        """Set one field of the next training; what no longer goes with it is dropped.
+
+        A value that does not go with the others is left out, and noted in a sentence.
+        """
+        self.notes.clear()
+        before = dict(self.settings)
+        try:
+            self._set(name, value)
+            self.config(_ANY_DATASET)
+        except UserError as error:
+            self.settings = before
+            self.notes.append(str(error))
+
+    def _set(self, name: str, value: Any) -> None:
+        self.settings[name] = value
+        self._drop_misfits(name)
+        rest = {other: chosen for other, chosen in self.settings.items() if other != name}
+        try:
+            default = _LOSS if name == "loss" else getattr(replace(self, settings=rest).config(_ANY_DATASET), name)
+        except UserError:  # the others make sense with this value only
+            return
         # The default data set depends on what is on disk, so that a chosen one is always written down.
-        if value != default or name == "dataset":
-            self.settings[name] = value
-        self._drop_misfits()
+        if value == default and name != "dataset":
+            self.settings = rest
 
     def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
@@ -88,11 +106,18 @@ class UIState:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
         return loss.given(self._params("loss", loss.name))
 
-    def _drop_misfits(self) -> None:
-        """Forget a miner whose tuples the loss does not take."""
-        miner = self.settings.get("miner")
-        if miner is not None and MINERS[miner].makes not in self._loss().accepts:
-            del self.settings["miner"]
+    def _drop_misfits(self, chosen: str = "") -> None:
+        """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
+        dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
+        takes = {"", *self._loss().accepts}
+        misfits = {
+            "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
+            "miner": lambda name: name is not None and MINERS[name].makes not in takes,
+            "sampler": lambda name: SAMPLERS[name].makes not in takes,
+        }
+        for name, is_misfit in misfits.items():
+            if name != chosen and name in self.settings and is_misfit(self.settings[name]):
+                del self.settings[name]
 
     def _choices(self) -> dict[str, Declaration]:
         """What has the parameters that an address may give, by role."""
@@ -159,11 +184,11 @@ class UIState:
 
     def _try(self, change: dict[str, Any]) -> None:
         try:
-            TrainConfig(**self.settings | change)
+            config = TrainConfig(**self.settings | change)
         except UserError as error:
             self.notes.append(str(error))
         else:
-            self.settings |= change
+            self.settings |= {name: getattr(config, name) for name in change}
 
 
 def current() -> UIState:
@@ -189,7 +214,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "1" if value else "0"
-    return str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _read_setting(name: str, text: str) -> Any:

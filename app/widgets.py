@@ -39,6 +39,7 @@ def training(ui: UIState, config: TrainConfig, available: Sequence[str]) -> None
     if more.open:  # every widget costs each rerun of the page a millisecond, seen or not
         with more:
             form.batches()
+            form.unseen()
             form.descent()
 
 
@@ -113,6 +114,21 @@ class _Form:
                 self.number("images_per_class", "K images of each", min_value=1, max_value=1000, step=1)
         else:
             self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
+
+    def unseen(self) -> None:
+        """The classes that training does not show the net."""
+        names = DATASETS[self.config.dataset].classes
+        controlled(
+            st.multiselect,
+            "Unseen classes",
+            "set.unseen_classes",
+            list(self.config.unseen_classes),
+            lambda chosen: self.ui.choose("unseen_classes", tuple(sorted(chosen))),
+            options=list(range(len(names))),
+            format_func=names.__getitem__,
+            placeholder="None: all are trained on",
+            help="Kept out of training, to see how well the space orders what it never saw.",
+        )
 
     def descent(self) -> None:
         """Optimiser, length, seed."""

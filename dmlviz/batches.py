@@ -39,8 +39,8 @@ class SeenBatch:
     embeddings before and after the step's update, `gradient` (n × d) that of the loss with respect to `before`. What a
     miner or a sampler selected is in `pairs` (n × n, true where row i is compared with column j; `anchored` where that
     has a direction) or in `triplets` (k × 3: anchor, positive, negative; evenly thinned where `mined` says there were
-    more); neither where the loss saw the whole batch. `learned` holds the loss's own weights by name, `terms` (n) its
-    value for each image where it is a sum over images.
+    more); neither where the loss saw the whole batch. `learned` holds the loss's own weights by name, a row for each of
+    the config's `seen_classes`; `terms` (n) is its value for each image where it is a sum over images.
     """
 
     step: int

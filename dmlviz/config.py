@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.declarations import LossDeclaration
@@ -56,6 +56,16 @@ class Config(BaseModel):
         return type(self)(**self.model_dump(mode="json") | changes)
 
 
+def _class_ids(value: Any) -> Any:
+    """Class ids in order, each once; also read from text like "7,8,9"."""
+    if isinstance(value, str):
+        value = [part for part in value.split(",") if part.strip()]
+    try:
+        return tuple(sorted({int(label) if isinstance(label, str) else label for label in value}))
+    except (TypeError, ValueError):
+        return value  # the field says what is wrong with it
+
+
 class TrainConfig(Config):
     """A training: data, net, loss, miner, batches, optimiser, length.
 
@@ -64,6 +74,9 @@ class TrainConfig(Config):
 
     dataset: str = Field("mnist", description="images to train on and to test on")
     train_images: int | None = Field(None, ge=10, description="train on the first so many images; all when empty")
+    unseen_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
+        (), description="classes kept out of training, as in 7,8,9; then seen and unseen ones are also scored apart"
+    )
 
     net: str = Field("small", description="embedding net")
     embedding_dim: int = Field(64, ge=1, le=1024, description="dimensions of the embedding")
@@ -95,6 +108,12 @@ class TrainConfig(Config):
     snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
 
     @property
+    def seen_classes(self) -> tuple[int, ...]:
+        """The classes that are trained on, rising."""
+        unseen = set(self.unseen_classes)
+        return tuple(label for label in range(len(DATASETS[self.dataset].classes)) if label not in unseen)
+
+    @property
     def batch_images(self) -> int:
         """Images in a batch."""
         sampler = SAMPLERS[self.sampler]
@@ -111,7 +130,7 @@ class TrainConfig(Config):
         kept = self.model_dump(mode="json")
         if changes.get("loss", self.loss) != self.loss:
             usual = type(self)(loss=self.loss, loss_params=self.loss_params)
-            kept = {name: value for name, value in kept.items() if value != getattr(usual, name)}
+            kept = {name: value for name, value in kept.items() if getattr(self, name) != getattr(usual, name)}
             kept.pop("loss_params", None)
             takes = LOSSES[changes["loss"]].given(changes.get("loss_params") or {}).accepts
             if kept.get("miner") and MINERS[kept["miner"]].makes not in takes:
@@ -125,7 +144,14 @@ class TrainConfig(Config):
             kept.pop("miner_params", None)
         if changes.get("miner", self.miner) != self.miner:
             kept.pop("miner_params", None)
+        if self.classes_per_batch == self._usual_classes_per_batch:
+            kept.pop("classes_per_batch", None)
         return type(self)(**kept | changes)
+
+    @property
+    def _usual_classes_per_batch(self) -> int:
+        """The default P, or as many classes as there are to train on."""
+        return min(type(self).model_fields["classes_per_batch"].default, len(self.seen_classes))
 
     @model_validator(mode="before")
     @classmethod
@@ -145,6 +171,9 @@ class TrainConfig(Config):
         loss, miner = LOSSES[self.loss].given(self.loss_params), MINERS[self.miner] if self.miner is not None else None
         for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalogue[name]
+        _check_classes(self)
+        if "classes_per_batch" not in self.model_fields_set:
+            object.__setattr__(self, "classes_per_batch", self._usual_classes_per_batch)
         _check_sampler(self, loss)
         if miner is None and self.miner_params:
             raise UserError(f"miner_params go with a miner; got {self.miner_params} and no miner.")
@@ -177,6 +206,19 @@ class ProjectionConfig(Config):
 MOST_IMAGES = 4096  # of a batch: its distance matrix has 16 million entries
 
 
+def _check_classes(config: TrainConfig) -> None:
+    data, unseen = DATASETS[config.dataset], config.unseen_classes
+    last = len(data.classes) - 1
+    unknown = [label for label in unseen if not 0 <= label <= last]
+    if unknown:
+        raise UserError(f"The classes of {data.title} run from 0 to {last}; got {unknown[0]} in unseen_classes.")
+    if unseen and len(config.seen_classes) < 2:
+        raise UserError(
+            f"A metric is learned from at least 2 classes; unseen_classes leaves {len(config.seen_classes)} of "
+            f"{len(data.classes)}: keep fewer out."
+        )
+
+
 def _check_sampler(config: TrainConfig, loss: LossDeclaration) -> None:
     sampler = SAMPLERS[config.sampler]
     if not sampler.makes:
@@ -202,12 +244,10 @@ def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
         if loss.needs_partners and images < 4:
             raise UserError(f"{loss.name} compares images; got batches of {images}: use batch_size ≥ 4.")
         return
-    classes, data = config.classes_per_batch, DATASETS[config.dataset]
-    if classes > len(data.classes):
-        raise UserError(
-            f"A batch takes P = {classes} classes; {data.title} has {len(data.classes)}: "
-            f"use classes_per_batch ≤ {len(data.classes)}."
-        )
+    classes, seen, data = config.classes_per_batch, len(config.seen_classes), DATASETS[config.dataset]
+    if classes > seen:
+        which = f"{seen} of {len(data.classes)} are seen" if config.unseen_classes else f"{data.title} has {seen}"
+        raise UserError(f"A batch takes P = {classes} classes; {which}: use classes_per_batch ≤ {seen}.")
     if not loss.needs_partners:
         return
     if config.images_per_class < 2:

@@ -34,7 +34,10 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves."""
+    """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
+
+    Of a training with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`.
+    """
 
     step: int
     embeddings: np.ndarray

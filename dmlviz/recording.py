@@ -12,6 +12,7 @@ import numpy as np
 from dmlviz.bases import native, native_view
 from dmlviz.batches import SeenBatch
 from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.files import atomic, make_folder, read_json, write_array, write_json
@@ -139,6 +140,7 @@ class Recorder:
             view=native_view(config.embedding_dim, len(np.unique(self.labels)), self.view.dims),
             dims=self.view.dims,
             watched=len(event.watched),
+            unseen=[DATASETS[config.dataset].classes[label] for label in config.unseen_classes],
         )
 
     def _seen(self, event: SeenBatch) -> None:

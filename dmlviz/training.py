@@ -4,7 +4,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -62,7 +63,8 @@ def train(
             if not np.isfinite(embeddings).all():
                 yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
                 return
-            yield Snapshot(step=step, embeddings=embeddings, metrics=_scores(embeddings, data.test.labels[watched]))
+            scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
+            yield Snapshot(step=step, embeddings=embeddings, metrics=scores)
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -100,9 +102,7 @@ def train(
         step=step,
         embeddings=embeddings,
         # Somebody who pressed Stop waits: what takes longest, and what no page shows, is left to `dmlviz evaluate`.
-        metrics=metrics.evaluate(
-            embeddings, data.test.labels, full_ranking=not waited_for, verification=not waited_for
-        ),
+        metrics=job.scores(embeddings, full_ranking=not waited_for, verification=not waited_for),
         weights={name: np.ascontiguousarray(value.cpu().numpy()) for name, value in job.net.state_dict().items()},
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
@@ -145,11 +145,15 @@ class _Job:
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
         self.device = device
-        split = data.train.first(config.train_images)
+        split = data.train.of_classes(config.seen_classes).first(config.train_images)
         self.batches = sampling.build(config, split.labels, config.seed)
         self.train_images = _Images(split.images, data, device)
         self.test_images = _Images(data.test.images, data, device)
-        self.labels = torch.from_numpy(split.labels).to(device)
+        self.test_labels = data.test.labels
+        # Numbered anew from 0, so that a loss has weights for the classes that it sees and for no other.
+        self.labels = torch.from_numpy(np.searchsorted(config.seen_classes, split.labels)).to(device)
+        self.classes = np.array(config.seen_classes)
+        self.rows = np.flatnonzero(np.isin(data.train.labels, self.classes))
         net = nets.build(
             config.net,
             embedding_dim=config.embedding_dim,
@@ -162,7 +166,7 @@ class _Job:
         loss = losses.build(
             config.loss,
             embedding_dim=config.embedding_dim,
-            num_classes=len(data.classes),
+            num_classes=len(config.seen_classes),
             seed=config.seed,
             **config.loss_params,
         )
@@ -216,7 +220,9 @@ class _Job:
         witness, self.witness = self.witness, None
         if witness is None:
             return None
-        return witness.batch(step, report.loss, report.active, self.net, self.train_images[witness.images])
+        batch = witness.batch(step, report.loss, report.active, self.net, self.train_images[witness.images])
+        # The data set's own numbers again, for whoever shows its images and classes.
+        return batch and replace(batch, images=self.rows[batch.images], labels=self.classes[batch.labels])
 
     def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
         """The pairs or triplets that the batch was put together from, row by row; None where it was not."""
@@ -238,6 +244,14 @@ class _Job:
     def _embedded(self, images: Tensor) -> Tensor:
         self.net.eval()
         return self.net(images).float()
+
+    def scores(self, embeddings: np.ndarray, indices: np.ndarray | None = None, **parts: Any) -> dict[str, float]:
+        """Score the embedded test images at `indices`, or all; apart, too, where there are unseen classes.
+
+        `parts` turns off parts of `metrics.evaluate` that take long.
+        """
+        labels = self.test_labels if indices is None else self.test_labels[indices]
+        return metrics.evaluate(embeddings, labels, unseen=self.config.unseen_classes, **parts)
 
     def _refresh(self, step: int) -> None:
         """Show the training set to who asked for it: before the first batch at once, later a chunk a batch."""
@@ -284,10 +298,6 @@ def _rate(schedule: str, done: float) -> float:
     if schedule == "cosine":
         return 0.5 * (1 + math.cos(math.pi * done))
     return 1 - done if schedule == "linear" else 1.0
-
-
-def _scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    return metrics.evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
 
 
 def _diverged(config: TrainConfig, step: int, what: str) -> str:

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from dmlviz.cli import COMMANDS, main
 from dmlviz.commands import serve
+from dmlviz.commands.evaluate import _scores
 from dmlviz.commands.train import train
 from dmlviz.config import TrainConfig
 from dmlviz.runs import Runs
@@ -80,7 +82,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(capsys, monkey
     with pytest.raises(ZeroDivisionError):
         main(
             "train --loss triplet --loss-param margin=0.3 --loss-param reduction=nonzero --miner none --no-normalize"
-            " --learning-rate 1e-3 --steps 5".split()
+            " --learning-rate 1e-3 --steps 5 --unseen-classes 7,8".split()
         )
     assert seen == [
         {
@@ -90,6 +92,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(capsys, monkey
             "normalize": False,
             "learning_rate": 1e-3,
             "steps": 5,
+            "unseen_classes": "7,8",
         }
     ]
 
@@ -106,6 +109,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(capsys, monkey
         (["--miner-param", "margin=1"], "miner_params go with a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
         (["--optimizer", "lion"], "'adam' or 'sgd'"),
+        (["--unseen-classes", "7,12"], "run from 0 to 9; got 12"),
     ],
 )
 def test_a_setting_that_cannot_be_is_one_line_and_exit_code_2(capsys, tmp_path, words, said):
@@ -207,6 +211,13 @@ def test_evaluate_gives_the_scores_that_training_gave(trained, capsys):
     assert "roc_auc" in scores
     rows = [line.split() for line in shown.splitlines() if re.fullmatch(r"\d(\s+[\d·]+){10}\s*", line)]
     assert sum(int(count) for row in rows for count in row[1:] if count != "·") == 596
+
+
+def test_evaluate_gives_seen_and_unseen_classes_a_column_each():
+    scores = {"nmi": 0.5, "seen/nmi": 0.75, "unseen/nmi": 0.25}
+    with (console := Console(width=80)).capture() as said:
+        console.print(_scores(scores))
+    assert said.get().split() == "all classes seen classes unseen classes nmi 0.5000 0.7500 0.2500".split()
 
 
 def test_neighbours_names_others_with_class_and_distance(trained, capsys):

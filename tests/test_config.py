@@ -34,6 +34,7 @@ def test_every_field_is_part_of_the_identity() -> None:
     changes = {
         "dataset": "digits",
         "train_images": 1000,
+        "unseen_classes": [4],
         "net": "mlp",
         "embedding_dim": 7,
         "normalize": not config.normalize,
@@ -124,6 +125,17 @@ def test_the_old_losses_parameters_go_with_it() -> None:
     assert config.but(loss="triplet", loss_params={"margin": 0.7}).loss_params["margin"] == 0.7
 
 
+def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> None:
+    config = TrainConfig(loss="triplet", unseen_classes=[9, 7, 8, 7])
+    assert config == TrainConfig(loss="triplet", unseen_classes="7, 8, 9") == TrainConfig.from_json(config.to_json())
+    assert config.unseen_classes == (7, 8, 9)
+    assert config.seen_classes == (0, 1, 2, 3, 4, 5, 6)
+    assert config.classes_per_batch == 7
+    assert config.but(unseen_classes=()) == TrainConfig(loss="triplet")
+    assert config.but(loss="nt_xent") == TrainConfig(loss="nt_xent", unseen_classes=[7, 8, 9])
+    assert config.but(classes_per_batch=5).but(unseen_classes=()).classes_per_batch == 5
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
@@ -152,6 +164,10 @@ def test_the_old_losses_parameters_go_with_it() -> None:
             {"loss": "nt_xent", "classes_per_batch": 12},
             r"takes P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
         ),
+        ({"unseen_classes": (3, 12)}, "The classes of MNIST run from 0 to 9; got 12 in unseen_classes"),
+        ({"unseen_classes": range(9)}, "learned from at least 2 classes; unseen_classes leaves 1 of 10: keep fewer"),
+        ({"unseen_classes": "7,8", "classes_per_batch": 9}, "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤"),
+        ({"unseen_classes": "seven"}, "unseen_classes.0: .*got 'seven'"),
         ({"sampler": "balanced", "images_per_class": 999}, "A batch has up to 4096 images; got 9990"),
         ({"sampler": "balanced", "train_images": 100}, "A batch takes 160 images; got train_images = 100"),
         ({"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3}, "nt_xent compares images; got batches of 3"),

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from dmlviz import metrics
+from dmlviz.batches import SeenBatch
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load
 from dmlviz.errors import UserError
@@ -277,6 +279,32 @@ def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: st
         return sum(float(np.linalg.norm(value - start[name].numpy())) for name, value in weights.items())
 
     assert 0.2 * moved("constant") < moved(schedule) < moved("constant")
+
+
+@pytest.mark.parametrize("loss", ["triplet", "arcface", "hierarchical_triplet"])
+def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Dataset, loss: str) -> None:
+    config = quick(loss=loss, unseen_classes=(0, 4, 9), images_per_class=8)
+    events = list(train(config, data=digits))
+    kept = ~np.isin(digits.train.labels, config.unseen_classes)
+    assert events[0].train_images == kept.sum()
+    # With those classes' images gone from the data, and numbered as they are, everything is the same.
+    without = Dataset(
+        digits.name,
+        digits.classes,
+        Split(digits.train.images[kept], digits.train.labels[kept]),
+        digits.test,
+        digits.mean,
+        digits.std,
+    )
+    again = list(train(config, data=without))
+    assert np.array_equal(events[-1].embeddings, again[-1].embeddings)
+    for batch in of(SeenBatch, events):
+        assert np.array_equal(batch.labels, digits.train.labels[batch.images])
+        assert not np.isin(batch.labels, config.unseen_classes).any()
+    rows = np.isin(digits.test.labels, config.unseen_classes)
+    alone = metrics.evaluate(events[-1].embeddings[rows], digits.test.labels[rows])
+    assert alone == {key: events[-1].metrics[f"unseen/{key}"] for key in alone}
+    assert all("seen/precision_at_1" in shot.metrics for shot in of(Snapshot, events))
 
 
 def test_fewer_training_images_on_request(digits: Dataset) -> None:

@@ -32,13 +32,26 @@ def evaluate(
         raise UserError(f"{chosen.title} has no embeddings yet; they are written when its training ends.")
     console = Console(highlight=False)
     console.print(f"{chosen.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for key, value in metrics.evaluate(embeddings, labels).items():
-        table.add_row(key, f"{value:,.0f}" if value == round(value) and "queries" in key else f"{value:.4f}")
-    console.print(table)
+    console.print(_scores(metrics.evaluate(embeddings, labels, unseen=chosen.config.unseen_classes)))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         console.print(_confusion([DATASETS[chosen.config.dataset].classes[name] for name in names], counts))
+
+
+def _scores(scores: dict[str, float]) -> Table:
+    """A row for each metric; where classes were unseen, columns for all images, for seen and for unseen ones."""
+    groups = list(dict.fromkeys(key.split("/")[0] for key in scores if "/" in key))
+    table = Table(box=None, show_header=bool(groups), pad_edge=False)
+    table.add_column("")
+    for name in ("all classes", *(f"{group} classes" for group in groups)):
+        table.add_column(name, justify="right")
+    for key in (key for key in scores if "/" not in key):
+        table.add_row(key, *(_number(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups))))
+    return table
+
+
+def _number(key: str, value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) and "queries" in key else f"{value:.4f}"
 
 
 def _confusion(names: list[str], counts: np.ndarray) -> Table:

@@ -65,7 +65,7 @@ def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel
         text += f": {', '.join(map(str, get_args(field.annotation)))}"
     if kind is list:
         text += "; may be given several times"
-    elif field.default is not None:
+    elif field.default not in (None, ()):
         text += f" ({('no', 'yes')[field.default] if kind is bool else field.default})"
     option = typer.Option(
         f"{flag(name)}/--no-{flag(name)[2:]}" if kind is bool else flag(name),
@@ -82,6 +82,8 @@ def _kind(annotation: Any) -> type:
         annotation = next(kind for kind in get_args(annotation) if kind is not type(None))
     if get_origin(annotation) is Literal:
         return type(get_args(annotation)[0])
+    if get_origin(annotation) is tuple:
+        return str  # "7,8,9", which the config reads
     return list if get_origin(annotation) is dict else annotation
 
 

@@ -82,6 +82,9 @@ def train(
         how = "Stopped after" if isinstance(last, Stopped) else "Finished"
         console.print(f"{how} {last.step:,} steps in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
+        for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
+            found = _scores({key: last.metrics[f"{group}/{key}"] for key in SHOWN})
+            console.print(f"{found} on those of {group} classes, among themselves")
     console.print(str(run.path))
     if stop():
         raise typer.Exit(130)

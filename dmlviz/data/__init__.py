@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,11 @@ class Split:
     def first(self, count: int | None) -> "Split":
         """The first `count` images, all of them when None or when there are fewer."""
         return Split(self.images[:count], self.labels[:count])
+
+    def of_classes(self, classes: Sequence[int]) -> "Split":
+        """The images of these classes."""
+        chosen = np.isin(self.labels, classes)
+        return self if chosen.all() else Split(self.images[chosen], self.labels[chosen])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ NumPy or torch in, plain floats out; torch is never imported. An embedding with 
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def evaluate(
     clustering: bool = True,
     full_ranking: bool = True,
     verification: bool = True,
+    unseen: Sequence[int] = (),
 ) -> dict[str, float]:
     """Score embeddings (n × d) with class ids (n) by Euclidean distance, against themselves or against a gallery.
 
@@ -39,16 +41,14 @@ def evaluate(
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
-    if not (queries.finite and (others is None or others.finite)):
-        keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
-        used = retrieval.Ranker(queries, others).queries
-        return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
-    with blas_on_one_thread():
-        result = _scores(queries, others, ks, full_ranking)
-        if clustering:
-            result |= _clustering.scores(queries)
-        if verification:
-            result |= _verification.scores(queries)
+    parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
+    result = parts(queries, others)
+    if len(unseen):
+        for name, chosen in (("seen", False), ("unseen", True)):
+            classes = np.flatnonzero(np.isin(queries.names, list(unseen)) == chosen)
+            group, group_gallery = queries.of(classes), None if others is None else others.of(classes)
+            if len(classes) > 1 and len(group.points) and (group_gallery is None or len(group_gallery.points)):
+                result |= {f"{name}/{key}": value for key, value in parts(group, group_gallery).items()}
     return result
 
 
@@ -79,6 +79,27 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
         return float("nan")
     points = conditioned(queries.points, (others or queries).points)[:2]
     return nearest_mean(queries, others, *points, retrieval.Ranker(queries, others).queries)
+
+
+def _parts(
+    queries: Embedded,
+    others: Embedded | None,
+    ks: Sequence[int],
+    clustering: bool,
+    full_ranking: bool,
+    verification: bool,
+) -> dict[str, float]:
+    if not (queries.finite and (others is None or others.finite)):
+        keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
+        used = retrieval.Ranker(queries, others).queries
+        return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
+    with blas_on_one_thread():
+        result = _scores(queries, others, ks, full_ranking)
+        if clustering:
+            result |= _clustering.scores(queries)
+        if verification:
+            result |= _verification.scores(queries)
+    return result
 
 
 def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:

@@ -26,6 +26,11 @@ class Embedded:
         """How many points each class has."""
         return np.bincount(self.classes, minlength=len(self.names))
 
+    def of(self, classes: np.ndarray) -> "Embedded":
+        """The points of these classes (rising ids), which are numbered anew from 0."""
+        chosen = np.isin(self.classes, classes)
+        return Embedded(self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.names[classes])
+
     def class_sums(self, points: np.ndarray) -> np.ndarray:
         """The sum of the points (n × d) of each class, in float64; 0 for a class without any."""
         present = np.flatnonzero(self.counts)

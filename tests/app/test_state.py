@@ -101,6 +101,38 @@ def test_a_loss_and_a_miner_of_one_name_keep_their_own_parameters():
     assert config.miner_params[epsilon.name] == 0.3
 
 
+def test_unseen_classes_are_in_the_address_and_leave_it_again():
+    state = UIState()
+    state.choose("unseen_classes", (7, 8, 9))
+    assert state.to_query() == {"unseen_classes": "7,8,9"}
+    again = UIState.from_query(state.to_query())
+    assert again.config("mnist") == state.config("mnist") == TrainConfig(unseen_classes=(7, 8, 9))
+    again.choose("unseen_classes", ())
+    assert again.to_query() == {}
+
+
+def test_a_choice_that_does_not_go_with_the_others_is_said_and_left_out():
+    state = UIState()
+    state.choose("classes_per_batch", 9)
+    state.choose("unseen_classes", (1, 2))
+    assert state.notes == ["A batch takes P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."]
+    assert state.config("mnist") == TrainConfig(classes_per_batch=9)
+    state.choose("classes_per_batch", 12)
+    assert len(state.notes) == 1
+    state.choose("steps", 50)
+    assert state.notes == []
+    assert state.config("mnist") == TrainConfig(classes_per_batch=9, steps=50)
+
+
+def test_a_sampler_that_makes_tuples_the_new_loss_does_not_take_is_dropped():
+    state = UIState()
+    state.choose("loss", "contrastive")
+    state.choose("sampler", "random_pairs")
+    state.choose("loss", "triplet")
+    assert state.notes == []
+    assert state.config("mnist") == TrainConfig(loss="triplet")
+
+
 def test_parameters_of_a_loss_wait_for_its_return():
     state, margin = UIState(), next(p for p in LOSSES["triplet"].parameters if p.name == "margin")
     state.choose("loss", "triplet")

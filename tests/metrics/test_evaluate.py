@@ -130,3 +130,25 @@ def test_the_embeddings_given_are_left_as_they_are():
 def test_the_metrics_load_no_torch():
     code = "import sys, dmlviz.metrics as m; m.evaluate([[0], [1], [2]], [0, 0, 1]); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("searched", ["themselves", "a gallery"])
+def test_seen_and_unseen_classes_are_scored_each_among_themselves(searched):
+    embeddings, labels = points(classes=6)
+    gallery = points(n=50, classes=6, seed=1) if searched == "a gallery" else (None, None)
+    got = evaluate(embeddings, labels, *gallery, unseen=[1, 4, 99])
+    whole = evaluate(embeddings, labels, *gallery)
+    assert {key: value for key, value in got.items() if "/" not in key} == whole
+    for name, chosen in (("seen", [0, 2, 3, 5]), ("unseen", [1, 4])):
+        rows = np.isin(labels, chosen)
+        others = [None if part is None else part[np.isin(gallery[1], chosen)] for part in gallery]
+        alone = evaluate(embeddings[rows], labels[rows], *others)
+        assert {
+            key.removeprefix(f"{name}/"): value for key, value in got.items() if key.startswith(f"{name}/")
+        } == alone
+
+
+def test_a_single_unseen_class_has_no_scores_of_its_own():
+    got = evaluate(*points(classes=6), unseen=[2])
+    assert "seen/precision_at_1" in got
+    assert not any(key.startswith("unseen/") for key in got)

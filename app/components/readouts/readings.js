@@ -9,13 +9,17 @@ export const SCORES = [
   { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbours" },
 ];
 
-export const emptyReadings = () => ({ steps: null, watched: null, tests: null, series: [], final: null });
+// Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
+const GROUPS = ["seen", "unseen"];
+
+export const emptyReadings = () => ({ steps: null, watched: null, tests: null, unseen: [], series: [], final: null });
 
 /** Take one event in, in place; says whether anything shown may have changed. */
 export function takeReading(readings, event) {
   switch (event.event) {
     case "started":
       Object.assign(readings, emptyReadings(), { steps: event.steps, watched: event.watched, tests: event.test_images });
+      readings.unseen = event.unseen ?? [];
       return true;
     case "snapshot":
       readings.series.push({ step: event.step, metrics: event.metrics ?? {} });
@@ -31,7 +35,10 @@ export function takeReading(readings, event) {
   }
 }
 
-/** What each score is at `step` (null: the newest), how it changed since the untrained net, and its course. */
+/**
+ * What each score is at `step` (null: the newest), how it changed since the untrained net, and its course; `apart` holds
+ * those of seen and unseen classes, where there are any.
+ */
 export function scoresAt(readings, step = null) {
   const at = indexAt(readings, step);
   const whole = isFinal(readings, step);
@@ -41,24 +48,29 @@ export function scoresAt(readings, step = null) {
       .map(({ step, metrics }) => ({ step, value: metrics[key] }));
     const now = readings.series[at]?.metrics[key];
     const first = readings.series[0]?.metrics[key];
-    const value = whole ? readings.final.metrics[key] : now;
+    const metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
+    const value = metrics[key];
+    const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
     // Compared on the same images: a score on all of them is not the watched ones' successor.
     const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
-    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course };
+    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course,
+      apart: apart.filter(({ value }) => Number.isFinite(value)) };
   });
 }
 
 /** On which images and after which step. */
 export function captionAt(readings, step = null) {
   if (isFinal(readings, step)) {
-    return `On all ${count(readings.tests)} test images, after ${steps(readings.final.step)}`;
+    return `On all ${count(readings.tests)} test images, after ${steps(readings.final.step)}${apart(readings)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first frame";
   const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
   const which = readings.watched === readings.tests ? "all" : "";
-  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}`;
+  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${apart(readings)}`;
 }
+
+const apart = ({ unseen }) => (unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "");
 
 /** The step that `step` stands for: that of the last reading not after it. */
 export function stepAt(readings, step = null) {

@@ -79,15 +79,22 @@ class Tile {
     const name = Object.assign(document.createElement("span"), { className: "name", textContent: label });
     this.value = Object.assign(document.createElement("span"), { className: "value", textContent: "–" });
     this.change = Object.assign(document.createElement("span"), { className: "change" });
+    this.apart = Object.assign(document.createElement("span"), { className: "apart", hidden: true });
     this.line = svg("path", { class: "course" });
     this.base = svg("line", { class: "base", x1: 0, x2: WIDTH });
     this.mark = svg("line", { class: "mark", y1: 0, y2: HEIGHT });
     const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
     chart.append(this.base, this.line, this.mark);
-    this.node.append(name, this.value, this.change, chart);
+    this.node.append(name, this.value, this.change, this.apart, chart);
   }
 
-  show({ value, change, course }, step) {
+  show({ value, change, course, apart }, step) {
+    this.apart.hidden = !apart.length;
+    this.apart.replaceChildren(...apart.map(({ group, value }) => {
+      const part = Object.assign(document.createElement("span"), { textContent: `${group} ${value.toFixed(3)} ` });
+      part.dataset.group = group;
+      return part;
+    }));
     this.value.textContent = value === null ? "–" : value.toFixed(3);
     const sign = change === null ? "" : change < 0 ? "down" : "up";
     this.change.className = `change ${sign}`;
