@@ -70,13 +70,14 @@ def map_data(
     return data | {"pinned": ui.pinned, "neighbours": _linked(neighbours)}
 
 
-def pinned_data(shown: Shown, item: int, neighbours: list[Neighbour], routes: bool) -> dict[str, Any]:
+def pinned_data(shown: Shown, ui: UIState, item: int, neighbours: list[Neighbour], routes: bool) -> dict[str, Any]:
     """The inspector of a pinned test image."""
     labels = shown.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
     return _tiles(shown, routes, neighbours, label) | {
         "subject": {"item": item, "label": label},
         "near": _near(neighbours),
+        "metric": ui.metric,
         "among": _count(shown.run) if shown.complete else None,
     }
 

@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from app import pictures
+from app.judged import judged_of
 from app.nearest import nearest_of
 from app.services import services
 from app.streaming import Tails
@@ -38,6 +39,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/projections/{projection}/events", projection_events),
         Route("/api/runs/{run}/layout.json", layout),
         Route("/api/runs/{run}/nearest.bin", nearest),
+        Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -121,6 +123,20 @@ async def nearest(request: Request) -> Response:
         return Response(status_code=204, headers=NEVER)
     found = await asyncio.to_thread(nearest_of, run)
     return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+async def judged(request: Request) -> Response:
+    """What each image contributes to the scores, after `step` batches or, without one, at the end."""
+    run = services().runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(judged_of, run, _step(request))
+    return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+def _step(request: Request) -> int | None:
+    given = request.query_params.get("step")
+    if given is not None and not re.fullmatch("[0-9]{1,9}", given):
+        raise UserError(f"A step is a whole number; got {given[:40]!r}.")
+    return None if given is None else int(given)
 
 
 async def labels(request: Request) -> Response:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
@@ -17,10 +17,13 @@ from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.projection.declared import PROJECTIONS
 
+if TYPE_CHECKING:
+    from dmlviz.gallery import Metric
+
 LIVE = "live"
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
-_OURS = ("run", "view", "pin")
+_OURS = ("run", "view", "pin", "metric")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _LOSS: str = TrainConfig.model_fields["loss"].default
@@ -36,7 +39,8 @@ class UIState:
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation;
     `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
-    is the ready-made one; `view` is "live" or a projection's name. `notes` are the sentences about what could not
+    is the ready-made one; `view` is "live" or a projection's name; `metric` is what the inspector's neighbours are
+    nearest by. `notes` are the sentences about what could not
     be done; `other` are the parts of the address that are not ours.
     """
 
@@ -45,6 +49,7 @@ class UIState:
     run: str | None = None
     view: str = LIVE
     pinned: int | None = None
+    metric: "Metric" = "euclidean"
     notes: list[str] = field(default_factory=list)
     other: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] | None = None
@@ -143,6 +148,8 @@ class UIState:
             query["view"] = self.view
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
+        if self.metric != "euclidean":
+            query["metric"] = self.metric
         query |= {name: _text(self.settings[name]) for name in SETTINGS if name in self.settings}
         for role, choice in self._choices().items():
             chosen = self._params(role, choice.name)
@@ -161,6 +168,8 @@ class UIState:
             state.view = query["view"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
+        if query.get("metric") == "cosine":
+            state.metric = "cosine"
         for name in SETTINGS:
             if name in query:
                 state._try({name: _read_setting(name, query[name])})

@@ -24,7 +24,7 @@ def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
     if ui.pinned is None:
         return []
     try:
-        return shown.run.neighbours(ui.pinned, NEIGHBOURS)
+        return shown.run.neighbours(ui.pinned, NEIGHBOURS, metric=ui.metric)
     except UserError:
         return []
 
@@ -66,7 +66,7 @@ def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bo
             words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
         _inspector(ui, {"placeholder": words})
     else:
-        _inspector(ui, feed.pinned_data(shown, ui.pinned, neighbours, routes))
+        _inspector(ui, feed.pinned_data(shown, ui, ui.pinned, neighbours, routes))
 
 
 def _drawing() -> np.ndarray | None:
@@ -86,4 +86,7 @@ def _inspector(ui: UIState, shown: dict[str, Any]) -> None:
         ui.pinned = st.session_state["inspector"].get("pin")
         st.session_state[KEY] = SIDES[0]
 
-    mount("inspector", key="inspector", data=shown, on_pin_change=pin)
+    def metric() -> None:
+        ui.metric = "cosine" if st.session_state["inspector"].get("metric") == "cosine" else "euclidean"
+
+    mount("inspector", key="inspector", data=shown, on_pin_change=pin, on_metric_change=metric)

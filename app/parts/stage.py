@@ -9,6 +9,7 @@ from app import feed, media
 from app.components import mount
 from app.faults import as_sentences
 from app.identity import owner
+from app.parts import side
 from app.query import Answer
 from app.services import Services
 from app.shown import Shown
@@ -88,6 +89,10 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     def pinned() -> None:
         ui.pinned = st.session_state["map"].get("pinned")
 
+    def selected() -> None:
+        if st.session_state["map"].get("selected"):  # what is selected is shown where what is pinned is
+            st.session_state[side.KEY] = side.SIDES[0]
+
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:
         state["pinned"] = ui.pinned
@@ -96,7 +101,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         key="map",
         data=feed.map_data(shown, ui, neighbours, answer, routes),
         on_pinned_change=pinned,
-        on_selected_change=lambda: None,
+        on_selected_change=selected,
         on_ended_change=lambda: None,
         on_routes_change=lambda: None,
     )

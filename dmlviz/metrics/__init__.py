@@ -16,8 +16,9 @@ from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_mean
 from dmlviz.metrics.distances import blas_on_one_thread, conditioned, sweep
 from dmlviz.metrics.inputs import Embedded, read_both
+from dmlviz.metrics.judgement import Judgement, judge
 
-__all__ = ["confusion", "evaluate", "nearest_mean_accuracy"]
+__all__ = ["Judgement", "confusion", "evaluate", "judge", "nearest_mean_accuracy"]
 
 
 def evaluate(

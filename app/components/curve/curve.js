@@ -28,20 +28,27 @@ class Curve {
     this.clip = svg("rect", {});
     this.raw = svg("path", { class: "raw" });
     this.mean = svg("path", { class: "mean" });
+    this.frames = svg("path", { class: "frames" });
+    this.ghost = svg("line", { class: "ghost" });
     this.mark = svg("line", { class: "mark" });
+    this.knob = svg("circle", { class: "knob", r: 4.5 });
     this.chart = svg(
       "svg",
-      { tabindex: 0, role: "slider", "aria-label": "Loss over the steps; arrow keys move the map through its frames" },
+      { tabindex: 0, role: "slider", "aria-label": "Loss over the steps; arrow keys move the map through its frames, space plays" },
       svg("defs", {}, svg("clipPath", { id: "inside" }, this.clip)),
       this.grid,
+      this.frames,
       svg("g", { "clip-path": "url(#inside)" }, this.raw, this.mean),
+      this.ghost,
       this.mark,
+      this.knob,
     );
     this.root.append(this.head, this.chart);
     parent.append(this.root);
 
     this.draw = onceAFrame(() => this.paint());
-    this.step = null;
+    this.step = null; // of the frame that the map shows
+    this.held = null; // where a drag holds the mark
     this.hover = null;
     this.following = new Following(
       () => {
@@ -69,35 +76,49 @@ class Curve {
       return Math.max(0, Math.min(1, share)) * lastStep(this.losses);
     };
     chart.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
+      if (event.button !== 0 || !this.losses.frames.length) return;
       chart.setPointerCapture(event.pointerId);
-      this.dragging = true;
-      this.seek(frameStep(this.losses, stepAt(event)));
+      this.hold(stepAt(event));
     });
     chart.addEventListener("pointermove", (event) => {
       this.hover = stepAt(event);
-      if (this.dragging) this.seek(frameStep(this.losses, this.hover));
+      if (this.held !== null) this.hold(this.hover);
       this.draw();
     });
-    for (const name of ["pointerup", "pointercancel"]) chart.addEventListener(name, () => (this.dragging = false));
+    for (const name of ["pointerup", "pointercancel"]) chart.addEventListener(name, () => this.letGo());
     chart.addEventListener("pointerleave", () => {
       this.hover = null;
       this.draw();
     });
     chart.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
       const to = { Home: 0, End: lastStep(this.losses) }[event.key];
-      if (by === undefined && to === undefined) return;
+      if (by === undefined && to === undefined && event.key !== " ") return;
       event.preventDefault();
-      const from = this.step ?? lastStep(this.losses);
-      this.seek(by === undefined ? frameStep(this.losses, to) : frameStep(this.losses, from, by));
+      event.stopPropagation();
+      if (event.key === " ") bus.emit("play", { run: this.run });
+      else if (by === undefined) this.seek(frameStep(this.losses, to));
+      else this.seek(frameStep(this.losses, this.step ?? lastStep(this.losses), by));
     });
   }
 
   seek(step) {
-    if (step === null || step === this.asked) return;
-    this.asked = step;
-    bus.emit("seek", { run: this.run, step });
+    if (step !== null) bus.emit("seek", { run: this.run, step });
+  }
+
+  // While it is dragged the mark is where the pointer is, and the map between two frames where need be.
+  hold(step) {
+    const { frames } = this.losses;
+    this.held = Math.min(frames.at(-1), Math.max(frames[0], step));
+    bus.emit("seek", { run: this.run, step: this.held, scrub: true });
+    this.draw();
+  }
+
+  letGo() {
+    if (this.held === null) return;
+    this.seek(frameStep(this.losses, this.held));
+    this.held = null;
+    this.draw();
   }
 
   update({ run, begun, events_url }) {
@@ -111,6 +132,7 @@ class Curve {
     const width = Math.max(120, this.chart.clientWidth);
     const height = Math.max(60, this.chart.clientHeight);
     const [low, high] = rangeOf(losses.points);
+    const smooth = smoothed(losses.points);
     const last = lastStep(losses);
     const x = scale(0, last, EDGE.left, width - EDGE.right);
     const y = scale(low, high, height - EDGE.bottom, EDGE.top);
@@ -118,7 +140,7 @@ class Curve {
     set(this.chart, { viewBox: `0 0 ${width} ${height}` });
     set(this.clip, { x: EDGE.left, y: 0, width: width - EDGE.left - EDGE.right, height: height - EDGE.bottom });
     set(this.raw, { d: pathOf(thinned(losses.points).map(place)) });
-    set(this.mean, { d: pathOf(thinned(smoothed(losses.points)).map(place)) });
+    set(this.mean, { d: pathOf(thinned(smooth).map(place)) });
     this.grid.replaceChildren(
       ...(losses.points.length ? ticks(low, high) : []).flatMap((tick) => [
         svg("line", { x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
@@ -127,16 +149,24 @@ class Curve {
       svg("text", { x: EDGE.left, y: height - 3 }, "0"),
       svg("text", { x: width - EDGE.right, y: height - 3, "text-anchor": "end" }, `${last.toLocaleString("en")} steps`),
     );
-    const here = this.step ?? losses.points.at(-1)?.step ?? 0;
-    set(this.mark, { x1: x(here), x2: x(here), y1: EDGE.top - 4, y2: height - EDGE.bottom });
-    set(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": here });
-    if (this.asked !== this.step) this.asked = null;
-    this.paintHead(this.hover ?? here);
-    Object.assign(this.root.dataset, { ready: "true", run: this.run, step: here, points: losses.points.length });
+    const ground = height - EDGE.bottom;
+    set(this.frames, { d: losses.frames.map((step) => `M${x(step).toFixed(1)} ${ground - 3}v3`).join("") });
+    const here = this.held ?? this.step ?? losses.points.at(-1)?.step ?? 0;
+    const at = pointAt(smooth, here);
+    set(this.mark, { x1: x(here), x2: x(here), y1: EDGE.top - 4, y2: ground });
+    const inside = at ? Math.min(ground, Math.max(EDGE.top, y(at.loss))) : ground;
+    set(this.knob, { cx: x(here), cy: inside, visibility: losses.frames.length ? null : "hidden" });
+    const ghost = this.hover !== null && this.held === null ? x(this.hover) : null;
+    set(this.ghost, { x1: ghost, x2: ghost, y1: EDGE.top, y2: ground, visibility: ghost === null ? "hidden" : null });
+    set(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(here) });
+    this.paintHead(this.held ?? this.hover ?? here, smooth);
+    const { dataset } = this.root;
+    Object.assign(dataset, { ready: "true", run: this.run, step: Math.round(here), points: losses.points.length });
+    dataset.held = this.held !== null;
   }
 
-  paintHead(step) {
-    const point = pointAt(smoothed(this.losses.points), step);
+  paintHead(step, smooth) {
+    const point = pointAt(smooth, step);
     this.head.replaceChildren("Loss ");
     if (!point) return;
     const value = document.createElement("strong");

@@ -85,11 +85,12 @@ export function ticks(low, high) {
   return found;
 }
 
-/** The frame's step next to `step` in direction `by` (+1, −1), or the nearest with by = 0. */
+/** The step of the frame `by` frames after `step` (before it where negative), or of the nearest one with by = 0. */
 export function frameStep({ frames }, step, by = 0) {
   if (!frames.length) return null;
-  if (by > 0) return frames.find((candidate) => candidate > step) ?? frames.at(-1);
-  if (by < 0) return frames.findLast((candidate) => candidate < step) ?? frames[0];
+  const later = frames.findIndex((candidate) => candidate > step);
+  if (by > 0) return later < 0 ? frames.at(-1) : frames[Math.min(frames.length - 1, later + by - 1)];
+  if (by < 0) return frames[Math.max(0, frames.findLastIndex((candidate) => candidate < step) + by + 1)];
   return frames.reduce((best, candidate) => (Math.abs(candidate - step) < Math.abs(best - step) ? candidate : best));
 }
 

@@ -1,18 +1,21 @@
-// Whose neighbours are whose: the pinned image or the query, and the images nearest to it in the embedding.
-
-import { bus } from "../shared/bus.js";
+// Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
+import { bus, page } from "../shared/bus.js";
+import { onSelection } from "../shared/selection.js";
 import { paintBytes, tileStyle } from "../shared/sprites.js";
-import { captionOf, summaryOf } from "./words.js";
+import { element, textButton } from "./dom.js";
+import { sheetOf } from "./sheet.js";
+import { captionOf, placeOf, summaryOf } from "./words.js";
 
+const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
 const inspectors = new WeakMap();
 
 export default function ({ parentElement, data, setTriggerValue }) {
   let inspector = inspectors.get(parentElement);
-  if (!inspector) inspectors.set(parentElement, (inspector = mount(parentElement)));
-  inspector.pin = (item) => setTriggerValue("pin", item);
-  inspector.show(unpacked(data ?? {}));
+  if (!inspector) inspectors.set(parentElement, (inspector = new Inspector(parentElement)));
+  inspector.tell = setTriggerValue;
+  inspector.update(unpacked(data ?? {}));
   return () => {
-    inspector.root.remove();
+    inspector.stop();
     inspectors.delete(parentElement);
   };
 }
@@ -22,51 +25,92 @@ function unpacked({ near = [], ...data }) {
   return { ...data, neighbours: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+const subjectOf = ({ subject }) => (subject ? String(subject.item ?? "query") : "");
 
-function mount(parent) {
-  const root = element("div", "inspector");
-  parent.appendChild(root);
-  const inspector = { root, pin: () => {}, show };
+class Inspector {
+  constructor(parent) {
+    this.root = element("div", "inspector");
+    parent.append(this.root);
+    this.data = {};
+    this.selection = null;
+    this.sheet = false; // whether the selection is shown, or what is pinned
+    this.offs = [
+      onSelection((selection) => this.select(selection)),
+      bus.on("ranks", () => this.markPlaces()),
+    ];
+  }
 
-  function show(data) {
+  update(data) {
+    // A new pin comes before the selection it was picked from, to which a link leads back.
+    if (subjectOf(data) && subjectOf(data) !== subjectOf(this.data)) this.sheet = false;
+    this.data = data;
+    this.show();
+  }
+
+  select(selection) {
+    this.selection = selection;
+    this.sheet = selection !== null;
+    this.show();
+  }
+
+  pin(item) {
+    if (String(item) === subjectOf(this.data)) return this.turn(false); // pinned already: nothing new will come
+    this.tell("pin", item);
+  }
+
+  turn(sheet) {
+    this.sheet = sheet;
+    this.show();
+  }
+
+  show() {
+    const { root, data, selection } = this;
     const { subject, neighbours = [], steps = [], placeholder = "" } = data;
-    root.replaceChildren();
-    root.dataset.below = data.below ?? "";
-    root.dataset.subject = subject ? (subject.item ?? "query") : "";
-    root.dataset.neighbours = neighbours.length;
-    if (!subject) {
-      root.append(element("p", "quiet", placeholder));
-      root.dataset.ready = "true";
-      return;
+    const sheet = this.sheet && selection;
+    Object.assign(root.dataset, {
+      below: data.below ?? "", subject: subjectOf(data), neighbours: neighbours.length, sheet: Boolean(sheet),
+      selected: selection?.items.length ?? 0, metric: data.metric ?? "",
+    });
+    if (sheet) {
+      const pinned = subject?.item;
+      root.replaceChildren(sheetOf(selection, { pin: (item) => this.pin(item), pinned, at: root }));
+    } else {
+      const back = selection
+        ? [textButton(`‹ ${selection.items.length.toLocaleString("en")} selected`, () => this.turn(true), "Back to the selection")]
+        : [];
+      const far = data.far ? [element("p", "far", data.far)] : [];
+      const strip = steps.length ? [stripOf(steps)] : [];
+      root.replaceChildren(...back, ...(subject
+        ? [headOf(data), ...strip, ...far, ...this.choices(), this.list(), ...this.key()]
+        : [element("p", "quiet", placeholder)]));
+      this.markPlaces();
     }
-    root.append(headOf(data));
-    if (steps.length) root.append(stripOf(steps));
-    if (data.far) root.append(element("p", "far", data.far));
-    root.append(listOf(data));
     root.dataset.ready = "true";
   }
 
-  function headOf(data) {
-    const { subject, sprites, classes } = data;
-    const head = element("div", "head");
-    const picture = element("div", "picture");
-    if (subject.item !== undefined) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
-    else picture.append(canvasOf(subject));
-    const words = element("div", "words");
-    words.append(element("strong", "", data.title ?? classes[subject.label]));
-    words.append(element("span", "", summaryOf(data)));
-    words.append(element("span", "quiet", captionOf(data)));
-    head.append(picture, words);
-    return head;
+  // Which distance is meant, and the way to the same question over the whole training.
+  choices() {
+    const { data } = this;
+    if (!data.metric) return [];
+    const row = element("div", "choices");
+    const group = element("span", "metrics");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Distance");
+    for (const [name, title] of Object.entries(METRICS)) {
+      const button = textButton(title, () => this.tell("metric", name), `Nearest by ${title} distance`);
+      button.setAttribute("aria-pressed", name === data.metric);
+      group.append(button);
+    }
+    row.append(group);
+    if (data.film) {
+      const open = () => bus.emit("study", { run: data.run, what: "film" });
+      row.append(textButton("Over the training", open, "Its nearest images at every frame"));
+    }
+    return [row];
   }
 
-  function listOf({ run, subject, neighbours, classes, sprites, vote }) {
+  list() {
+    const { run, subject, neighbours, classes, sprites, vote } = this.data;
     const list = element("ol", "list");
     const truth = subject.label ?? vote?.label;
     const farthest = Math.max(...neighbours.map((neighbour) => neighbour.distance), 1e-9);
@@ -83,10 +127,10 @@ function mount(parent) {
       bar.style.setProperty("--share", distance / farthest);
       const name = element("span", "name", classes[label]);
       if (!right) name.append(element("span", "mark", subject.label === undefined ? " other" : " wrong"));
-      button.append(tile, name, bar, element("span", "distance", distance.toFixed(3)));
-      button.addEventListener("click", () => inspector.pin(item));
+      button.append(tile, name, bar, element("span", "where"), element("span", "distance", distance.toFixed(3)));
+      button.addEventListener("click", () => this.pin(item));
       for (const [event, value] of [["pointerenter", item], ["focus", item], ["pointerleave", null], ["blur", null]]) {
-        button.addEventListener(event, () => bus.emit("hover", { run, item: value, source: inspector }));
+        button.addEventListener(event, () => bus.emit("hover", { run, item: value, source: this }));
       }
       row.append(button);
       list.append(row);
@@ -94,7 +138,48 @@ function mount(parent) {
     return list;
   }
 
-  return inspector;
+  key() {
+    const key = element("p", "quiet key");
+    key.append(element("span", "where near"), " near on the map too ", element("span", "where far"), " far on the map");
+    key.hidden = true;
+    return [key];
+  }
+
+  // The map tells how near each of them is drawn.
+  markPlaces() {
+    const { data, root } = this;
+    const { ranks } = page;
+    if (!ranks || ranks.run !== data.run || String(ranks.item) !== subjectOf(data)) return;
+    let some = false;
+    for (const row of root.querySelectorAll(".row")) {
+      const place = placeOf(ranks.of.get(Number(row.dataset.item)), data.neighbours.length);
+      const where = row.querySelector(".where");
+      where.className = place ? `where ${place.near ? "near" : "far"}` : "where";
+      where.title = place?.words ?? "Not in this frame";
+      some ||= place !== null;
+    }
+    const key = root.querySelector(".key");
+    if (key) key.hidden = !some;
+  }
+
+  stop() {
+    this.offs.forEach((off) => off());
+    this.root.remove();
+  }
+}
+
+function headOf(data) {
+  const { subject, sprites, classes } = data;
+  const head = element("div", "head");
+  const picture = element("div", "picture");
+  if (subject.item !== undefined) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
+  else picture.append(canvasOf(subject));
+  const words = element("div", "words");
+  words.append(element("strong", null, data.title ?? classes[subject.label]));
+  words.append(element("span", null, summaryOf(data)));
+  words.append(element("span", "quiet", captionOf(data)));
+  head.append(picture, words);
+  return head;
 }
 
 function canvasOf(picture) {

@@ -1,4 +1,6 @@
-// The sentence under the picture. Pure: no DOM.
+// The sentences of the inspector. Pure: no DOM.
+
+const NEAR = 3; // a neighbour among the k nearest is near on the map when it is among the 3 k nearest there
 
 /** How many of the neighbours agree, with the image's class or, for a query, with each other. */
 export function summaryOf({ subject, neighbours = [], vote, classes }) {
@@ -14,4 +16,17 @@ export function captionOf({ subject, among }) {
   const where = among ? `${among.toLocaleString("en")} test images` : "those watched, at the last snapshot";
   const near = `nearest in the embedding among ${where}`;
   return subject.item === undefined ? near[0].toUpperCase() + near.slice(1) : `Test image ${subject.item.toLocaleString("en")}; ${near}`;
+}
+
+/** How many of a class are selected, of how many. */
+export const countOf = ({ items, of }) => `${items.length.toLocaleString("en")} of ${of.toLocaleString("en")}`;
+
+/** Why these are selected, in a sentence; a lasso needs none but how to go on. */
+export const reasonOf = ({ reason }) => reason ?? "By hand, on the map. Click a picture to pin it.";
+
+/** Where a neighbour lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
+export function placeOf(rank, k) {
+  if (rank === null || rank === undefined) return null;
+  const near = rank <= NEAR * k;
+  return { near, words: `${near ? "Near on the map too" : "Far on the map"}: number ${rank.toLocaleString("en")} there` };
 }

@@ -5,7 +5,7 @@ const QUIET = 900; // milliseconds between two announcements; the last one wins
 
 export const HELP =
   "Arrow keys walk from point to point, Escape clears, Space plays, Home shows everything, plus and minus zoom, " +
-  "comma and full stop go from frame to frame, L and B select with a lasso or a box.";
+  "comma and full stop go from frame to frame, L and B select with a lasso or a box, T shows trails.";
 
 /** One sentence on what the map shows. */
 export function summary({ model, present, timeline, entry }) {

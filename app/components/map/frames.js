@@ -2,6 +2,7 @@
 
 const KEPT_BYTES = 48e6;
 const KEPT_PLACED = 10;
+const NOWHERE = -32768;
 const PATIENCE = 2000; // milliseconds before a frame that could not be had is asked for again
 
 /** Read raw little-endian int16 places of `frame` ({n, dims, centre, scale}) as world x, y pairs. */
@@ -95,6 +96,22 @@ export class Frames {
     this.placed.set(frame.id, placed);
     if (this.placed.size > KEPT_PLACED) this.placed.delete(this.placed.keys().next().value);
     return placed;
+  }
+
+  /** Where one item is in a frame, [x, y]; null where it has no place there, or the frame is not here. */
+  at(frame, item) {
+    const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
+    const row = frame.items === "watched" && frame.n !== this.total ? this.rowOf(item) : item;
+    if (!buffer || row === undefined || row >= frame.n) return null;
+    const { dims, centre, scale } = frame;
+    const raw = new DataView(buffer);
+    const [x, y] = [0, 1].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
+    return x === NOWHERE ? null : [centre[0] + (x / 32767) * scale, dims > 1 ? centre[1] + (y / 32767) * scale : 0];
+  }
+
+  rowOf(item) {
+    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((watched, row) => [watched, row]));
+    return this.rows?.get(item);
   }
 
   /** Fetch a frame unless it is here; resolves to it placed, rejects when it cannot be had. */

@@ -1,4 +1,5 @@
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { tellSelection } from "../shared/selection.js";
 import { Sprites } from "../shared/sprites.js";
 import { stream } from "../shared/stream.js";
 import { pinned } from "./announce.js";
@@ -33,6 +34,7 @@ export class Intake {
   meetItems(data) {
     const { view } = this;
     const classes = (data.classes ?? []).map(String);
+    if (view.model.selected) tellSelection(null);
     view.model = new Model(classes, null, data.n);
     this.adopted = {};
     view.scene.setModel(view.model);

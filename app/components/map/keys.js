@@ -19,6 +19,7 @@ export function meaningOf(event) {
     case "b": return ["mode", "box"];
     case "m": return ["markers"];
     case "n": return ["names"];
+    case "t": return ["trails"];
     case "f": return ["fullscreen"];
     default: return null;
   }

@@ -2,7 +2,9 @@
 import * as overlay from "./overlay.js";
 import { classCentres } from "./centroids.js";
 import { wrongColour } from "./paint.js";
+import { tellRanks } from "./ranks.js";
 import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.js";
+import { Trails } from "./trails.js";
 import { hermite } from "./tween.js";
 
 const LANDING = 0.32; // seconds in which a query's star lands
@@ -13,16 +15,19 @@ export class Picture {
     this.thumbnail = 0; // side of the pictures on the stage, 0 while there are none
     this.drawn = new Set(); // items drawn as pictures
     this.centres = null;
+    this.trails = new Trails(view);
   }
 
   paintOver(context, scene) {
     const { view } = this;
+    this.trails.draw(context, scene);
     this.pictures(context, scene);
     if (view.names) this.classNames(context, scene);
     if (view.model.pinned !== null) this.pin(context, scene);
     this.query(context, scene);
     this.hover(context, scene);
     overlay.drawLasso(context, view.pointing.path, view.theme);
+    tellRanks(view);
     return this.drawn.size > 0;
   }
 
@@ -99,7 +104,7 @@ export class Picture {
     if (!place) return;
     const from = scene.toScreen(place);
     // Only frames on a common basis make a way of its places.
-    const trail = playback.timeline.replay ? star.trail(playback.entries, playback.shown) : [];
+    const trail = playback.common ? star.trail(playback.entries, playback.shown) : [];
     overlay.drawTrail(context, trail.map(scene.toScreen), theme);
     this.links(context, scene, from, star.query.neighbours ?? [], () => theme.primary);
     if (star.age < 1 && !still) {

@@ -2,7 +2,7 @@
 import { stream } from "../shared/stream.js";
 import { Frames } from "./frames.js";
 import { Player } from "./player.js";
-import { emptyTimeline, framesOf, indexOfStep, isOpen, takeEvent } from "./timeline.js";
+import { canRefit, emptyTimeline, framesOf, headOfStep, indexOfStep, isCommon, isOpen, takeEvent } from "./timeline.js";
 import { Tween } from "./tween.js";
 
 const SEEK = 0.18; // seconds to ease to a frame that was asked for
@@ -73,6 +73,11 @@ export class Playback {
     return isOpen(this.timeline);
   }
 
+  /** Whether all frames share one basis. */
+  get common() {
+    return isCommon(this.timeline);
+  }
+
   /** Bring the stage up to date; called before every drawing, `seconds` after the last. */
   tick(seconds) {
     try {
@@ -139,7 +144,7 @@ export class Playback {
   settleDown() {
     const { entries, frames } = this;
     const last = entries.at(-1).frame;
-    if (this.timeline.replay && frames.has(last)) this.anchor = frames.have(last).bounds;
+    if (this.timeline.replay) this.anchor = this.common && frames.has(last) ? frames.have(last).bounds : null;
     if (this.fetching === frames) return;
     this.fetching = frames;
     const queue = [entries.length - 1, ...entries.keys()].map((i) => entries[i].frame);
@@ -244,7 +249,36 @@ export class Playback {
     this.seek(from + by);
   }
 
+  /** Go to the frame of a step of the training. */
   seekStep(step) {
-    if (this.entries.length) this.seek(indexOfStep(this.timeline, step));
+    if (this.entries.length && !this.unitless) this.seek(indexOfStep(this.timeline, step));
+  }
+
+  /** Stand at a step, between two frames where need be, without easing: whoever drags has the motion in hand. */
+  scrub(step) {
+    const { player, entries } = this;
+    if (!entries.length || this.unitless) return;
+    const head = headOfStep(this.timeline, step);
+    const low = Math.floor(head);
+    // What is not here yet is asked for, and the nearest frame stands in.
+    if ([low, Math.ceil(head)].some((i) => !this.ready(i))) return this.seek(head);
+    Object.assign(player, { head, playing: false, following: false, stopAt: null });
+    this.wanted = null;
+    this.drawHead();
+    this.on.change();
+  }
+
+  /** Draw each frame on its own basis, or all on that of the end. */
+  refit() {
+    const { timeline, player, entries } = this;
+    if (!canRefit(timeline)) return;
+    const step = entries[Math.round(player.head)]?.step ?? 0;
+    timeline.refit = !timeline.refit;
+    this.fetching = null; // other frames to fetch ahead
+    player.playing = false;
+    player.head = indexOfStep(timeline, step);
+    this.pace = REPLAY;
+    this.present(player.head, REPLAY);
+    this.on.change();
   }
 }

@@ -1,13 +1,14 @@
 // The slim bar under the map: play, step, scrub, how far, how fast.
 import { element, grouped, icon, mark } from "./dom.js";
-import { framesOf, indexAt, isOpen, placeOf } from "./timeline.js";
+import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt } from "./timeline.js";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
 const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
 const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
+const REFIT = "Fit the picture anew at every frame and turn it to the one before. Off: all frames on the basis of the end";
 const FORTH = "M4.5 3l6 5-6 5ZM12 3v10";
 
-/** `on` holds play(), step(by), seek(index), speed(). */
+/** `on` holds play(), step(by), seek(index), scrub(step), refit(), speed(). */
 export class PlayerBar {
   constructor(on) {
     this.on = on;
@@ -33,22 +34,39 @@ export class PlayerBar {
       "Live",
     );
     this.speed = element("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
-    this.node = element("div", { class: "player" }, this.play, this.back, this.forth, this.track, this.label, this.live, this.speed);
+    this.refit = element("button", { type: "button", class: "refit", title: REFIT, click: () => on.refit() }, "Refit");
+    this.node = element(
+      "div", { class: "player" },
+      this.play, this.back, this.forth, this.track, this.label, this.live, this.refit, this.speed,
+    );
     this.listen();
   }
 
   listen() {
     const { track, on } = this;
-    const seek = (event) => {
+    const shareOf = (event) => {
       const box = track.getBoundingClientRect();
-      if (this.timeline) on.seek(indexAt(this.timeline, Math.min(1, Math.max(0, (event.clientX - box.left) / box.width))));
+      return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
     };
+    let dragged = false;
     track.addEventListener("pointerdown", (event) => {
       track.setPointerCapture(event.pointerId);
       track.focus();
-      seek(event);
+      dragged = false;
+      if (this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
     });
-    track.addEventListener("pointermove", (event) => track.hasPointerCapture(event.pointerId) && seek(event));
+    track.addEventListener("pointermove", (event) => {
+      if (!this.timeline || !track.hasPointerCapture(event.pointerId)) return;
+      dragged = this.timeline.noun === "step";
+      if (dragged) on.scrub(stepAt(this.timeline, shareOf(event)));
+      else on.seek(indexAt(this.timeline, shareOf(event)));
+    });
+    const letGo = (event) => {
+      if (dragged) on.seek(indexAt(this.timeline, shareOf(event)));
+      dragged = false;
+    };
+    track.addEventListener("pointerup", letGo);
+    track.addEventListener("pointercancel", letGo);
     track.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
       const to = { Home: 0, End: Infinity }[event.key];
@@ -82,6 +100,8 @@ export class PlayerBar {
     const step = frames[low]?.step ?? 0;
     const words = frames.length > 1 || (frames.length && open) ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}` : "";
     if (this.label.textContent !== words) this.label.textContent = words;
+    this.refit.hidden = !canRefit(timeline);
+    mark(this.refit, "aria-pressed", timeline.refit);
     this.speed.textContent = `${player.speed}×`;
     mark(this.track, "aria-valuemin", 0);
     mark(this.track, "aria-valuemax", Math.max(0, frames.length - 1));

@@ -1,5 +1,6 @@
 // What the person points at: hover and card, pin and neighbours, lasso and box.
 import { bus } from "../shared/bus.js";
+import { tellSelection } from "../shared/selection.js";
 import { packBits } from "./bits.js";
 import { insideBox, insidePath, towards } from "./picking.js";
 
@@ -16,6 +17,7 @@ export class Pointing {
     this.spotlight = null; // class under the pointer in the legend
     this.path = [];
     this.carded = null; // item whose card is shown without a pointer over it
+    this.reason = null; // why the selected items are selected, as told by whoever selected them
     this.told = []; // pins that Python was told of and has not sent back
   }
 
@@ -134,16 +136,33 @@ export class Pointing {
     this.select(mask, how);
   }
 
-  select(mask, how) {
+  select(mask, how, reason = null) {
     const before = this.view.model.selected;
     this.view.model.select(mask, how);
+    this.reason = reason;
     if (before || this.view.model.selected) this.tellSelection();
     this.view.repaint();
   }
 
+  /** Select the items that another part of the page names, of those that can be seen; `reason` says what they are. */
+  selectItems(items, reason) {
+    const { model, scene } = this.view;
+    if (!scene.usable) return;
+    const mask = new Uint8Array(model.n);
+    for (const item of items) mask[item] = scene.usable[item];
+    this.select(mask, "replace", reason);
+  }
+
+  /** Tell Python and the parts beside the map what is selected. */
   tellSelection() {
-    const { model } = this.view;
+    const { model, data, playback, sprites } = this.view;
     this.view.setState("selected", model.selected ? packBits(model.selected) : null);
+    if (!model.selected) return tellSelection(null);
+    const items = [];
+    for (let i = 0; i < model.n; i++) if (model.selected[i]) items.push(i);
+    const { classes, labels } = model;
+    const step = playback.shown?.step ?? null;
+    tellSelection({ run: data.run, items, labels, classes, sprites: sprites?.layout ?? null, reason: this.reason, step });
   }
 
   /** Escape: the selection goes first, then the pin. */

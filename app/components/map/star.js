@@ -4,7 +4,7 @@ import { carry } from "./camera.js";
 
 /** Where the query lies at a timeline entry: by frame, by step, or one place for all that are final; null elsewhere. */
 export function placeAt(query, entry) {
-  if (!query) return null;
+  if (!query || entry?.own) return null;
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
   return known ?? (entry?.provisional ? null : query.xy) ?? null;
 }

@@ -9,6 +9,9 @@ export const emptyTimeline = () => ({
   current: 0,
   live: [], // frames as they came, each on its own basis: {step, frame}
   replay: null, // at the end: the same steps on the last epoch's basis
+  refitted: null, // at the end: each step on its own basis, turned to the one before
+  refit: false, // which of the two is shown
+  view: null, // how a run is drawn: "plane", "fan", "pca"
   queue: null, // {position, of} while waiting
   state: "waiting",
   reason: "",
@@ -33,6 +36,7 @@ export function takeEvent(timeline, event) {
       timeline.queue = null;
       timeline.noun = event.steps === undefined ? "iteration" : "step";
       timeline.total = event.steps ?? event.iterations ?? null;
+      timeline.view = event.view ?? null;
       return "state";
     case "step":
       timeline.current = event.step;
@@ -49,6 +53,7 @@ export function takeEvent(timeline, event) {
       return "frames";
     case "replay":
       timeline.replay = event.frames.map(({ step, frame, ...rest }) => ({ step, frame: frame ?? rest }));
+      timeline.refitted = refitted(timeline);
       return "replay";
     case "finished":
     case "stopped":
@@ -61,6 +66,12 @@ export function takeEvent(timeline, event) {
     default:
       return null;
   }
+}
+
+// The frames that came while the run was on, each drawn on its own basis, and the end, which was turned to the last of them.
+function refitted({ live, replay }) {
+  const end = replay.at(-1);
+  return [...live.filter(({ step }) => step < end.step).map((entry) => ({ ...entry, own: true })), end];
 }
 
 function conclude(timeline, event) {
@@ -77,8 +88,23 @@ function conclude(timeline, event) {
   return "frames";
 }
 
-/** The frames to play: all on one basis when there are such, otherwise as they came. */
-export const framesOf = (timeline) => timeline.replay ?? timeline.live;
+/** The frames to play: all on one basis when there are such (or each on its own, if that is asked), otherwise as they came. */
+export const framesOf = (timeline) => (timeline.refit && timeline.refitted) || timeline.replay || timeline.live;
+
+/** Whether there are two ways to play: in the plane each frame's own basis is the space itself. */
+export const canRefit = ({ refitted, view }) => refitted !== null && view !== "plane";
+
+/** Whether all frames share one basis, so that a line through an item's places is the way it went. */
+export const isCommon = (timeline) =>
+  timeline.noun === "step" && (timeline.view === "plane" || (timeline.replay !== null && !timeline.refit));
+
+/** The place between frames that belongs to a step: an index with its fraction. */
+export function headOfStep(timeline, step) {
+  const frames = framesOf(timeline);
+  const low = indexOfStep(timeline, step);
+  const apart = (frames[low + 1]?.step ?? 0) - frames[low]?.step;
+  return apart > 0 ? low + Math.max(0, step - frames[low].step) / apart : low;
+}
 
 /** Whether more frames may come. */
 export const isOpen = (timeline) => !timeline.ended && !Object.values(OVER).includes(timeline.state);
@@ -89,6 +115,12 @@ export function placeOf(timeline, index) {
   if (!frames.length) return 0;
   const last = Math.max(timeline.total ?? 0, frames.at(-1).step, 1);
   return frames[Math.min(index, frames.length - 1)].step / (isOpen(timeline) ? last : Math.max(frames.at(-1).step, 1));
+}
+
+/** The step at a place on the scrubber, 0 to 1; between frames too. */
+export function stepAt(timeline, share) {
+  const last = framesOf(timeline).at(-1)?.step ?? 0;
+  return share * Math.max(isOpen(timeline) ? (timeline.total ?? 0) : 0, last, 1);
 }
 
 /** The frame nearest to a place on the scrubber. */

@@ -7,11 +7,12 @@ const ICONS = {
   box: "M2.5 4.5v-2h2M7 2.5h2M11.5 2.5h2v2M13.5 7v2M13.5 11.5v2h-2M9 13.5H7M4.5 13.5h-2v-2M2.5 9V7",
   home: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10M6.2 8a1.8 1.8 0 1 0 3.6 0 1.8 1.8 0 1 0-3.6 0",
   markers: "M4.6 1.8 7.2 6.4H2ZM10 2.3h4v4h-4ZM4.6 9.4a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 1 1 0-4.8M12 9l2.7 2.8L12 14.5l-2.7-2.7Z",
+  trails: "M2 13.5c3.5-.5 2-6 5.5-6.5S9.5 4 11 3.4M13.8 3a1.6 1.6 0 1 1-3.2 0 1.6 1.6 0 1 1 3.2 0",
   names: "M3 4.2V2.8h10v1.4M8 2.8v10.4M6 13.2h4",
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
 };
 
-/** `on` holds mode(name), home(), markers(), names(), fullscreen(). */
+/** `on` holds mode(name), home(), markers(), names(), trails(), fullscreen(). */
 export class Toolbar {
   constructor(on) {
     const tool = (name, label, act) =>
@@ -27,6 +28,7 @@ export class Toolbar {
     };
     this.markers = tool("markers", "A marker shape for each class (M)", () => on.markers());
     this.names = tool("names", "Names of classes on the map (N)", () => on.names());
+    this.trails = tool("trails", "Trails of what is pinned or selected (T)", () => on.trails());
     this.fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools) => element("div", { class: "group" }, ...tools);
     this.node = element(
@@ -34,14 +36,15 @@ export class Toolbar {
       { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
       group(...Object.values(this.modes)),
       group(tool("home", "Show everything (Home, or double click)", () => on.home())),
-      group(this.names, this.markers, this.fullscreen),
+      group(this.names, this.markers, this.trails, this.fullscreen),
     );
     if (!document.fullscreenEnabled) this.fullscreen.hidden = true;
   }
 
-  update({ mode, markers, names }) {
+  update({ mode, markers, names, trails }) {
     for (const [name, button] of Object.entries(this.modes)) mark(button, "aria-pressed", name === mode);
     mark(this.markers, "aria-pressed", markers);
     mark(this.names, "aria-pressed", names);
+    mark(this.trails, "aria-pressed", trails);
   }
 }

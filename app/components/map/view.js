@@ -1,6 +1,7 @@
 // One map: its elements, what Python sent, what the person does, put together.
 import { bus, page } from "../shared/bus.js";
 import { classColours } from "../shared/palette.js";
+import { tellSelection } from "../shared/selection.js";
 import { readTheme } from "../shared/theme.js";
 import { summary } from "./announce.js";
 import { union } from "./camera.js";
@@ -27,6 +28,7 @@ export class MapView {
     this.mode = "pan";
     this.markers = false;
     this.names = true;
+    this.trails = true;
     this.model = new Model([], null, 0);
     this.build(parent, name);
     this.star = new QueryStar();
@@ -74,10 +76,13 @@ export class MapView {
       home: act("home"),
       markers: act("markers"),
       names: act("names"),
+      trails: act("trails"),
+      refit: act("refit"),
       fullscreen: act("fullscreen"),
       play: act("play"),
       step: act("step"),
       seek: act("seek"),
+      scrub: act("scrub"),
       speed: act("speed"),
     }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)
@@ -102,7 +107,9 @@ export class MapView {
     const elsewhere = (detail) => detail.source !== this && detail.run === this.data.run;
     this.offs = [
       bus.on("hover", (detail) => elsewhere(detail) && this.pointing.setHovered(detail.item, true)),
-      bus.on("seek", (detail) => elsewhere(detail) && this.playback.seekStep(detail.step)),
+      bus.on("seek", (detail) => elsewhere(detail) && this.act(detail.scrub ? "scrub" : "seekStep", detail.step)),
+      bus.on("select", (detail) => elsewhere(detail) && this.pointing.selectItems(detail.items, detail.reason)),
+      bus.on("play", (detail) => elsewhere(detail) && this.act("play")),
     ];
   }
 
@@ -155,11 +162,15 @@ export class MapView {
       case "mode": this.mode = argument; break;
       case "markers": this.markers = !this.markers; return this.repaint();
       case "names": this.names = !this.names; break;
+      case "trails": this.trails = !this.trails; break;
       case "home": return scene.goHome();
       case "zoom": return scene.zoom(argument, scene.port.width / 2, scene.port.height / 2, !this.theme.still);
       case "play": return playback.toggle();
       case "step": return playback.step(argument);
       case "seek": return playback.seek(argument);
+      case "seekStep": return playback.seekStep(argument);
+      case "scrub": return playback.scrub(argument);
+      case "refit": return playback.refit();
       case "speed": playback.player.faster(); break;
       case "walk": return pointing.walk(argument);
       case "clear": return pointing.clear();
@@ -225,6 +236,7 @@ export class MapView {
 
   destroy() {
     this.gone = true;
+    tellSelection(null);
     this.unlisten();
     this.observer.disconnect();
     this.offs.forEach((off) => off());

@@ -12,7 +12,9 @@ export const SCORES = [
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
 const GROUPS = ["seen", "unseen"];
 
-export const emptyReadings = () => ({ steps: null, watched: null, tests: null, unseen: [], series: [], final: null });
+/** `pixels` holds the scores of the images as they are, no net between, on the watched ones; null until they are known. */
+export const emptyReadings = () =>
+  ({ steps: null, watched: null, tests: null, unseen: [], series: [], final: null, pixels: null });
 
 /** Take one event in, in place; says whether anything shown may have changed. */
 export function takeReading(readings, event) {
@@ -53,10 +55,17 @@ export function scoresAt(readings, step = null) {
     const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
     // Compared on the same images: a score on all of them is not the watched ones' successor.
     const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
-    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course,
+    const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
+    const pixels = readings.pixels?.[key] ?? null;
+    // k-means takes long, so it is left for the end.
+    const later = readings.final === null && now === undefined && readings.series.length > 0;
+    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course, untrained, pixels, later,
       apart: apart.filter(({ value }) => Number.isFinite(value)) };
   });
 }
+
+/** Why some images are selected: what they fail, among which images, after which step. */
+export const reasonAt = (readings, step, words) => `${words}. ${captionAt(readings, step)}.`;
 
 /** On which images and after which step. */
 export function captionAt(readings, step = null) {
@@ -77,7 +86,8 @@ export function stepAt(readings, step = null) {
   return isFinal(readings, step) ? readings.final.step : readings.series[indexAt(readings, step)]?.step ?? null;
 }
 
-const isFinal = ({ final }, step) => final !== null && (step === null || step >= final.step);
+/** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
+export const isFinal = ({ final }, step) => final !== null && (step === null || step >= final.step);
 
 function indexAt({ series }, step) {
   if (step === null) return series.length - 1;

@@ -1,11 +1,12 @@
 // The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
 import { bus } from "../shared/bus.js";
+import { failing, isTestable, loadJudged } from "../shared/judged.js";
+import { onSelection } from "../shared/selection.js";
 import { Following, onceAFrame } from "../charts/following.js";
-import { pathOf, scale, set, svg } from "../charts/svg.js";
-import { SCORES, captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "./readings.js";
+import { SCORES, captionAt, emptyReadings, isFinal, reasonAt, scoresAt, stepAt, takeReading } from "./readings.js";
+import { Tile } from "./tile.js";
 
-const WIDTH = 100;
-const HEIGHT = 22;
+const SETTLED = 160; // milliseconds on one frame until the images that fail there are looked up
 const mounted = new WeakMap();
 
 export default function ({ parentElement, data }) {
@@ -20,96 +21,123 @@ export default function ({ parentElement, data }) {
 
 class Readouts {
   constructor(parent) {
-    this.root = document.createElement("section");
-    this.root.className = "readouts";
+    const make = (tag, className, text = "") => Object.assign(document.createElement(tag), { className, textContent: text });
+    this.root = make("section", "readouts");
     this.root.setAttribute("aria-label", "Scores");
-    this.tiles = SCORES.map(({ label, title, key }) => new Tile(label, title, key));
-    this.caption = document.createElement("p");
-    const row = document.createElement("div");
-    row.className = "row";
+    this.tiles = SCORES.map(({ label, title, key }) =>
+      new Tile(label, title, key, isTestable(key) ? () => this.choose(key) : null));
+    this.caption = make("span", "where");
+    this.key = make("span", "key");
+    this.key.append(make("i", "base"), " untrained net ", make("i", "pixels"), " raw pixels");
+    this.byClass = Object.assign(make("button", "link", "By class"), { type: "button" });
+    this.byClass.title = "Scores class by class, and which class is taken for which";
+    this.byClass.addEventListener("click", () => bus.emit("study", { run: this.run, what: "classes" }));
+    const [row, foot] = [make("div", "row"), make("p", "foot")];
     row.append(...this.tiles.map((tile) => tile.node));
-    this.root.append(row, this.caption);
+    foot.append(this.caption, this.key, this.byClass);
+    this.root.append(row, foot);
     parent.append(this.root);
     this.draw = onceAFrame(() => this.paint());
     this.step = null;
+    this.active = null; // the score whose failures are selected
     this.following = new Following(
       () => {
         this.readings = emptyReadings();
         this.step = null;
+        this.active = null;
+        this.asked = false;
         this.draw();
       },
-      (event) => takeReading(this.readings, event) && this.draw(),
+      (event) => {
+        if (event.event === "snapshot") this.askForPixels();
+        return takeReading(this.readings, event) && this.draw();
+      },
     );
-    this.leaveBus = bus.on("frame", ({ run, view, step, index, count }) => {
-      if (run !== this.run) return;
-      // A projection draws the embeddings of the end.
-      this.step = view !== "live" || index === count - 1 ? null : step;
-      this.draw();
-    });
+    this.offs = [
+      bus.on("frame", (detail) => this.moved(detail)),
+      onSelection((selection) => {
+        if (this.active && selection?.reason !== this.reason) this.active = null;
+        this.draw();
+      }),
+    ];
   }
 
   update({ run, begun, events_url }) {
-    this.run = run;
+    Object.assign(this, { run, begun, events_url });
     this.following.follow({ run, begun, events_url });
     this.draw();
   }
 
+  moved({ run, view, step, index, count, playing }) {
+    if (run !== this.run) return;
+    // A projection draws the embeddings of the end.
+    this.step = view !== "live" || index === count - 1 ? null : step;
+    this.draw();
+    clearTimeout(this.settling);
+    if (this.active && !playing) this.settling = setTimeout(() => this.select(this.active), SETTLED);
+  }
+
+  choose(key) {
+    if (this.active === key) {
+      this.active = null;
+      bus.emit("select", { run: this.run, items: [], reason: null });
+    } else this.select(key);
+    this.draw();
+  }
+
+  /** Select the images that fail a score at the shown step, and say what that means. */
+  async select(key) {
+    const { readings, step } = this;
+    this.active = key;
+    try {
+      const at = isFinal(readings, step) ? null : stepAt(readings, step);
+      const { items, words } = failing(await loadJudged(this.events_url, this.begun, at), key);
+      if (this.active !== key || this.step !== step) return;
+      this.reason = reasonAt(readings, step, words);
+      bus.emit("select", { run: this.run, items, reason: this.reason });
+      this.note = items.length ? "" : `No image fails ${SCORES.find((score) => score.key === key).label} here`;
+    } catch (error) {
+      this.active = null;
+      this.note = error.message;
+    }
+    this.draw();
+  }
+
+  // Before anything is learned there are the pixels themselves: measured once a data set, and on the same images.
+  askForPixels() {
+    if (this.asked || !this.events_url) return;
+    this.asked = true;
+    const { name } = this.following;
+    fetch(`${this.events_url.replace(/\/events.*$/, "")}/pixels.json?v=${this.begun}`)
+      .then((response) => (response.ok ? response.json() : null))
+      .then((pixels) => {
+        if (name !== this.following.name) return;
+        this.readings.pixels = pixels;
+        this.draw();
+      })
+      .catch(() => {}); // the marks are left out
+  }
+
   paint() {
-    const scores = scoresAt(this.readings, this.step);
-    const at = stepAt(this.readings, this.step);
-    scores.forEach((score, i) => this.tiles[i].show(score, at));
-    this.caption.textContent = captionAt(this.readings, this.step);
-    Object.assign(this.root.dataset, { ready: "true", run: this.run, step: at ?? "", readings: this.readings.series.length });
+    const { readings, step } = this;
+    const scores = scoresAt(readings, step);
+    const at = stepAt(readings, step);
+    const clickable = Boolean(this.events_url) && at !== null;
+    scores.forEach((score, i) => this.tiles[i].show(score, at, { clickable, active: score.key === this.active }));
+    this.caption.textContent = this.note || captionAt(readings, step);
+    this.note = "";
+    this.key.hidden = readings.pixels === null;
+    this.byClass.hidden = !clickable;
+    Object.assign(this.root.dataset, {
+      ready: "true", run: this.run, step: at ?? "", readings: readings.series.length, active: this.active ?? "",
+    });
   }
 
   stop() {
-    this.leaveBus();
+    clearTimeout(this.settling);
+    this.offs.forEach((off) => off());
     this.following.stop();
     this.draw.cancel();
     this.root.remove();
-  }
-}
-
-class Tile {
-  constructor(label, title, key) {
-    this.node = document.createElement("div");
-    this.node.className = "score";
-    this.node.title = title;
-    this.node.dataset.score = key;
-    const name = Object.assign(document.createElement("span"), { className: "name", textContent: label });
-    this.value = Object.assign(document.createElement("span"), { className: "value", textContent: "–" });
-    this.change = Object.assign(document.createElement("span"), { className: "change" });
-    this.apart = Object.assign(document.createElement("span"), { className: "apart", hidden: true });
-    this.line = svg("path", { class: "course" });
-    this.base = svg("line", { class: "base", x1: 0, x2: WIDTH });
-    this.mark = svg("line", { class: "mark", y1: 0, y2: HEIGHT });
-    const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-    chart.append(this.base, this.line, this.mark);
-    this.node.append(name, this.value, this.change, this.apart, chart);
-  }
-
-  show({ value, change, course, apart }, step) {
-    this.apart.hidden = !apart.length;
-    this.apart.replaceChildren(...apart.map(({ group, value }) => {
-      const part = Object.assign(document.createElement("span"), { textContent: `${group} ${value.toFixed(3)} ` });
-      part.dataset.group = group;
-      return part;
-    }));
-    this.value.textContent = value === null ? "–" : value.toFixed(3);
-    const sign = change === null ? "" : change < 0 ? "down" : "up";
-    this.change.className = `change ${sign}`;
-    this.change.textContent = change === null ? "" : `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(3)}`;
-    this.change.title = change === null ? "" : "Since the untrained net, on the watched images";
-    if (course.length < 2) {
-      for (const node of [this.line, this.base, this.mark]) set(node, { visibility: "hidden" });
-      return;
-    }
-    const values = course.map(({ value }) => value);
-    const x = scale(course[0].step, course.at(-1).step, 1, WIDTH - 1);
-    const y = scale(Math.min(...values), Math.max(...values), HEIGHT - 2, 2);
-    const here = Math.min(Math.max(step ?? course.at(-1).step, course[0].step), course.at(-1).step);
-    set(this.line, { d: pathOf(course.map(({ step, value }) => [x(step), y(value)])), visibility: null });
-    set(this.base, { y1: y(values[0]), y2: y(values[0]), visibility: null });
-    set(this.mark, { x1: x(here), x2: x(here), visibility: null });
   }
 }

@@ -4,7 +4,10 @@
 /** The page's common ground: `streams` is filled by stream.js, `listeners` by the bus, `mounts` by the map. */
 export const page = (globalThis[Symbol.for("dmlviz.page")] ??= { listeners: new Map(), mounts: {}, streams: null });
 
-/** A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step}, "seek" {run, step}. */
+/**
+ * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run, step,
+ * scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection" (selection.js).
+ */
 export const bus = {
   emit(name, detail) {
     for (const listener of [...(page.listeners.get(name) ?? [])]) listener(detail);

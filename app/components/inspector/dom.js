@@ -1,0 +1,27 @@
+// Building elements without a framework.
+
+/** An element with a class and a text; null leaves either out. */
+export function element(tag, className = null, text = null) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== null) made.textContent = text;
+  return made;
+}
+
+/** A button that reads as text. */
+export function textButton(text, act, title = "") {
+  const made = element("button", "link", text);
+  made.type = "button";
+  made.title = title;
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** Hand a text over as a file. */
+export function download(name, text, type = "text/csv") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

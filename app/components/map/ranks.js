@@ -1,0 +1,32 @@
+// How near the neighbours in the embedding are on the map: a picture of many dimensions moves some of them far away.
+import { bus, page } from "../shared/bus.js";
+
+/** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
+export function ranksOnMap(xy, usable, place, items, itself = -1) {
+  const squared = (i) => (xy[2 * i] - place[0]) ** 2 + (xy[2 * i + 1] - place[1]) ** 2;
+  const asked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
+  for (let i = 0; i < usable.length; i++) {
+    if (!usable[i] || i === itself) continue;
+    const far = squared(i);
+    for (const one of asked) if (far < one.far) one.rank++;
+  }
+  const ranks = new Map(items.map((item) => [item, null]));
+  for (const { item, rank } of asked) ranks.set(item, rank);
+  return ranks;
+}
+
+/** Tell the inspector, once the points of a MapView stand still. */
+export function tellRanks(view) {
+  const { scene, model, star, playback, data } = view;
+  if (!scene.settled || !scene.frame || !playback.shown) return;
+  const pinned = model.pinned !== null && scene.usable[model.pinned];
+  const item = pinned ? model.pinned : star.to && "query";
+  const items = (pinned ? model.neighbours : (star.query?.neighbours ?? [])).map((neighbour) => neighbour.item);
+  if (item === null || item === undefined || !items.length) return;
+  const key = [data.run, view.pid, playback.shown.frame.id, item, items].join();
+  if (view.ranked?.key === key && view.ranked.usable === scene.usable) return;
+  view.ranked = { key, usable: scene.usable };
+  const place = pinned ? scene.tween.at(item, scene.tween.moves ? scene.t : 1) : star.to;
+  page.ranks = { run: data.run, item, of: ranksOnMap(scene.places(), scene.usable, place, items, pinned ? item : -1) };
+  bus.emit("ranks", page.ranks);
+}

@@ -1,0 +1,36 @@
+"""What every image contributes to the scores: which of them fail, and the neighbours they are taken for."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.metrics import judge
+from dmlviz.record import Run
+
+
+def judged_of(run: Run, step: int | None) -> bytes:
+    """Every image, judged among all test images at the end, or among the watched ones after `step` batches.
+
+    Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbour,
+    the rank of its first hit, the class that its neighbours vote for; as float32 R-precision and average precision at
+    R. Raises UserError where these embeddings are not there, or not finite.
+    """
+    return _judged(str(run.path), run.info["created"], step)
+
+
+@lru_cache(maxsize=32)
+def _judged(path: str, created: str, step: int | None) -> bytes:
+    """`created` tells a run that was trained again from the one before."""
+    run = Run(Path(path))
+    labels, watched = run.labels, run.watched
+    embeddings = run.embeddings if step is None else run.snapshot(step)
+    if embeddings is None or labels is None or watched is None:
+        raise UserError(f"{run.title} has no embeddings of all test images yet.")
+    items = np.arange(len(labels)) if step is None else np.asarray(watched)
+    judged = judge(embeddings, labels[items])
+    whole = (items[judged.queries], labels[items][judged.queries], items[judged.nearest], judged.first_hit, judged.vote)
+    parts = [column.astype("<i4") for column in whole]
+    parts += [judged.r_precision.astype("<f4"), judged.average_precision_at_r.astype("<f4")]
+    return b"".join(part.tobytes() for part in parts)

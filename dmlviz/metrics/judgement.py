@@ -1,0 +1,49 @@
+"""The retrieval scores before they are averaged: what each image contributes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.metrics import retrieval
+from dmlviz.metrics.classification import vote
+from dmlviz.metrics.distances import blas_on_one_thread
+from dmlviz.metrics.inputs import read
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One row for each image that has a relevant one (`queries`, indices in order; m of them).
+
+    `nearest` is its nearest neighbour (index), `first_hit` the rank of the first of its class (from 1), `vote` the
+    class that its 5 nearest neighbours name, as kNN accuracy counts it; `r_precision` and `average_precision_at_r` are
+    what the means of that name are made of.
+    """
+
+    queries: np.ndarray
+    nearest: np.ndarray
+    first_hit: np.ndarray
+    vote: np.ndarray
+    r_precision: np.ndarray
+    average_precision_at_r: np.ndarray
+
+
+def judge(embeddings: Any, labels: Any) -> Judgement:
+    """Judge each of the embeddings (n × d, with class ids n) among the others, by Euclidean distance.
+
+    The means are those of `evaluate`. Raises UserError for a wrong shape, or embeddings that are not finite.
+    """
+    points = read(embeddings, labels)
+    if not points.finite:
+        raise UserError("Images are judged by finite embeddings; got NaN or infinity: the training diverged.")
+    with blas_on_one_thread():
+        ranking = retrieval.rank(points)
+    return Judgement(
+        ranking.queries,
+        ranking.nearest[:, 0],
+        ranking.first_hit,
+        points.names[vote(points.classes[ranking.nearest])],
+        ranking.hits_in_r / ranking.relevant,
+        ranking.average_precision_at_r,
+    )
