@@ -44,6 +44,10 @@ class Pictures:
         sprites = {"urls": urls, "tile": tile, "columns": COLUMNS, "per_sheet": PER_SHEET}
         return {"n": len(self), "labels_url": f"{base}/labels.u8", "sprites": sprites}
 
+    def folder(self, cache: Path) -> Path:
+        """Where what is made of these pictures is kept."""
+        return cache / f"{self.dataset}-{self.hash}"
+
     def sheet(self, number: int, cache: Path) -> Path:
         """The PNG of sheet `number`, made in `cache` when it is not there; raise UserError when there is no such sheet.
 
@@ -51,7 +55,7 @@ class Pictures:
         """
         if not 0 <= number < self.sheets:
             raise UserError(f"{self.dataset} has {self.sheets} sheets; there is no sheet {number}.")
-        path = cache / f"{self.dataset}-{self.hash}" / f"sprite-{number}.png"
+        path = self.folder(cache) / f"sprite-{number}.png"
         with _making:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)

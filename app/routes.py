@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from app import pictures
+from app.baselines import pixels_of
 from app.judged import judged_of
 from app.nearest import nearest_of
 from app.services import services
@@ -40,6 +41,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/layout.json", layout),
         Route("/api/runs/{run}/nearest.bin", nearest),
         Route("/api/runs/{run}/judged.bin", judged),
+        Route("/api/runs/{run}/pixels.json", pixels),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -130,6 +132,15 @@ async def judged(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(judged_of, run, _step(request))
     return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+async def pixels(request: Request) -> Response:
+    """The scores of the watched images without a net, pixel by pixel."""
+    run = services().runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    folder = found.folder(cache())
+    scores = await asyncio.to_thread(pixels_of, run, services().data, folder)
+    return JSONResponse(scores, headers=YEAR_OF_ONE_BROWSER)
 
 
 def _step(request: Request) -> int | None:

@@ -78,6 +78,7 @@ class Curve {
     chart.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || !this.losses.frames.length) return;
       chart.setPointerCapture(event.pointerId);
+      this.root.dataset.pointed = ""; // focus by pointer needs no ring
       this.hold(stepAt(event));
     });
     chart.addEventListener("pointermove", (event) => {
@@ -91,6 +92,7 @@ class Curve {
       this.draw();
     });
     chart.addEventListener("keydown", (event) => {
+      delete this.root.dataset.pointed;
       const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
       const to = { Home: 0, End: lastStep(this.losses) }[event.key];
       if (by === undefined && to === undefined && event.key !== " ") return;

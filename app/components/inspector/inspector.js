@@ -140,7 +140,7 @@ class Inspector {
 
   key() {
     const key = element("p", "quiet key");
-    key.append(element("span", "where near"), " near on the map too ", element("span", "where far"), " far on the map");
+    key.append(element("span", "where near"), " near on the map too ", element("span", "where off"), " far on the map");
     key.hidden = true;
     return [key];
   }
@@ -154,7 +154,7 @@ class Inspector {
     for (const row of root.querySelectorAll(".row")) {
       const place = placeOf(ranks.of.get(Number(row.dataset.item)), data.neighbours.length);
       const where = row.querySelector(".where");
-      where.className = place ? `where ${place.near ? "near" : "far"}` : "where";
+      where.className = place ? `where ${place.near ? "near" : "off"}` : "where";
       where.title = place?.words ?? "Not in this frame";
       some ||= place !== null;
     }

@@ -155,14 +155,16 @@ export class Pointing {
 
   /** Tell Python and the parts beside the map what is selected. */
   tellSelection() {
-    const { model, data, playback, sprites } = this.view;
+    const { model, data, playback, sprites, scene } = this.view;
     this.view.setState("selected", model.selected ? packBits(model.selected) : null);
     if (!model.selected) return tellSelection(null);
     const items = [];
     for (let i = 0; i < model.n; i++) if (model.selected[i]) items.push(i);
     const { classes, labels } = model;
-    const step = playback.shown?.step ?? null;
-    tellSelection({ run: data.run, items, labels, classes, sprites: sprites?.layout ?? null, reason: this.reason, step });
+    tellSelection({
+      run: data.run, items, labels, classes, present: scene.frame?.present, sprites: sprites?.layout ?? null,
+      reason: this.reason, step: playback.shown?.step ?? null,
+    });
   }
 
   /** Escape: the selection goes first, then the pin. */

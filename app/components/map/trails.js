@@ -2,8 +2,8 @@
 import { css } from "../shared/theme.js";
 
 const PINNED_FRAMES = 24;
-const SELECTED_FRAMES = 8;
-const MOST_ITEMS = 300; // more lines than that are a grey cloud
+const SELECTED_FRAMES = 5;
+const MOST_ITEMS = 150; // more lines than that are a cloud
 
 /** The places of an item in the last `most` entries up to index `upto`, oldest first: [x, y] each. */
 export function wayOf(frames, entries, upto, item, most) {
@@ -43,7 +43,8 @@ export class Trails {
     for (const { item, way, pinned } of this.ways()) {
       if (!scene.frame.present[item] || !model.shows(item)) continue;
       const places = [...way.map(scene.toScreen), scene.screenOf(item)];
-      drawWay(context, places, pinned ? theme.text : colours[model.labels[item]], pinned ? 1.6 : 1.1);
+      if (pinned) drawWay(context, places, theme.text, 1.6, 0.8);
+      else drawWay(context, places, colours[model.labels[item]], 1.1, 0.45);
     }
   }
 
@@ -67,7 +68,8 @@ export class Trails {
   }
 }
 
-function drawWay(context, places, colour, width) {
+// `clear` is the opacity of its newest piece.
+function drawWay(context, places, colour, width, clear) {
   context.save();
   context.lineWidth = width;
   context.lineCap = "round";
@@ -75,7 +77,7 @@ function drawWay(context, places, colour, width) {
     context.beginPath();
     context.moveTo(...places[i - 1]);
     context.lineTo(...places[i]);
-    context.strokeStyle = css(colour, 0.08 + (0.72 * i) / places.length);
+    context.strokeStyle = css(colour, clear * (0.1 + (0.9 * i) / places.length));
     context.stroke();
   }
   context.restore();

@@ -39,6 +39,7 @@ class Readouts {
     parent.append(this.root);
     this.draw = onceAFrame(() => this.paint());
     this.step = null;
+    this.note = ""; // what came of a click, until the next
     this.active = null; // the score whose failures are selected
     this.following = new Following(
       () => {
@@ -72,12 +73,14 @@ class Readouts {
     if (run !== this.run) return;
     // A projection draws the embeddings of the end.
     this.step = view !== "live" || index === count - 1 ? null : step;
+    this.note = "";
     this.draw();
     clearTimeout(this.settling);
     if (this.active && !playing) this.settling = setTimeout(() => this.select(this.active), SETTLED);
   }
 
   choose(key) {
+    this.note = "";
     if (this.active === key) {
       this.active = null;
       bus.emit("select", { run: this.run, items: [], reason: null });
@@ -125,7 +128,6 @@ class Readouts {
     const clickable = Boolean(this.events_url) && at !== null;
     scores.forEach((score, i) => this.tiles[i].show(score, at, { clickable, active: score.key === this.active }));
     this.caption.textContent = this.note || captionAt(readings, step);
-    this.note = "";
     this.key.hidden = readings.pixels === null;
     this.byClass.hidden = !clickable;
     Object.assign(this.root.dataset, {

@@ -2,8 +2,9 @@
 import { bus, page } from "./bus.js";
 
 /**
- * Tell what is selected: {run, items (rising), classes (names), labels (a class an item), sprites, reason, at}, `reason`
- * being the words of whoever selected ("" for a lasso), `step` that of the frame; null when nothing is selected.
+ * Tell what is selected: {run, items (rising), classes (names), labels (a class an item), present (a byte an item: whether
+ * the frame has it), sprites, reason, step}, `reason` being the words of whoever selected (null for a lasso), `step` that
+ * of the frame; null when nothing is selected.
  */
 export function tellSelection(selection) {
   page.selection = selection;
@@ -18,10 +19,10 @@ export function onSelection(listener) {
 }
 
 /** The items of a selection by class, most first: [{label, name, items, of}], `of` being all items of that class. */
-export function byClass({ items, labels, classes }) {
+export function byClass({ items, labels, classes, present }) {
   const groups = classes.map((name, label) => ({ label, name, items: [], of: 0 }));
   for (const item of items) groups[labels[item]].items.push(item);
-  for (const label of labels) groups[label].of++;
+  labels.forEach((label, item) => (groups[label].of += present?.[item] ?? 1));
   return groups.filter((group) => group.items.length).sort((a, b) => b.items.length - a.items.length || a.label - b.label);
 }
 

@@ -1,0 +1,43 @@
+"""The scores of raw pixels beside those of a run: measured once a data set, in a process of their own, and kept."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from dmlviz.errors import UserError
+from dmlviz.files import read_json, write_json
+from dmlviz.record import Run
+
+PATIENCE = 300.0  # seconds; two busy cores need ten
+_measuring = threading.Lock()
+
+
+def pixels_of(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
+    """The retrieval scores of the run's watched images, compared pixel by pixel; kept in `folder`, of its data set.
+
+    Waits while they are measured; raises UserError where they cannot be.
+    """
+    watched = run.watched
+    if watched is None:
+        raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
+    path = folder / f"pixels-{hashlib.sha256(watched.tobytes()).hexdigest()[:16]}.json"
+    with _measuring:
+        known = read_json(path)
+        if known is None:
+            known = _measured(run, data_root)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(path, known)
+    return known
+
+
+def _measured(run: Run, data_root: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "dmlviz.baselines", str(run.path), "--data", str(data_root)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        return json.loads(done.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        raise UserError("The pixels could not be compared, so the marks of raw pixels are left out.") from None

@@ -1,0 +1,44 @@
+"""What the scores are without any net: images compared pixel by pixel. `python -m dmlviz.baselines RUN` prints them.
+
+A process of its own, because thousands of images of 784 pixels keep a processor busy for a while. It is nice, and
+loads no torch.
+"""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz import metrics
+from dmlviz.data import load
+from dmlviz.record import Run, UnknownRun
+
+
+def pixels(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Retrieval scores of images (uint8, n × h × w (× 3)) by the Euclidean distance of their pixels."""
+    flat = images.reshape(len(images), -1).astype(np.float32) / 255
+    return metrics.evaluate(flat, labels, clustering=False, full_ranking=False, verification=False)
+
+
+def of_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
+    """The same of the test images that a run watches; raise UnknownRun before it knows them."""
+    watched, labels = run.watched, run.labels
+    if watched is None or labels is None:
+        raise UnknownRun(f"{run.title} has not chosen its watched images yet.")
+    return pixels(load(run.config.dataset, data_root).test.images[watched], labels[watched])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print them as one line of JSON."""
+    parser = argparse.ArgumentParser(prog="python -m dmlviz.baselines", description=__doc__)
+    parser.add_argument("run", type=Path, help="a run's folder")
+    parser.add_argument("--data", type=Path, help="where the data sets are")
+    chosen = parser.parse_args(arguments)
+    os.nice(10)
+    print(json.dumps(of_run(Run(chosen.run), chosen.data)))
+
+
+if __name__ == "__main__":
+    main()
