@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from app import routes
 from app.guard import COOKIE, Guard
 from app.pictures import COLUMNS, mosaic
-from dmlviz import data
+from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
@@ -156,6 +156,57 @@ def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
     answer = client.get(f"/api/runs/{run.id}/nearest.bin")
     assert (answer.status_code, answer.content) == (204, b"")
     assert client.get("/api/runs/0123456789abcdef/nearest.bin").status_code == 404
+
+
+COLUMNS_JUDGED = ("item", "label", "nearest", "first_hit", "vote")
+
+
+def judged(content):
+    """The columns of what was judged, whole numbers first."""
+    n = len(content) // (4 * 7)
+    whole = {name: np.frombuffer(content, "<i4", n, 4 * n * c) for c, name in enumerate(COLUMNS_JUDGED)}
+    parts = ("r_precision", "average_precision")
+    return whole | {name: np.frombuffer(content, "<f4", n, 4 * n * c) for c, name in enumerate(parts, len(whole))}
+
+
+def test_the_images_judged_one_by_one_make_up_the_scores(client, run):
+    all_of = judged(client.get(f"/api/runs/{run.id}/judged.bin").content)
+    scores = metrics.evaluate(run.embeddings, run.labels, clustering=False, verification=False)
+    assert np.array_equal(all_of["item"], np.arange(len(run.labels)))
+    assert np.array_equal(all_of["label"], run.labels)
+    assert np.mean(all_of["first_hit"] == 1) == pytest.approx(scores["precision_at_1"])
+    assert np.mean(all_of["first_hit"] <= 5) == pytest.approx(scores["recall_at_5"])
+    assert np.mean(all_of["vote"] == run.labels) == pytest.approx(scores["knn_accuracy"])
+    assert np.mean(all_of["average_precision"]) == pytest.approx(scores["map_at_r"], abs=1e-6)
+    assert np.mean(all_of["r_precision"]) == pytest.approx(scores["r_precision"], abs=1e-6)
+    wrong = run.labels[all_of["nearest"]] != run.labels
+    assert np.array_equal(wrong, all_of["first_hit"] > 1)
+
+
+def test_at_a_step_the_watched_images_are_judged_among_themselves(client, run):
+    step = run.snapshot_steps[1]
+    there = judged(client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step}).content)
+    assert np.array_equal(there["item"], run.watched)
+    scores = metrics.evaluate(run.snapshot(step), run.labels[run.watched], clustering=False, verification=False)
+    assert np.mean(there["first_hit"] == 1) == pytest.approx(scores["precision_at_1"])
+    assert np.isin(there["nearest"], run.watched).all()
+
+
+@pytest.mark.parametrize("step", ["7", "-1", "x", "1e3", "../1"])
+def test_a_step_that_was_not_looked_at_is_a_sentence(client, run, step):
+    answer = client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step})
+    assert answer.status_code == 404
+    assert "step" in answer.json()["error"]
+
+
+def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits, monkeypatch):
+    scores = client.get(f"/api/runs/{run.id}/pixels.json").json()
+    images, labels = digits.images[run.watched].reshape(len(run.watched), -1), run.labels[run.watched]
+    expected = metrics.evaluate(images.astype(float), labels, clustering=False, verification=False)
+    for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
+        assert scores[name] == pytest.approx(expected[name], abs=1e-6)
+    monkeypatch.setattr("app.baselines.subprocess.run", lambda *_, **__: pytest.fail("measured twice"))
+    assert client.get(f"/api/runs/{run.id}/pixels.json").json() == scores
 
 
 @pytest.mark.parametrize(

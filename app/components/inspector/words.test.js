@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { captionOf, summaryOf } from "./words.js";
+import { captionOf, countOf, placeOf, reasonOf, summaryOf } from "./words.js";
 
 const classes = ["cat", "dog"];
 const neighbours = [{ label: 1 }, { label: 0 }, { label: 1 }];
@@ -22,4 +22,16 @@ test("the caption says among which images", () => {
   assert.equal(captionOf({ subject: { item: 3 }, among: null }),
     "Test image 3; nearest in the embedding among those watched, at the last snapshot");
   assert.equal(captionOf({ subject: {}, among: 596 }), "Nearest in the embedding among 596 test images");
+});
+
+test("a neighbour is near on the map up to three times the number asked for", () => {
+  assert.equal(placeOf(30, 10).near, true);
+  assert.deepEqual(placeOf(1234, 10), { near: false, words: "Far on the map: number 1,234 there" });
+  assert.equal(placeOf(null, 10), null);
+});
+
+test("a selection says why, or how to go on", () => {
+  assert.equal(reasonOf({ reason: "They fail." }), "They fail.");
+  assert.match(reasonOf({ reason: null }), /Click a picture/);
+  assert.equal(countOf({ items: [1, 2], of: 1010 }), "2 of 1,010");
 });
