@@ -4,12 +4,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import navigation
 from app.faults import as_sentences
 
 HERE = Path(__file__).resolve().parent
 
 st.set_page_config("dmlviz", page_icon=str(HERE / "assets" / "icon.png"), layout="wide")
 st.html(HERE / "page.css")
-page = st.navigation([st.Page(HERE / "pages" / "explore.py", title="Explore", default=True)], position="top")
+pages = navigation.pages()
+page = st.navigation(list(pages.values()), position="hidden")
+navigation.bar(pages, page)
 with as_sentences():
     page.run()

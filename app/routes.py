@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app import pictures
+from app import pictures, portraits
 from app.baselines import pixels_of
 from app.judged import judged_of
 from app.nearest import nearest_of
@@ -42,6 +42,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/nearest.bin", nearest),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixels),
+        Route("/api/runs/{run}/portrait-{theme}.png", portrait),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -148,6 +149,15 @@ def _step(request: Request) -> int | None:
     if given is not None and not re.fullmatch("[0-9]{1,9}", given):
         raise UserError(f"A step is a whole number; got {given[:40]!r}.")
     return None if given is None else int(given)
+
+
+async def portrait(request: Request) -> Response:
+    """A run's map as a small picture; its address has the stamp of what was drawn."""
+    run, theme = services().runs.get(request.path_params["run"]), request.path_params["theme"]
+    if theme not in portraits.PALETTE:
+        raise UserError(f"There is no theme {theme[:40]!r}.")
+    path = await asyncio.to_thread(portraits.portrait, run, theme, cache())
+    return FileResponse(path, headers=YEAR_OF_ONE_BROWSER, media_type="image/png")
 
 
 async def labels(request: Request) -> Response:

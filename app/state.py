@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
+from app import address
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.declarations import Declaration, LossDeclaration, Parameter
@@ -201,21 +202,21 @@ class UIState:
 
 
 def current() -> UIState:
-    """This session's state; made from the address at first, and again when the address was changed by hand."""
-    query = {name: st.query_params[name] for name in st.query_params}
-    known = st.session_state.get(_KEY)
-    if not isinstance(known, UIState) or (known.written is not None and query != known.written):
-        known = st.session_state[_KEY] = UIState.from_query(query)
+    """This session's state of Explore."""
+    return address.current(UIState, _KEY)
+
+
+def left() -> UIState:
+    """The state that Explore was left with, for other pages to change or to link to."""
+    known = address.held(UIState, _KEY)
+    if known is None:
+        known = st.session_state[_KEY] = UIState()
     return known
 
 
 def publish(ui: UIState) -> None:
     """Write the state to the address, where it changed."""
-    query = ui.to_query()
-    if query != ui.written:
-        if query != {name: st.query_params[name] for name in st.query_params}:
-            st.query_params.from_dict(query)
-        ui.written = query
+    address.publish(ui)
 
 
 def _text(value: Any) -> str:

@@ -32,7 +32,14 @@ def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
 def choice() -> None:
     """What to inspect."""
     st.segmented_control(
-        "Inspect", SIDES, default=SIDES[0], key=KEY, label_visibility="collapsed", required=True, width="stretch"
+        "Inspect",
+        SIDES,
+        default=SIDES[0],
+        key=KEY,
+        label_visibility="collapsed",
+        required=True,
+        width="stretch",
+        persist_state="session",
     )
 
 

@@ -1,0 +1,54 @@
+"""What a page's address and its session have in common: each page holds one state, and its address tells all of it.
+
+Links between pages carry the whole address of where they lead, and the browser's Back and Forward bring it, so that an
+address other than the one a page wrote last is always somebody's wish.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol, Self, TypeVar
+
+import streamlit as st
+
+
+class State(Protocol):
+    """The state of a page; `written` is the query that it last gave the address, None before the first time."""
+
+    written: dict[str, str] | None
+
+    def to_query(self) -> dict[str, str]:
+        """Everything as the parameters of an address."""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Self:
+        """Read an address."""
+
+
+S = TypeVar("S", bound=State)
+
+
+def current(kind: type[S], key: str) -> S:
+    """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
+    query = _query()
+    known = held(kind, key)
+    if known is None or (known.written is not None and query != known.written):
+        known = st.session_state[key] = kind.from_query(query)
+    return known
+
+
+def held(kind: type[S], key: str) -> S | None:
+    """The state that a page of this session was left with; None for one that was never opened."""
+    known = st.session_state.get(key)
+    return known if isinstance(known, kind) else None
+
+
+def publish(state: State) -> None:
+    """Write the state to the address, where it changed."""
+    query = state.to_query()
+    if query != state.written:
+        if query != _query():
+            st.query_params.from_dict(query)
+        state.written = query
+
+
+def _query() -> dict[str, str]:
+    return {name: st.query_params[name] for name in st.query_params}

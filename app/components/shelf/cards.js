@@ -1,0 +1,57 @@
+// Which cards are shown and in what order, and what they say. Pure: no DOM.
+
+export const SORTS = { newest: "Newest", score: "Score", size: "Size" };
+export const SCORES = { precision_at_1: "P@1", map_at_r: "MAP@R" };
+
+const time = (card) => (card.created ? Date.parse(card.created) : -Infinity); // ready-made ones come last
+
+const ORDERS = {
+  newest: (a, b) => time(b) - time(a),
+  score: (a, b) => (b.scores.precision_at_1 ?? -1) - (a.scores.precision_at_1 ?? -1),
+  size: (a, b) => b.bytes - a.bytes,
+};
+
+/** The cards that hold every word of `search`, in the order of `sort`; of equals the newer first. */
+export function arranged(cards, { sort = "newest", search = "" } = {}) {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = (card) => [card.title, ...card.badges, ...(card.tags ?? []), card.run].join(" ").toLowerCase();
+  const found = cards.filter((card) => words.every((word) => text(card).includes(word)));
+  return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
+}
+
+const sign = (difference) => (Number.isNaN(difference) ? 0 : difference);
+
+/** Bytes as people say them. */
+export function readable(size) {
+  for (const unit of ["bytes", "kB", "MB"]) {
+    if (size < 999.5) return `${unit === "MB" && size < 9.95 ? size.toFixed(1) : size.toFixed(0)} ${unit}`;
+    size /= 1000;
+  }
+  return `${size.toFixed(1)} GB`;
+}
+
+/** How long ago, in the largest unit that says enough. */
+export function ago(moment, now) {
+  if (!moment) return "ready-made";
+  const minutes = (now - Date.parse(moment)) / 60_000;
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${Math.floor(minutes)} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return moment.slice(0, 10);
+}
+
+const STATES = {
+  queued: "waiting",
+  starting: "starting",
+  running: "training",
+  stopping: "stopping",
+  stopped: "stopped early",
+  failed: "failed",
+  "cut off": "cut off",
+};
+
+/** How a run stands, where that is not simply finished. */
+export const standing = (state) => STATES[state] ?? "";
+
+/** Whether it may still change by itself. */
+export const lives = (state) => ["queued", "starting", "running", "stopping"].includes(state);

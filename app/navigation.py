@@ -1,0 +1,51 @@
+"""The pages and the bar on top that leads to them: every link carries the state that its page was left with."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app import address
+from app.shelf import ShelfState
+from app.state import UIState
+
+# Not in a folder called pages: where one lies beside the entry, Streamlit runs its files without the entry.
+FOLDER = Path(__file__).resolve().parent
+SCREENS = FOLDER / "screens"
+# name of the page's file and key of its state -> title, state
+PAGES: dict[str, tuple[str, str, type[Any]]] = {
+    "explore": ("Explore", "ui", UIState),
+    "runs": ("Runs", "shelf", ShelfState),
+}
+HOME = "explore"
+
+
+def pages() -> dict[str, Any]:
+    """Every page by name, as Streamlit's own."""
+    return {
+        name: st.Page(SCREENS / f"{name}.py", title=title, default=name == HOME)
+        for name, (title, _, _) in PAGES.items()
+    }
+
+
+def bar(known: dict[str, Any], here: Any) -> None:
+    """The brand and a link to each page."""
+    if here is not known[HOME]:
+        st.html(FOLDER / "wide.css")
+    with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
+        st.html('<span class="brand">dmlviz</span>', width="content")
+        for name, page in known.items():
+            # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
+            st.page_link(page, query_params=None if page is here else query(name))
+
+
+def query(name: str) -> dict[str, str]:
+    """The parameters of the address that a page was left with."""
+    _, key, kind = PAGES[name]
+    state = address.held(kind, key)
+    return {} if state is None else state.to_query()
+
+
+def go(name: str) -> None:
+    """Leave for another page, as its state now is; does not return."""
+    st.switch_page(pages()[name], query_params=query(name))

@@ -1,0 +1,86 @@
+"""A small picture of a run's map, drawn from its last frame: what a card shows before anything is opened."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from dmlviz.files import atomic
+from dmlviz.frames import Box, restore
+from dmlviz.record import Run
+
+Theme = Literal["light", "dark"]
+
+# The map's own palette; tests/app/test_portraits.py holds it equal to app/components/shared/palette.js.
+PALETTE: dict[Theme, tuple[str, ...]] = {
+    "light": tuple("#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split()),
+    "dark": tuple("#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split()),
+}
+SIZE = 480, 300
+FINER = 2  # drawn so many times as large, then scaled down: soft edges
+MARGIN = 0.06
+
+
+def stamp(run: Run) -> str:
+    """A word that changes with what a portrait would show."""
+    try:
+        return f"{run.log.path.stat().st_mtime_ns // 1_000_000:x}"
+    except FileNotFoundError:
+        return "0"
+
+
+def portrait(run: Run, theme: Theme, cache: Path) -> Path:
+    """The PNG of a run's last frame on no ground, made in `cache` when it is not there; empty before the first."""
+    path = cache / "portraits" / f"{run.id}-{stamp(run)}-{theme}.png"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture = draw(*last_frame(run), theme)
+        for old in path.parent.glob(f"{run.id}-*-{theme}.png"):
+            old.unlink(missing_ok=True)
+        with atomic(path) as file:
+            picture.save(file, "PNG", optimize=True)
+    return path
+
+
+def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (n × dims) and labels (n) of the newest frame of a run's own view."""
+    frame, labels = _newest(run), run.labels
+    if frame is None or labels is None:
+        return np.zeros((0, 2), np.float32), np.zeros(0, np.int64)
+    box = Box(tuple(frame["centre"]), frame["scale"])
+    positions = restore(run.frame(frame["id"]), frame["dims"], box)
+    watched = run.watched if frame["items"] == "watched" else None
+    shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
+    return positions[: len(shown)], shown[: len(positions)]
+
+
+def _newest(run: Run) -> dict[str, Any] | None:
+    for line in reversed(run.log.lines()):
+        if line.startswith(('{"event":"replay"', '{"event":"snapshot"')):
+            event = json.loads(line)
+            entry = event["frames"][-1] if event["event"] == "replay" else event
+            return entry.get("frame", entry)
+    return None
+
+
+def draw(positions: np.ndarray, labels: np.ndarray, theme: Theme) -> Image.Image:
+    """Points (n × dims, NaN where there is none) of these classes (n), as large as the picture lets them be."""
+    width, height = SIZE[0] * FINER, SIZE[1] * FINER
+    image = Image.new("RGBA", (width, height), (0, 0, 0, 0))
+    here = np.isfinite(positions).all(axis=1)
+    points, classes = positions[here, :2].astype(np.float64), labels[here]
+    if len(points):
+        box = np.ptp(points, axis=0).max(initial=1e-9)
+        low, high = points.min(axis=0), points.max(axis=0)
+        room = np.array([width, height]) * (1 - 2 * MARGIN)
+        scale = min(room / np.maximum(high - low, 1e-6 * box))
+        places = (points - (low + high) / 2) * [scale, -scale] + [width / 2, height / 2]
+        radius = FINER * np.clip(60 / np.sqrt(len(points)), 1.1, 3.5)
+        pen = ImageDraw.Draw(image)
+        order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
+        for i in order:
+            (x, y), colour = places[i], PALETTE[theme][classes[i] % len(PALETTE[theme])]
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+    return image.resize(SIZE, Image.Resampling.BOX)

@@ -1,0 +1,59 @@
+"""Pages keep their state, and their addresses tell it."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.shelf import ShelfState
+
+MAIN = Path(app.__file__).parent / "main.py"
+EXPLORE, RUNS = (str(MAIN.parent / "screens" / name) for name in ("explore.py", "runs.py"))
+
+
+@pytest.fixture
+def page(here, write):
+    write(here.runs)
+    page = AppTest.from_file(str(MAIN), default_timeout=30)
+    page.query_params["loss"] = "triplet"
+    page.query_params["steps"] = "77"
+    return page.run()
+
+
+def query(page):
+    return {name: values[0] for name, values in page.query_params.items()}
+
+
+def links(page):
+    """Title of each page in the bar: the query that it leads to."""
+    return {element.proto.label: element.proto.query_string for element in page.get("page_link")}
+
+
+def test_a_page_that_is_left_and_come_back_to_by_its_link_has_lost_nothing(page):
+    before = page.session_state["ui"]
+    page.query_params.clear()
+    page.switch_page(RUNS).run()
+    assert query(page) == {}
+    assert links(page)["Explore"] == "loss=triplet&steps=77"
+    page.query_params["loss"], page.query_params["steps"] = "triplet", "77"
+    page.switch_page(EXPLORE).run()
+    assert page.session_state["ui"] is before
+
+
+def test_an_address_of_somebody_elses_is_followed(page):
+    page.query_params.clear()
+    page.query_params["steps"] = "88"
+    page.run()
+    assert page.session_state["ui"].to_query() == {"steps": "88"}
+    assert not page.exception
+
+
+@pytest.mark.parametrize("query", [{}, {"sort": "size"}, {"search": "mnist"}, {"sort": "score", "search": "a b"}])
+def test_the_shelf_comes_back_from_its_address(query):
+    assert ShelfState.from_query(query).to_query() == query
+
+
+@pytest.mark.parametrize("query", [{"sort": "colour"}, {"search": ""}, {"run": "x"}])
+def test_what_the_shelf_does_not_know_is_left_out(query):
+    assert ShelfState.from_query(query).to_query() == {}

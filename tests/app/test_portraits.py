@@ -1,0 +1,59 @@
+"""The small picture of a map on a card."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import app
+from app.portraits import PALETTE, SIZE, draw, last_frame, portrait
+from dmlviz.runs import Run
+
+
+def ink(picture):
+    """Share of the picture that is painted."""
+    return float((np.asarray(picture)[..., 3] > 0).mean())
+
+
+def test_the_portraits_have_the_colours_of_the_map():
+    told = (Path(app.__file__).parent / "components/shared/palette.js").read_text()
+    for theme, name in (("light", "LIGHT"), ("dark", "DARK")):
+        found = re.search(rf'const {name} = "([^"]+)"', told)
+        assert found
+        assert PALETTE[theme] == tuple(found.group(1).split())
+
+
+def test_each_class_is_drawn_in_its_colour_where_it_lies():
+    positions = np.array([[-1.0, 0.0], [1.0, 0.0], [np.nan, 0.0]], np.float32)
+    pixels = np.asarray(draw(positions, np.array([0, 3, 5]), "light"))
+    left, right = pixels[:, : SIZE[0] // 2], pixels[:, SIZE[0] // 2 :]
+    for half, colour in ((left, PALETTE["light"][0]), (right, PALETTE["light"][3])):
+        solid = half[half[..., 3] == 255]
+        assert len(solid)
+        assert (solid[:, :3] == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all()
+
+
+def test_the_last_frame_of_a_finished_run_has_all_test_images(run):
+    positions, labels = last_frame(run)
+    assert len(positions) == len(labels) == len(run.labels)
+    assert np.abs(positions - run.basis.project(np.asarray(run.embeddings))).max() < 0.01
+
+
+def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_empty(here, write):
+    under_way = write(here.runs, upto=4)
+    positions, labels = last_frame(under_way)
+    assert len(positions) == len(labels) == len(under_way.watched)
+    assert ink(draw(*last_frame(write(here.runs, upto=0)), "dark")) == 0
+
+
+def test_a_portrait_is_made_once_and_again_when_the_run_has_gone_on(run, tmp_path):
+    first = portrait(run, "dark", tmp_path)
+    made = first.stat().st_mtime_ns
+    assert portrait(Run(run.path), "dark", tmp_path).stat().st_mtime_ns == made
+    assert ink(Image.open(first)) > 0.01
+    os.utime(run.log.path, ns=(0, 10**15))
+    second = portrait(run, "dark", tmp_path)
+    assert second != first
+    assert not first.exists()
