@@ -3,14 +3,16 @@
 import asyncio
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app import pictures, portraits
+from app import downloads, pictures, portraits
 from app.baselines import pixels_of
 from app.judged import judged_of
 from app.nearest import nearest_of
@@ -19,6 +21,7 @@ from app.streaming import Tails
 from dmlviz import __version__
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.export import FORMATS
 from dmlviz.files import is_id
 from dmlviz.record import Record
 
@@ -43,6 +46,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixels),
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
+        Route("/api/runs/{run}/export/{format}", export),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -158,6 +162,22 @@ async def portrait(request: Request) -> Response:
         raise UserError(f"There is no theme {theme[:40]!r}.")
     path = await asyncio.to_thread(portraits.portrait, run, theme, cache())
     return FileResponse(path, headers=YEAR_OF_ONE_BROWSER, media_type="image/png")
+
+
+async def export(request: Request) -> Response:
+    """A file to keep; `?view=` is the id of a projection."""
+    name, view = request.path_params["format"], request.query_params.get("view")
+    run, format = services().runs.get(request.path_params["run"]), FORMATS[name]
+    drawing = None if view is None else run.drawing(view)
+    find = partial(pictures.pictures, root=services().data)
+    path, called = await asyncio.to_thread(downloads.make, name, run, drawing, find, cache())
+    return FileResponse(
+        path,
+        headers=NEVER | UNCOMPRESSED,
+        media_type=format.media_type,
+        filename=called,
+        background=BackgroundTask(path.unlink, missing_ok=True),
+    )
 
 
 async def labels(request: Request) -> Response:

@@ -14,6 +14,7 @@ COMMANDS = {
     "runs": "List the runs.",
     "evaluate": "Score a run's embeddings of the test images in every way.",
     "neighbours": "Name the nearest neighbours of a test image.",
+    "export": "Keep a run outside the program: a page that plays it, tables, weights, the script.",
     "project": "Draw a run's embeddings in two or three dimensions: PCA, t-SNE, UMAP.",
 }
 

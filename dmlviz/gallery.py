@@ -62,6 +62,14 @@ class Gallery:
         others = found[0] != index
         return distances[0][others][:k], found[0][others][:k]
 
+    def neighbours_of_all(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k items nearest to each: distances (n × k) and indices (n × k), nearest first; as `neighbours_of`."""
+        distances, found = self._search(self._points, _count(k) + 1)
+        others = found != np.arange(len(self))[:, None]
+        others[others.all(axis=1), -1] = False  # where more than k items coincide, an item need not find itself
+        shape = len(self), min(k, len(self) - 1)
+        return distances[others].reshape(shape), found[others].reshape(shape)
+
     def _prepared(self, points: np.ndarray) -> np.ndarray:
         points = np.ascontiguousarray((points - self._centre) / self._unit, np.float32)
         if self.metric == "cosine":

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.identity import owner
 from app.parameters import controlled, parameter_form
+from app.parts import keep
 from app.services import Services
 from app.shown import Shown
 from app.state import LIVE, VIEWS, UIState
@@ -18,11 +19,12 @@ RUNS_LISTED = 12
 POPOVER = 320  # pixels
 
 
-def toolbar(ui: UIState, services: Services, shown: Shown) -> None:
-    """Which run, and how it is drawn."""
+def toolbar(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
+    """Which run, how it is drawn, and how to keep it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _views(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+            keep.keep(shown, routes)
             _runs(ui, services, shown)
 
 

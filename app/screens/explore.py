@@ -17,7 +17,7 @@ if now.shown is None:
 else:
     left, right = st.columns([7, 3])
     with left:
-        toolbar.toolbar(now.ui, now.services, now.shown)
+        toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
         side.choice()
     stage.progress(now.services, now.shown, now.routes)

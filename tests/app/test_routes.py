@@ -2,6 +2,7 @@
 
 import io
 import json
+import tempfile
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from starlette.testclient import TestClient
 
 from app import routes
 from app.guard import COOKIE, Guard
-from app.pictures import COLUMNS, mosaic
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.export import FORMATS, Kept
+from dmlviz.export import write as write_kept
+from dmlviz.sheets import COLUMNS, mosaic
 
 
 @pytest.fixture
@@ -235,3 +238,38 @@ def test_only_questions_are_answered(client, run):
 
 def test_api_answers_set_no_cookie(client):
     assert COOKIE not in client.get("/api/health").cookies
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "weights"])
+def test_a_run_is_kept_as_a_file_with_a_name(client, here, run, name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    answer = client.get(f"/api/runs/{run.id}/export/{name}")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == f'attachment; filename="{Kept(run).file_name(name)}"'
+    assert answer.headers["content-type"].startswith(FORMATS[name].media_type)
+    file = io.BytesIO()
+    write_kept(name, Kept.of(run, data_root=here.data), file)
+    assert len(answer.content) == len(file.getvalue())
+    assert answer.content == file.getvalue() or name == "projector", "only a zip tells the time"
+    assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("runs/{run}/export/exe", "no format called 'exe'"),
+        ("runs/{run}/export/csv?view=../..", "has no projection"),
+        ("runs/{run}/export/csv?view=0123456789abcdef", "has no projection"),
+        ("runs/0123456789abcdef/export/csv", "no run"),
+        ("runs/..%2F..%2Fetc/export/csv", "nothing at"),
+    ],
+)
+def test_what_cannot_be_kept_is_a_sentence(client, run, path, reason):
+    answer = client.get("/api/" + path.format(run=run.id))
+    assert answer.status_code == 404
+    assert reason in answer.json()["error"]
+
+
+def test_a_run_that_still_trains_cannot_be_kept_yet(client, here, write):
+    begun = write(here.runs, upto=8)
+    assert "has no embeddings yet" in client.get(f"/api/runs/{begun.id}/export/html").json()["error"]

@@ -1,0 +1,127 @@
+// What can be kept of the run on the screen: the script that gives it again, and files to download.
+
+const mounted = new WeakMap();
+const SAID = 1600; // milliseconds that "Copied" stands on the button
+
+export default function ({ parentElement, data }) {
+  let keep = mounted.get(parentElement);
+  if (!keep) mounted.set(parentElement, (keep = mount(parentElement)));
+  keep.show(data ?? {});
+  return () => {
+    keep.root.remove();
+    mounted.delete(parentElement);
+  };
+}
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function mount(parent) {
+  const root = element("section", "keep");
+  parent.append(root);
+  let before = "";
+  let open = 0;
+
+  function show(data) {
+    const now = JSON.stringify(data);
+    if (now === before) return;
+    before = now;
+    const { scripts = [], files = [], note = "", loading = "" } = data;
+    root.replaceChildren(element("h3", "", "The same again"));
+    const code = element("pre");
+    code.tabIndex = 0;
+    const tabs = element("div", "tabs");
+    tabs.setAttribute("role", "group");
+    tabs.setAttribute("aria-label", "Language");
+    const buttons = scripts.map(({ title }, i) => {
+      const button = element("button", "", title);
+      button.type = "button";
+      button.addEventListener("click", () => choose(i));
+      return button;
+    });
+    const copy = copyButton(() => scripts[open].text, () => `Copy as ${scripts[open].title}`);
+    tabs.append(...buttons, copy.node);
+    root.append(tabs, code, element("p", "quiet", "Gives the same numbers on the same kind of machine."));
+
+    function choose(i) {
+      open = i;
+      code.textContent = scripts[i].text;
+      buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)));
+      copy.rest();
+    }
+    if (scripts.length) choose(Math.min(open, scripts.length - 1));
+
+    root.append(element("h3", "", "Files"));
+    if (note) root.append(element("p", "quiet", note));
+    const list = element("ul");
+    list.append(...files.map(rowOf));
+    root.append(list);
+    if (loading && files.length) root.append(loadingOf(loading));
+    root.dataset.ready = "true";
+    root.dataset.files = files.length;
+  }
+
+  return { root, show };
+}
+
+function rowOf({ title, summary, url, name, size }) {
+  const row = element("li");
+  const link = element("a", "file");
+  Object.assign(link, { href: url, download: name });
+  const words = element("span", "words");
+  words.append(element("strong", "", title), element("span", "quiet", summary));
+  link.append(words, element("span", "size quiet", size ?? name.slice(name.lastIndexOf("."))));
+  row.append(link);
+  return row;
+}
+
+function loadingOf(text) {
+  const details = element("details");
+  const code = element("pre", "", text);
+  code.tabIndex = 0;
+  const copy = copyButton(() => text, () => "Copy");
+  copy.rest();
+  const line = element("div", "tabs");
+  line.append(element("span", "quiet", "images: uint8, n × channels × height × width"), copy.node);
+  details.append(element("summary", "", "How to load the weights"), code, line);
+  return details;
+}
+
+/** A button that copies `text()` and says so; `label()` is what it says otherwise. */
+function copyButton(text, label) {
+  const node = element("button", "copy");
+  node.type = "button";
+  node.setAttribute("aria-live", "polite");
+  let timer = 0;
+  const rest = () => {
+    clearTimeout(timer);
+    node.textContent = label();
+  };
+  node.addEventListener("click", async () => {
+    node.textContent = (await copied(text())) ? "Copied" : "Mark the text and copy it";
+    clearTimeout(timer);
+    timer = setTimeout(rest, SAID);
+  });
+  return { node, rest };
+}
+
+/** Put text on the clipboard; on a page that is neither https nor localhost only the old way is open. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = Object.assign(document.createElement("textarea"), { value: text });
+    area.style.position = "fixed";
+    area.style.opacity = 0;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

@@ -1,0 +1,35 @@
+"""Files to keep of a run: made on disk when they are asked for, sent from there, removed."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from app.pictures import Pictures
+from dmlviz.errors import UserError
+from dmlviz.export import Kept, Sheets, write
+from dmlviz.record import Drawing, Run
+
+
+def make(
+    format: str, run: Run, drawing: Drawing | None, find: Callable[[str], Pictures], cache: Path
+) -> tuple[Path, str]:
+    """A temporary file and the name that it is to have; whoever sends it removes it.
+
+    `find` gives the pictures of a data set, or raises UserError where that is not here: then there are none.
+    """
+    sheets = None
+    with contextlib.suppress(UserError):
+        found = find(run.config.dataset)
+        pngs = tuple(found.sheet(number, cache).read_bytes() for number in range(found.sheets))
+        sheets = Sheets(int(found.images.shape[1]), pngs)
+    kept = Kept(run, drawing, sheets)
+    handle, name = tempfile.mkstemp(prefix="dmlviz-export-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(format, kept, file)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Path(name), kept.file_name(format)

@@ -1,0 +1,48 @@
+"""What can be kept of the run on the screen: the script that gives it again, and files to download."""
+
+from typing import Any
+
+import streamlit as st
+
+from app.components import mount
+from app.shown import Shown
+from dmlviz.export import FORMATS, Kept
+from dmlviz.export.script import as_command, as_python
+from dmlviz.export.weights import loading
+
+WIDTH = 440  # pixels
+SCRIPTS = {"python": as_python, "command": as_command}
+NO_FILES_YET = "Files are made of all test images, which are embedded when the training ends."
+
+
+def keep(shown: Shown, routes: bool) -> None:
+    """A popover; what is in it is made when it is open."""
+    menu = st.popover("Keep", type="tertiary", key="keep", on_change="rerun")
+    if menu.open:
+        with menu, st.container(width=WIDTH):
+            mount("keep", key="keep-panel", data=panel(shown, routes))
+
+
+def panel(shown: Shown, routes: bool) -> dict[str, Any]:
+    """Scripts as text, files as addresses."""
+    finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
+    kept = Kept(shown.run, shown.drawing if finished else None)
+    scripts = [{"title": FORMATS[name].title, "text": write(kept)} for name, write in SCRIPTS.items()]
+    about: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
+    if not shown.complete:
+        return about | {"note": NO_FILES_YET}
+    if not routes:
+        return about | {"note": f"This host passes no files on: dmlviz export {shown.run.id} makes them."}
+    weights = (shown.run.path / "weights.safetensors").exists()
+    files = [_file(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
+    return about | {"files": files, "loading": loading(kept) if weights else ""}
+
+
+def _file(kept: Kept, format: str) -> dict[str, str]:
+    view = f"?view={kept.drawing.id}" if kept.drawing is not None else ""
+    return {
+        "title": FORMATS[format].title,
+        "summary": FORMATS[format].summary,
+        "url": f"/api/runs/{kept.run.id}/export/{format}{view}",
+        "name": kept.file_name(format),
+    }

@@ -1,0 +1,69 @@
+"""The ways to keep a run, as they are offered."""
+
+from dataclasses import dataclass
+
+from dmlviz.declarations import Catalogue, Declaration
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatDeclaration(Declaration):
+    """A kind of file: how its name ends and what it is called on the web (RFC 6838)."""
+
+    suffix: str
+    media_type: str
+
+
+FORMATS = Catalogue(
+    "format",
+    [
+        FormatDeclaration(
+            name="html",
+            title="Page to pass on",
+            summary="One file with the map that plays, pictures and neighbours; opens without a server or network.",
+            suffix=".html",
+            media_type="text/html",
+        ),
+        FormatDeclaration(
+            name="csv",
+            title="Table, CSV",
+            summary="A row for each test image: class, place on the map, ten nearest neighbours with distances.",
+            suffix=".csv",
+            media_type="text/csv",
+        ),
+        FormatDeclaration(
+            name="parquet",
+            title="Table, Parquet",
+            summary="The same table, and the embeddings.",
+            suffix=".parquet",
+            media_type="application/vnd.apache.parquet",
+        ),
+        FormatDeclaration(
+            name="projector",
+            title="TensorFlow Projector",
+            summary="Vectors, metadata and sprite for projector.tensorflow.org or TensorBoard, zipped.",
+            suffix=".zip",
+            media_type="application/zip",
+        ),
+        FormatDeclaration(
+            name="weights",
+            title="Weights",
+            summary="The trained net as safetensors.",
+            suffix=".safetensors",
+            media_type="application/octet-stream",
+        ),
+        FormatDeclaration(
+            name="python",
+            title="Python",
+            summary="The script that gives the same numbers.",
+            suffix=".py",
+            media_type="text/x-python",
+        ),
+        FormatDeclaration(
+            name="command",
+            title="Command",
+            summary="The commands that give the same numbers.",
+            suffix=".sh",
+            media_type="text/x-shellscript",
+        ),
+    ],
+)

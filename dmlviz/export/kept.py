@@ -1,0 +1,102 @@
+"""What is kept of a run: its test images with their classes, places on one map, and neighbours."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz import data, sheets
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.export.declared import FORMATS
+from dmlviz.record import Drawing, Run
+
+NEIGHBOURS = 10
+
+
+@dataclass(frozen=True)
+class Sheets:
+    """The pictures of all test images: PNG sheets of square tiles, `sheets.COLUMNS` a row, `sheets.PER_SHEET` each."""
+
+    tile: int
+    pngs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run as it is to be kept; `drawing` is the projection that is shown, None for the view that the run plays.
+
+    `sheets` None has none where the data set is not on disk.
+    """
+
+    run: Run
+    drawing: Drawing | None = None
+    sheets: Sheets | None = None
+
+    @classmethod
+    def of(cls, run: Run, drawing: Drawing | None = None, data_root: Path | None = None) -> "Kept":
+        """With the pictures of its data set, where that is on disk."""
+        name = run.config.dataset
+        if name not in data.available(data_root):
+            return cls(run, drawing)
+        images = data.load(name, data_root).test.images
+        pngs = tuple(sheets.png(images, number) for number in range(sheets.count(len(images))))
+        return cls(run, drawing, Sheets(int(images.shape[1]), pngs))
+
+    @cached_property
+    def embeddings(self) -> np.ndarray:
+        """Of all test images (n × d, float32); raise UserError before the run's end."""
+        found = self.run.embeddings
+        if found is None:
+            raise UserError(f"{self.run.title} has no embeddings yet; they are written when its training ends.")
+        return np.asarray(found)
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Their classes (n)."""
+        found = self.run.labels
+        assert found is not None  # written before the embeddings
+        return np.asarray(found)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes."""
+        return DATASETS[self.run.config.dataset].classes
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """Where they lie on the map (n × 2 or 3, float32); raise UserError where the map is not finished."""
+        if self.drawing is not None:
+            found = self.drawing.coordinates
+            if found is None:
+                raise UserError("This projection is not finished; wait for its end, or draw it again.")
+            return np.asarray(found)
+        basis = self.run.basis
+        if basis is None:
+            raise UserError(f"{self.run.title} has no map of all test images yet; wait for the end of its training.")
+        return basis.project(self.embeddings)
+
+    @cached_property
+    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ten nearest of each in the embedding: distances (n × k, float32) and indices (n × k), itself left out."""
+        from dmlviz.gallery import Gallery
+
+        return Gallery(self.embeddings, self.labels).neighbours_of_all(NEIGHBOURS)
+
+    @property
+    def view(self) -> str:
+        """What the map is called: a projection's method, or the view that the run plays."""
+        if self.drawing is not None:
+            return self.drawing.config.method
+        basis = self.run.basis
+        return basis.view if basis is not None else ""
+
+    def file_name(self, format: str) -> str:
+        """A name for the file, safe on every system: title, view where that matters, the run's first digits."""
+        plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
+        words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
+        view = "" if self.drawing is None or format == "weights" else f"-{self.view}"
+        return f"{words or 'run'}{view}-{self.run.id[:6]}{FORMATS[format].suffix}"

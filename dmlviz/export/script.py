@@ -1,0 +1,141 @@
+"""The script, and the commands, that give what is on the screen again: the same numbers on the same machine."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import IO, Any, TypeVar
+
+from dmlviz.commands.options import NONE, flag
+from dmlviz.config import Config
+from dmlviz.errors import UserError
+from dmlviz.export.kept import Kept
+
+C = TypeVar("C", bound=Config)
+LINE = 100
+
+
+def differing(config: Config) -> dict[str, Any]:
+    """The fewest fields that have to be said: `type(config)(**fields)` is the same config."""
+    said = config.model_dump(mode="json")
+    for name in list(said):
+        said = _without(type(config), said, name, config.id)
+    for name, value in list(said.items()):
+        if name.endswith("params"):
+            for param in list(value):
+                fewer = {key: kept for key, kept in said[name].items() if key != param}
+                if _is(type(config), said | {name: fewer}, config.id):
+                    said = said | {name: fewer}
+    return said
+
+
+def _without(kind: type[Config], fields: dict[str, Any], name: str, id: str) -> dict[str, Any]:
+    fewer = {key: value for key, value in fields.items() if key != name}
+    return fewer if _is(kind, fewer, id) else fields
+
+
+def _is(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool:
+    try:
+        return kind(**fields).id == id
+    except UserError:
+        return False
+
+
+def as_python(kept: Kept) -> str:
+    """A script that trains the run anew and draws its map: `end.metrics`, `end.embeddings`, `coordinates`."""
+    run, drawn = kept.run, kept.drawing
+    device = f', device="{run.info["device"]}"' if run.info.get("device") else ""
+    lines = [
+        f'"""{_one_line(run.title)}: run {run.id} of dmlviz."""',
+        "",
+        "import torch",
+        "",
+        f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
+        "from dmlviz.projection import project" if drawn else "from dmlviz.bases import native",
+        "",
+        f"torch.set_num_threads({run.info.get('threads', 1)})  # as it was trained: sums in the same order",
+        "",
+        *(f"# {note}" for note in _notes(kept)),
+        f"config = {_call('TrainConfig', differing(run.config))}",
+        f"for event in train(config{device}):",
+        "    pass",
+        "end = event",
+        "print(f\"P@1 {end.metrics['precision_at_1']:.4f} on {len(end.embeddings):,} test images\")",
+        "",
+        "labels = data.load(config.dataset).test.labels",
+    ]
+    if drawn:
+        lines.append(f"view = {_call('ProjectionConfig', differing(drawn.config))}")
+        lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
+    else:
+        lines.append("coordinates = native(end.embeddings, labels).project(end.embeddings)")
+        if kept.view == "pca":
+            lines.append("# The app turns these axes so that the picture follows the training without a jump.")
+    return "\n".join([*lines, ""])
+
+
+def as_command(kept: Kept) -> str:
+    """The commands that train the run anew and draw its map."""
+    lines = [f"# {note}" for note in _notes(kept)]
+    lines.append(_options("dmlviz train", differing(kept.run.config)))
+    if kept.drawing:
+        lines.append(_options(f"dmlviz project {kept.run.id}", differing(kept.drawing.config)))
+    return "\n".join([*lines, ""])
+
+
+def write_python(kept: Kept, file: IO[bytes]) -> None:
+    """Write `as_python`."""
+    file.write(as_python(kept).encode())
+
+
+def write_command(kept: Kept, file: IO[bytes]) -> None:
+    """Write `as_command`."""
+    file.write(as_command(kept).encode())
+
+
+def _notes(kept: Kept) -> list[str]:
+    """What the same settings do not give again."""
+    end = kept.run.end or {}
+    if end.get("event") != "stopped":
+        return []
+    return [f"Stopped at step {end.get('step', 0)} of {kept.run.config.steps}; this goes on to the end."]
+
+
+def _call(name: str, fields: Mapping[str, Any]) -> str:
+    parts = [f"{key}={_literal(value)}" for key, value in fields.items()]
+    line = f"{name}({', '.join(parts)})"
+    return line if len(line) <= LINE - 10 else "\n".join([f"{name}(", *(f"    {part}," for part in parts), ")"])
+
+
+def _literal(value: Any) -> str:
+    """As Python reads it, with double quotes."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value)
+
+
+def _options(command: str, fields: Mapping[str, Any]) -> str:
+    words = []
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            words += [f"{flag(name)} {shlex.quote(f'{key}={_word(inner)}')}" for key, inner in value.items()]
+        elif isinstance(value, bool):
+            words.append(flag(name) if value else f"--no-{flag(name)[2:]}")
+        else:
+            words.append(f"{flag(name)} {shlex.quote(_word(value))}")
+    line = " ".join([command, *words])
+    return line if len(line) <= LINE else " \\\n  ".join([command, *words])
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return NONE
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _one_line(text: str) -> str:
+    """A title as part of a docstring."""
+    return " ".join(text.replace("\\", "/").replace('"', "'").split())

@@ -1,0 +1,53 @@
+"""The test images of a run as a table: class, place on the map, nearest neighbours."""
+
+import json
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from dmlviz.export.kept import Kept
+
+if TYPE_CHECKING:
+    import pyarrow
+
+AXES = ("x", "y", "z")
+
+
+def table(kept: Kept) -> "pyarrow.Table":
+    """A row for each test image in the official order: item, label, class, x, y (z), then neighbour and distance of the
+    k nearest, nearest first. Raise UserError before the run's end.
+    """
+    import pyarrow
+
+    labels, places = kept.labels, kept.coordinates
+    distances, neighbours = kept.neighbours
+    columns = {
+        "item": np.arange(len(labels), dtype=np.int32),
+        "label": labels.astype(np.int32),
+        "class": pyarrow.DictionaryArray.from_arrays(labels.astype(np.int32), list(kept.classes)).cast("string"),
+    }
+    columns |= {axis: places[:, number] for number, axis in enumerate(AXES[: places.shape[1]])}
+    for rank in range(neighbours.shape[1]):
+        columns[f"neighbour_{rank + 1}"] = neighbours[:, rank].astype(np.int32)
+        columns[f"distance_{rank + 1}"] = distances[:, rank]
+    return pyarrow.table(columns)
+
+
+def write_csv(kept: Kept, file: IO[bytes]) -> None:
+    """Write the table as CSV (RFC 4180, UTF-8), with a line of names."""
+    from pyarrow import csv
+
+    csv.write_csv(table(kept), file, csv.WriteOptions(quoting_style="needed"))
+
+
+def write_parquet(kept: Kept, file: IO[bytes]) -> None:
+    """Write the table with the column `embedding` (d numbers each) as Parquet; its metadata say which run it is."""
+    import pyarrow
+    from pyarrow import parquet
+
+    flat = pyarrow.array(np.ascontiguousarray(kept.embeddings, np.float32).ravel())
+    embeddings = pyarrow.FixedSizeListArray.from_arrays(flat, kept.embeddings.shape[1])
+    run = kept.run
+    described = {"run": run.id, "title": run.title, "config": run.config.to_json(), "view": kept.view}
+    whole = table(kept).append_column("embedding", embeddings)
+    parquet.write_table(whole.replace_schema_metadata({"dmlviz": json.dumps(described)}), file, compression="zstd")

@@ -1,0 +1,30 @@
+"""The trained net for other programs, and how to load it."""
+
+import shutil
+from typing import IO
+
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.export.kept import Kept
+
+
+def write_weights(kept: Kept, file: IO[bytes]) -> None:
+    """Write the safetensors file; raise UserError for a run that has none."""
+    path = kept.run.path / "weights.safetensors"
+    if not path.exists():
+        raise UserError(f"{kept.run.title} has no weights: they are written when its training ends.")
+    with open(path, "rb") as stored:
+        shutil.copyfileobj(stored, file)
+
+
+def loading(kept: Kept) -> str:
+    """Five lines of Python that load the file: `images` (uint8, n × c × h × w) to `embeddings`."""
+    config, data = kept.run.config, DATASETS[kept.run.config.dataset]
+    net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'
+    return (
+        "from safetensors.torch import load_file\n"
+        "from dmlviz import nets\n"
+        f"net = nets.build({net}, channels={data.channels}, size={data.size}).eval()\n"
+        f'net.load_state_dict(load_file("{kept.file_name("weights")}"))\n'
+        f"embeddings = net((images.float() / 255 - {data.mean}) / {data.std})\n"
+    )

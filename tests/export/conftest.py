@@ -1,0 +1,58 @@
+"""One small run of the digits, really trained, with a finished t-SNE."""
+
+import pytest
+import torch
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.drawing import draw_into
+from dmlviz.export import Kept
+from dmlviz.recording import train_into
+from dmlviz.runs import Runs
+
+CONFIG = TrainConfig(
+    dataset="digits",
+    net="mlp",
+    embedding_dim=6,
+    loss="triplet",
+    loss_params={"margin": 0.3},
+    miner=None,
+    normalize=False,
+    classes_per_batch=5,
+    images_per_class=4,
+    steps=12,
+    snapshots=4,
+    watched=200,
+    seed=3,
+)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """A folder with one run."""
+    torch.set_num_threads(1)
+    runs = Runs(tmp_path_factory.mktemp("kept"))
+    run = runs.prepare(CONFIG, "Größe <b>& Co</b>")
+    for _ in train_into(run):
+        pass
+    drawing = runs.prepare_drawing(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
+    draw_into(drawing.path)
+    assert run.state == drawing.state == "finished"
+    return runs
+
+
+@pytest.fixture(scope="session")
+def run(runs):
+    """The run."""
+    return runs.get(CONFIG.id)
+
+
+@pytest.fixture(scope="session")
+def kept(run):
+    """As it is shown first."""
+    return Kept.of(run)
+
+
+@pytest.fixture(scope="session")
+def kept_drawing(run):
+    """With its t-SNE."""
+    return Kept.of(run, run.drawings()[0])

@@ -1,0 +1,105 @@
+"""Tables, projector files, weights: read by the tools they are made for."""
+
+import csv
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from pyarrow import parquet
+
+from dmlviz import data
+from dmlviz.errors import UnknownName, UserError
+from dmlviz.export import FORMATS, Kept, save, write
+from dmlviz.export.weights import loading
+from dmlviz.gallery import Gallery
+
+
+def written(name, kept):
+    file = io.BytesIO()
+    write(name, kept, file)
+    file.seek(0)
+    return file
+
+
+def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbours(kept):
+    rows = list(csv.DictReader(io.TextIOWrapper(written("csv", kept), encoding="utf-8")))
+    assert len(rows) == 596
+    assert [int(row["item"]) for row in rows] == list(range(596))
+    assert [int(row["label"]) for row in rows] == kept.labels.tolist()
+    places = np.array([[float(row["x"]), float(row["y"])] for row in rows])
+    np.testing.assert_allclose(places, kept.coordinates, rtol=1e-5, atol=1e-6)
+    for item in (0, 77, 595):
+        near = kept.run.neighbours(item, 10)
+        assert [int(rows[item][f"neighbour_{k}"]) for k in range(1, 11)] == [one.item for one in near]
+        far = [float(rows[item][f"distance_{k}"]) for k in range(1, 11)]
+        assert far == pytest.approx([one.distance for one in near], rel=1e-5)
+
+
+def test_the_parquet_holds_the_same_and_the_embeddings(kept_drawing):
+    table = parquet.read_table(written("parquet", kept_drawing))
+    assert table.num_rows == 596
+    assert np.array_equal(np.stack(table["embedding"].to_numpy()), kept_drawing.embeddings)
+    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), kept_drawing.coordinates)
+    told = json.loads(table.schema.metadata[b"dmlviz"])
+    assert (told["run"], told["view"]) == (kept_drawing.run.id, "tsne")
+
+
+def test_the_projector_files_belong_together(kept):
+    with zipfile.ZipFile(written("projector", kept)) as archive:
+        assert archive.testzip() is None
+        vectors = np.loadtxt(archive.open("vectors.tsv"), delimiter="\t", dtype=np.float32)
+        head, *rows = archive.read("metadata.tsv").decode().splitlines()
+        sprite = np.asarray(Image.open(archive.open("sprite.png")))
+        config = archive.read("projector_config.pbtxt").decode()
+    assert np.array_equal(vectors, kept.embeddings)
+    assert head.split("\t") == ["image", "class", "nearest"]
+    assert [row.split("\t")[1] for row in rows] == [str(label) for label in kept.labels]
+    assert config.count("single_image_dim: 8") == 2
+    # The tool cuts the sprite row by row into as many tiles as its width holds.
+    row, column = divmod(301, sprite.shape[1] // 8)
+    tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
+    assert np.array_equal(tile, data.load("digits").test.images[301])
+
+
+def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (tmp_path / save("weights", kept)).exists()
+    lines = loading(kept)
+    assert len(lines.splitlines()) == 5
+    images = torch.from_numpy(data.load("digits").test.images)[:, None]
+    told = {"images": images}
+    exec(lines, told)
+    np.testing.assert_allclose(told["embeddings"].detach().numpy(), kept.embeddings, atol=1e-5)
+
+
+def test_where_many_images_coincide_each_still_has_others_for_neighbours():
+    points = np.zeros((30, 3), np.float32)
+    points[20:] = 1
+    distances, found = Gallery(points, np.arange(30)).neighbours_of_all(10)
+    assert found.shape == distances.shape == (30, 10)
+    assert not (found == np.arange(30)[:, None]).any()
+    assert (distances[:20] == 0).all()
+    assert Gallery(points[:1], [0]).neighbours_of_all(10)[1].shape == (1, 0)
+
+
+def test_names_of_files_are_plain(kept, kept_drawing):
+    assert kept.file_name("html") == f"groe-b-co-b-{kept.run.id[:6]}.html"
+    assert kept_drawing.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
+def test_a_run_without_an_end_says_so(name, runs):
+    begun = runs.prepare(Kept(runs.list()[0]).run.config.but(seed=44))
+    with pytest.raises(UserError, match=r"has no (embeddings|weights)"):
+        write(name, Kept(begun), io.BytesIO())
+    runs.delete(begun.id)
+
+
+def test_an_unknown_format_names_the_others(kept, tmp_path):
+    with pytest.raises(UnknownName, match="did you mean 'parquet'"):
+        save("parket", kept, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,101 @@
+"""The page that opens anywhere: what is in it. That it plays is told in tests/browser."""
+
+import io
+import json
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from dmlviz.export import page, write
+from dmlviz.export.bundle import import_map
+from dmlviz.frames import Box, restore
+
+
+def html_of(kept):
+    file = io.BytesIO()
+    write("html", kept, file)
+    return file.getvalue().decode()
+
+
+def kept_in(text):
+    return json.loads(re.search(r'<script type="application/json" id="kept">(.*?)</script>', text, re.S)[1])
+
+
+@pytest.fixture(scope="module")
+def text(kept):
+    return html_of(kept)
+
+
+def test_it_asks_nobody_for_anything(text):
+    addresses = re.findall(r"""(?:src|href|url\()\s*=?\s*["']?([^"')\s>]+)""", text.split('id="kept"')[0])
+    assert [address for address in addresses if not address.startswith("data:")] == []
+    modules = json.loads(re.search(r'<script type="importmap">(.*?)</script>', text, re.S)[1])["imports"]
+    assert modules["entry"] == modules["dmlviz/saved/saved.js"]
+    for name, address in modules.items():
+        source = b64decode(address.split(",", 1)[1]).decode()
+        wanted = re.findall(r"""^\s*(?:import|export)\b[^;]*?\bfrom\s*["']([^"']+)["']""", source, re.M)
+        assert set(wanted) <= set(modules), name
+        assert "import.meta" not in source, name
+
+
+def test_a_title_cannot_become_markup(text, kept):
+    assert "<b>" in kept.run.title
+    assert "<b>" not in text
+    assert "Größe &lt;b&gt;&amp; Co&lt;/b&gt;" in text
+
+
+def test_the_last_frame_is_where_the_points_are(text, kept):
+    (stream,) = kept_in(text)["streams"]
+    (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
+    last = replay["frames"][-1]
+    places = restore(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["centre"]), last["scale"]))
+    np.testing.assert_allclose(places, kept.coordinates, atol=last["scale"] / 32767)
+    assert len(replay["frames"]) == 5
+    assert set(stream["frames"]) == {frame["id"] for frame in replay["frames"]}
+
+
+def test_neighbours_and_distances_survive_their_packing(text, kept):
+    near = kept_in(text)["near"]
+    items = np.frombuffer(b64decode(near["items"]), near["wide"]).reshape(-1, near["k"])
+    distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(-1, near["k"]) * near["unit"]
+    assert np.array_equal(items, kept.neighbours[1])
+    np.testing.assert_allclose(distances, kept.neighbours[0], atol=near["unit"])
+
+
+def test_settings_and_what_was_measured_are_said(text):
+    for words in ("Triplet (margin 0.3)", "MLP, 6-d, free", "12 steps of 20 images, seed 3", "the 596 test images"):
+        assert words in text
+
+
+def test_a_projection_brings_its_own_frames(kept_drawing):
+    told = kept_in(html_of(kept_drawing))
+    assert told["view"] == kept_drawing.drawing.id
+    run, drawing = told["streams"]
+    assert (run["pid"], drawing["pid"]) == (None, kept_drawing.drawing.id)
+    end = next(event for event in drawing["events"] if event["event"] == "finished")
+    assert end["frame"]["id"] in drawing["frames"]
+
+
+def test_frames_that_are_too_many_are_thinned_and_that_is_said(kept, monkeypatch):
+    monkeypatch.setattr(page, "MOST_FRAME_BYTES", 2 * 2 * (596 + 200 + 200))
+    text = html_of(kept)
+    (stream,) = kept_in(text)["streams"]
+    (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
+    assert [frame["step"] for frame in replay["frames"]] == [0, replay["frames"][1]["step"], 12]
+    assert "2 of the frames between the first and the last are left out" in text
+
+
+def test_a_module_that_needs_an_address_is_refused(tmp_path):
+    (tmp_path / "a.js").write_text('import { b } from "./sub/b.js"; export const c = await import("./a.js");')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.js").write_text('export const b = new URL("b.css", import.meta.url).href;')
+    (tmp_path / "sub" / "b.css").write_text("p {}")
+    modules = json.loads(import_map(tmp_path / "a.js", tmp_path))["imports"]
+    assert set(modules) == {"entry", "dmlviz/a.js", "dmlviz/sub/b.js"}
+    assert "data:text/css;base64," in b64decode(modules["dmlviz/sub/b.js"].split(",")[1]).decode()
+    assert 'import("dmlviz/a.js")' in b64decode(modules["entry"].split(",")[1]).decode()
+    (tmp_path / "a.js").write_text("console.log(import.meta.url);")
+    with pytest.raises(ValueError, match=r"a\.js uses import\.meta"):
+        import_map(tmp_path / "a.js", tmp_path)

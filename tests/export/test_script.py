@@ -1,0 +1,108 @@
+"""The script and the commands give what is on the screen again."""
+
+import io
+import shlex
+
+import numpy as np
+import pytest
+
+from dmlviz.cli import main
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.export import Kept
+from dmlviz.export.script import as_command, as_python, differing
+from dmlviz.losses import LOSSES
+from dmlviz.runs import Runs
+
+
+def words_of(text):
+    """The commands, as a shell would read them."""
+    return [shlex.split(line) for line in text.replace("\\\n", " ").splitlines() if not line.startswith("#")]
+
+
+def test_the_script_gives_the_same_numbers_to_the_last_bit(kept_drawing, capsys):
+    told = {}
+    exec(compile(as_python(kept_drawing), "script", "exec"), told)
+    assert np.array_equal(told["end"].embeddings, kept_drawing.embeddings)
+    assert told["end"].metrics == pytest.approx(kept_drawing.run.metrics, abs=0)
+    assert np.array_equal(told["coordinates"], kept_drawing.coordinates)
+    score = f"P@1 {kept_drawing.run.metrics['precision_at_1']:.4f} on 596 test images"
+    assert capsys.readouterr().out.strip() == score
+
+
+def test_the_script_of_the_first_view_draws_its_points(kept):
+    script = as_python(kept)
+    head, _, tail = script.partition("for event in train")
+    made = {"end": type("End", (), {"embeddings": kept.embeddings}), **_names(head)}
+    exec(tail[tail.index("labels =") :], made)
+    np.testing.assert_allclose(made["coordinates"], kept.coordinates, atol=1e-6)
+
+
+def _names(head):
+    names = {}
+    exec(head, names)
+    return names
+
+
+def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_drawing, tmp_path, capsys):
+    train, project = words_of(as_command(kept_drawing))
+    for words in (train, project):
+        with pytest.raises(SystemExit) as ended:
+            main([*words[1:], "--runs", str(tmp_path)])
+        assert not ended.value.code, capsys.readouterr().err
+    again = Runs(tmp_path).get(kept_drawing.run.id)
+    assert np.array_equal(again.embeddings, kept_drawing.embeddings)
+    assert again.metrics == kept_drawing.run.metrics
+    assert np.array_equal(again.drawing(kept_drawing.drawing.id).coordinates, kept_drawing.coordinates)
+
+
+def test_only_what_differs_is_said():
+    assert differing(TrainConfig()) == {}
+    assert differing(TrainConfig(loss="triplet", loss_params={"margin": 0.3}, seed=2)) == {
+        "loss": "triplet",
+        "loss_params": {"margin": 0.3},
+        "seed": 2,
+    }
+    assert differing(TrainConfig(loss="triplet", miner=None))["miner"] is None, "its loss recommends one"
+    assert differing(ProjectionConfig(method="tsne")) == {"method": "tsne"}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_said_is_the_whole_config_for_every_loss(loss):
+    config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9)
+    assert TrainConfig(**differing(config)) == config
+    words = shlex.split(as_command_of(config).replace("\\\n", " "))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dmlviz.commands.train._known", _stop_with)
+        with pytest.raises(Told) as told:
+            main(words[1:])
+    assert told.value.args == (config,)
+
+
+class Told(Exception):
+    """Carries the config that the command line came to."""
+
+
+def _stop_with(_runs, config):
+    raise Told(config)
+
+
+def as_command_of(config):
+    run = type("R", (), {"config": config, "end": None})
+    return as_command(Kept(run))
+
+
+def test_a_run_that_was_stopped_says_that_the_script_goes_on(runs, run):
+    stopped = type("R", (), {"config": run.config, "end": {"event": "stopped", "step": 5}, "info": {}, "id": "0" * 16})
+    stopped.title = 'A "title"\\\n"""'
+    script = as_python(Kept(stopped, run.drawings()[0]))
+    assert "# Stopped at step 5 of 12" in script
+    compile(script, "script", "exec")
+
+
+def test_what_is_written_is_the_text(kept):
+    from dmlviz.export import write
+
+    for name, text in (("python", as_python(kept)), ("command", as_command(kept))):
+        file = io.BytesIO()
+        write(name, kept, file)
+        assert file.getvalue().decode() == text
