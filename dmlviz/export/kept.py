@@ -56,10 +56,9 @@ class Kept:
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Their classes (n)."""
-        found = self.run.labels
-        assert found is not None  # written before the embeddings
-        return np.asarray(found)
+        """Their classes (n); raise UserError before the run's end."""
+        _ = self.embeddings  # the classes are there before, and alone they are not worth keeping
+        return np.asarray(self.run.labels)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -74,10 +73,9 @@ class Kept:
             if found is None:
                 raise UserError("This projection is not finished; wait for its end, or draw it again.")
             return np.asarray(found)
-        basis = self.run.basis
-        if basis is None:
-            raise UserError(f"{self.run.title} has no map of all test images yet; wait for the end of its training.")
-        return basis.project(self.embeddings)
+        embeddings, basis = self.embeddings, self.run.basis
+        assert basis is not None  # written with the embeddings
+        return basis.project(embeddings)
 
     @cached_property
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
