@@ -146,6 +146,10 @@ class TrainConfig(Config):
             kept.pop("miner_params", None)
         if self.classes_per_batch == self._usual_classes_per_batch:
             kept.pop("classes_per_batch", None)
+        if changes.get("dataset", self.dataset) != self.dataset:  # what this one allowed at most, or the next does
+            before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
+            over = {name for name, most in after.items() if kept.get(name, 0) > most}
+            kept = {name: value for name, value in kept.items() if name not in over and value != before.get(name)}
         return type(self)(**kept | changes)
 
     @property
@@ -164,6 +168,8 @@ class TrainConfig(Config):
         usual = {"normalize": True, **loss.recommended} if loss.on_sphere else dict(loss.recommended)
         if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].makes:
             usual.pop("miner", None)
+        for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():
+            usual[name] = min(usual.get(name, cls.model_fields[name].default), most)
         return {**usual, **fields}
 
     @model_validator(mode="after")

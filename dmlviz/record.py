@@ -10,6 +10,7 @@ import numpy as np
 from dmlviz.bases import Basis
 from dmlviz.batches import SeenBatch
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.files import Follower, Lock, Log, is_id, read_array, read_json
 
@@ -108,7 +109,9 @@ class Run(Record):
 
     @cached_property
     def config(self) -> TrainConfig:
-        """What was asked for."""
+        """What was asked for; where the data are somebody's own, the run says itself what they are like."""
+        if "dataset" in self.info:
+            DATASETS.tell(self.info["dataset"])
         return TrainConfig(**self.info["config"])
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import cache_folder
 from dmlviz.data.declared import DATASETS
+from dmlviz.data.own import is_own
 from dmlviz.errors import UserError
 from dmlviz.files import is_id, make_folder, write_json
 from dmlviz.losses.declared import LOSSES
@@ -67,6 +68,8 @@ class Runs:
             "dmlviz": _version("dmlviz"),
             "torch": _version("torch"),
         }
+        if is_own(config.dataset):
+            described["dataset"] = DATASETS[config.dataset].describe()
         return Run(_fresh(make_folder(self.folder) / config.id, "run.json", described))
 
     def prepare_drawing(self, run: Run, config: ProjectionConfig) -> Drawing:

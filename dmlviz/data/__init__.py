@@ -1,16 +1,17 @@
 """The data sets as NumPy arrays: found on disk or fetched, checked, never a torch import."""
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dmlviz.data import fetching, idx
+from dmlviz.data import fetching, idx, own
 from dmlviz.data.declared import DATASETS
+from dmlviz.data.folders import cache_folder, data_root
 from dmlviz.errors import DataUnavailable, UserError
+
+__all__ = ["Dataset", "Split", "available", "cache_folder", "data_root", "fetch", "load", "watched_subset"]
 
 Progress = Callable[[int, int], object]
 """Told how many bytes are here, and of how many."""
@@ -58,29 +59,11 @@ class Dataset:
         return 1 if self.test.images.ndim == 3 else self.test.images.shape[3]
 
 
-def data_root(root: str | Path | None = None) -> Path:
-    """Where data sets lie: `root`, else the environment's DMLVIZ_DATA, else the user's cache folder."""
-    if root is not None:
-        return Path(root).expanduser()
-    if os.environ.get("DMLVIZ_DATA"):
-        return Path(os.environ["DMLVIZ_DATA"]).expanduser()
-    return cache_folder() / "data"
-
-
-def cache_folder() -> Path:
-    """Where the program keeps what it can make or fetch again, by the custom of the system."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dmlviz"
-
-
 def available(root: str | Path | None = None) -> list[str]:
     """Names of the data sets that need no download, in the order in which they are offered."""
-    return [name for name in DATASETS if not _missing(name, data_root(root))]
+    place = data_root(root)
+    declared = [name for name in DATASETS.declared if not _missing(name, place)]
+    return [*declared, *own.names(place)]
 
 
 def fetch(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
@@ -100,7 +83,9 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
     """Return a data set, fetching what is missing; raise DataUnavailable where files are missing, damaged or odd."""
     fetch(name, root, progress)
     declared = DATASETS[name]
-    if name == "digits":
+    if own.is_own(name):
+        train, test = _own(name, data_root(root))
+    elif name == "digits":
         train, test = _digits()
     else:
         folder = data_root(root) / fetching.SOURCES[name].folder
@@ -131,6 +116,12 @@ def watched_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
 def _missing(name: str, root: Path) -> list[str]:
     source = fetching.SOURCES.get(name)
     return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
+
+
+def _own(name: str, root: Path) -> tuple[Split, Split]:
+    found = own.arrays(root, name)
+    train, test = (Split(found[f"{part}_images"], np.asarray(found[f"{part}_labels"], np.int64)) for part in own.PARTS)
+    return train, test
 
 
 def _idx_split(folder: Path, part: str, classes: int) -> Split:

@@ -1,15 +1,25 @@
 """The data sets and the ways to put batches together, as they are offered."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
 
+from pydantic import TypeAdapter, ValidationError
+
+from dmlviz.data import own
+from dmlviz.data.folders import data_root
 from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.errors import UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetDeclaration(Declaration):
     """A data set of small images; `classes` are the class names, by label.
 
-    `mean` and `std` are those of the training pixels, scaled to [0, 1].
+    `mean` and `std` are those of the training pixels, scaled to [0, 1]; `light_ground` says that the images are dark on
+    a light ground. `most` maps fields of a TrainConfig to the largest value that the data allow: a default is lowered
+    to it. A `size` of 0 means vectors that were given instead of images, with nothing to train on.
     """
 
     classes: tuple[str, ...]
@@ -17,6 +27,74 @@ class DatasetDeclaration(Declaration):
     mean: float
     std: float
     channels: int = 1
+    light_ground: bool = False
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """As plain JSON types, for a data set that no catalogue lists."""
+        told = asdict(self)
+        return {name: told[name] for name in _DESCRIBED}
+
+    @classmethod
+    def described(cls, told: Mapping[str, Any]) -> Self:
+        """Read what `describe` gave; raise ValueError for anything else."""
+        fields = {name: told[name] for name in _DESCRIBED if name in told}
+        return TypeAdapter(cls).validate_python(fields)
+
+
+_DESCRIBED = (
+    *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "light_ground"),
+    "most",
+)
+
+
+class Datasets(Catalogue[DatasetDeclaration]):
+    """The declared data sets, and people's own: found in the data folders at run time, or told of by a run."""
+
+    def __init__(self, entries: Iterable[DatasetDeclaration]) -> None:
+        super().__init__("data set", entries)
+        self._own: dict[str, DatasetDeclaration] = {}
+        self._roots: list[Path] = []
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of those that everybody has."""
+        return tuple(super().__iter__())
+
+    def look_in(self, root: Path) -> None:
+        """Look for people's own data in this data folder too, besides the usual one."""
+        if root not in self._roots:
+            self._roots.append(root)
+
+    def tell(self, told: Mapping[str, Any]) -> None:
+        """Learn of a data set that need not be on this machine; what cannot be read is left alone."""
+        try:
+            declared = DatasetDeclaration.described(told)
+        except (ValidationError, KeyError, TypeError):
+            return
+        if own.is_own(declared.name):
+            self._own.setdefault(declared.name, declared)
+
+    def __getitem__(self, name: str) -> DatasetDeclaration:
+        if not own.is_own(name):
+            return super().__getitem__(name)
+        if name not in self._own:
+            for root in self._places():
+                self.tell(own.described(root, name) or {})
+        try:
+            return self._own[name]
+        except KeyError:
+            raise UnknownName(f"The data set {name} is not on this machine: add it with dmlviz data add.") from None
+
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        yield from dict.fromkeys(name for root in self._places() for name in own.names(root))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _places(self) -> list[Path]:
+        return list(dict.fromkeys([*self._roots, data_root()]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +110,7 @@ class SamplerDeclaration(Declaration):
 
 _DIGITS = tuple("0123456789")
 
-DATASETS = Catalogue(
-    "data set",
+DATASETS = Datasets(
     [
         DatasetDeclaration(
             name="mnist",

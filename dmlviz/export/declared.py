@@ -19,14 +19,14 @@ FORMATS = Catalogue(
         FormatDeclaration(
             name="html",
             title="Page to pass on",
-            summary="One file with the map that plays, pictures and neighbours; opens without a server or network.",
+            summary="The map that plays, in one file; needs no server.",
             suffix=".html",
             media_type="text/html",
         ),
         FormatDeclaration(
             name="csv",
             title="Table, CSV",
-            summary="A row for each test image: class, place on the map, ten nearest neighbours with distances.",
+            summary="Class, place on the map and ten neighbours of each image.",
             suffix=".csv",
             media_type="text/csv",
         ),
@@ -40,7 +40,7 @@ FORMATS = Catalogue(
         FormatDeclaration(
             name="projector",
             title="TensorFlow Projector",
-            summary="Vectors, metadata and sprite for projector.tensorflow.org or TensorBoard, zipped.",
+            summary="Vectors, metadata and sprite, zipped.",
             suffix=".zip",
             media_type="application/zip",
         ),

@@ -52,7 +52,7 @@ def as_python(kept: Kept) -> str:
         f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
         "from dmlviz.projection import project" if drawn else "from dmlviz.bases import native",
         "",
-        f"torch.set_num_threads({run.info.get('threads', 1)})  # as it was trained: sums in the same order",
+        f"torch.set_num_threads({run.info.get('threads', 1)})  # as it was trained",
         "",
         *(f"# {note}" for note in _notes(kept)),
         f"config = {_call('TrainConfig', differing(run.config))}",
@@ -121,7 +121,7 @@ def _options(command: str, fields: Mapping[str, Any]) -> str:
     words = []
     for name, value in fields.items():
         if isinstance(value, dict):
-            words += [f"{flag(name)} {shlex.quote(f'{key}={_word(inner)}')}" for key, inner in value.items()]
+            words += [f"{flag(name)} {shlex.quote(f'{key}={_param(inner)}')}" for key, inner in value.items()]
         elif isinstance(value, bool):
             words.append(flag(name) if value else f"--no-{flag(name)[2:]}")
         else:
@@ -131,8 +131,14 @@ def _options(command: str, fields: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
+    """A field as the command line takes it."""
     if value is None:
         return NONE
+    return ",".join(map(str, value)) if isinstance(value, list) else _param(value)
+
+
+def _param(value: Any) -> str:
+    """A parameter as the command line takes it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 

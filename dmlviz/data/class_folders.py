@@ -1,0 +1,239 @@
+"""Pictures in class folders, or a zip of them, understood as a data set: what was taken, how, and what was left out."""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dmlviz.data.archive import Entry, entries
+from dmlviz.data.squares import is_grey, shape_of, square
+from dmlviz.data.understood import Shaping, Understood, counts, declaration, greyed, warnings
+from dmlviz.errors import UserError
+
+Colour = Literal["auto", "grey", "colour"]
+
+USUAL_SIDE = 32
+LEAST_SIDE, MOST_SIDE = 8, 64
+MOST_IMAGES = 60_000
+MOST_CLASSES = 200
+LEAST_OF_A_CLASS = 3  # two to train on, since a loss compares them, and one to test on
+TEST_SHARE = 0.2
+TRAINING = ("train", "training")
+TESTING = ("test", "testing", "val", "valid", "validation")
+NAMED = 5  # files named for each reason why some were left out
+
+
+@dataclass
+class _LeftOut:
+    """Why how many files were not taken."""
+
+    reasons: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, reason: str, name: str) -> None:
+        self.reasons[reason].append(name)
+
+    def told(self) -> list[dict[str, Any]]:
+        counted = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
+        return [{"reason": why, "count": len(names), "names": names[:NAMED]} for why, names in counted]
+
+
+@dataclass(frozen=True)
+class _Picture:
+    entry: Entry
+    name: str
+    split: str
+    digest: str
+    shape: tuple[int, int]
+
+
+def understand(
+    path: Path,
+    *,
+    title: str = "",
+    side: int | None = None,
+    colour: Colour = "auto",
+    progress: Callable[[int, int], object] = lambda done, of: None,
+) -> Understood:
+    """Read a folder or zip with a folder of pictures for each class.
+
+    Each picture becomes a square of `side` pixels: as they are where all have the same small square size, otherwise 32.
+    Folders named train and test keep their split; otherwise a fifth of each class, chosen by content, is for testing.
+    `progress` hears how many files of how many were looked at. Raise UserError where no data set can be made of it.
+    """
+    if side is not None and not LEAST_SIDE <= side <= MOST_SIDE:
+        raise UserError(f"Pictures are made {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}.")
+    left_out = _LeftOut()
+    with entries(Path(path)) as files:
+        pictures = _enough(_unique(_look(files, left_out, progress), left_out), left_out)
+        shapes = {picture.shape for picture in pictures}
+        side = side or _common_side(shapes) or USUAL_SIDE
+        squares, kept = _squares(pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files)))
+        kept_pictures = [pictures[index] for index in kept]
+    kept_pictures, squares = _still_enough(kept_pictures, squares, left_out)
+    grey = is_grey(squares)
+    shaping = Shaping(shapes, side, grey, not grey.all() if colour == "auto" else colour == "colour")
+    images = squares if shaping.coloured else greyed(squares)
+    names = sorted({picture.name for picture in kept_pictures}, key=_natural)
+    labels = np.array([names.index(picture.name) for picture in kept_pictures])
+    test, split = _test_images(kept_pictures, labels)
+    parts = {
+        "train_images": images[~test],
+        "train_labels": labels[~test],
+        "test_images": images[test],
+        "test_labels": labels[test],
+    }
+    classes = counts(names, parts)
+    report = {
+        "files": len(files),
+        "taken": len(kept_pictures),
+        "classes": classes,
+        "left_out": left_out.told(),
+        "notes": [*shaping.notes(), split],
+        "warnings": warnings(classes),
+    }
+    return Understood(declaration(title or _title(path), names, parts), parts, report)
+
+
+def _look(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
+    """The pictures among the files, by header alone."""
+    top = _common_top(files)
+    split = all(_split_of(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
+    split = split and any(len(entry.parts) > top + 2 for entry in files)
+    found = []
+    for number, entry in enumerate(files):
+        progress(number, 2 * len(files))
+        place = top + 1 if split else top
+        if entry.trouble or len(entry.parts) < place + 2:
+            left_out.add(entry.trouble or "in no class folder", entry.name)
+            continue
+        try:
+            data = entry.read()
+            shape = shape_of(data)
+        except UserError as error:
+            left_out.add(str(error), entry.name)
+        except Exception:  # a member that does not unpack fails in as many ways as there are compressions
+            left_out.add("cannot be read", entry.name)
+        else:
+            part = _split_of(entry.parts[top]) if split else ""
+            name = _class_name(entry.parts[place])
+            found.append(_Picture(entry, name, part, hashlib.sha256(data).hexdigest(), shape))
+    return found
+
+
+def _split_of(folder: str) -> str:
+    """Which split a folder's name stands for; empty for none."""
+    name = folder.lower()
+    return "train" if name in TRAINING else "test" if name in TESTING else ""
+
+
+def _common_top(files: list[Entry]) -> int:
+    """How many folders all files that lie in one have in common."""
+    folders = [entry.parts[:-1] for entry in files if len(entry.parts) > 1 and not entry.trouble]
+    if not folders:
+        return 0
+    first, last = min(folders), max(folders)
+    return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+
+
+def _unique(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
+    """Each picture once, in an order that its content decides."""
+    known: dict[str, _Picture] = {}
+    for picture in pictures:
+        first = known.setdefault(picture.digest, picture)
+        if first is not picture:
+            same = first.name == picture.name
+            left_out.add("a copy of another" if same else "a copy of one in another class", picture.entry.name)
+    return sorted(known.values(), key=lambda picture: picture.digest)
+
+
+def _enough(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
+    """The pictures of classes that have enough; raise UserError where no two classes are left, or too many."""
+    counts = Counter(picture.name for picture in pictures)
+    small = {name for name, count in counts.items() if count < LEAST_OF_A_CLASS}
+    for picture in pictures:
+        if picture.name in small:
+            many = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
+            left_out.add(f"class {picture.name} has {many}: {LEAST_OF_A_CLASS} are needed", picture.entry.name)
+    classes = len(counts) - len(small)
+    if classes < 2:
+        why = left_out.told()
+        most = f" Most files were left out because: {why[0]['reason']}." if why else ""
+        raise UserError(
+            f"A data set has 2 classes or more, each a folder with {LEAST_OF_A_CLASS} pictures or more; "
+            f"found {classes} of them.{most}"
+        )
+    if classes > MOST_CLASSES:
+        raise UserError(f"Up to {MOST_CLASSES} classes can be taken; got {classes}: leave some folders out.")
+    kept = [picture for picture in pictures if picture.name not in small]
+    if len(kept) > MOST_IMAGES:
+        raise UserError(f"Up to {MOST_IMAGES:,} pictures can be taken; got {len(kept):,}: leave some out.")
+    return kept
+
+
+def _squares(
+    pictures: list[_Picture], side: int, left_out: _LeftOut, progress: Callable[[int], object]
+) -> tuple[np.ndarray, list[int]]:
+    squares = np.empty((len(pictures), side, side, 3), np.uint8)
+    kept: list[int] = []
+    for number, picture in enumerate(pictures):
+        progress(number)
+        try:
+            squares[len(kept)] = square(picture.entry.read(), side)
+        except UserError as error:
+            left_out.add(str(error), picture.entry.name)
+        else:
+            kept.append(number)
+    return squares[: len(kept)], kept
+
+
+def _still_enough(
+    pictures: list[_Picture], squares: np.ndarray, left_out: _LeftOut
+) -> tuple[list[_Picture], np.ndarray]:
+    """Decoding may have cost a class some of its pictures."""
+    kept = _enough(pictures, left_out)
+    if len(kept) == len(pictures):
+        return pictures, squares
+    names = {picture.name for picture in kept}
+    return kept, squares[[picture.name in names for picture in pictures]]
+
+
+def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
+    """The side that all pictures have, if they are square, alike and small."""
+    (width, height), *others = set(shapes)
+    return width if not others and width == height and LEAST_SIDE <= width <= MOST_SIDE else None
+
+
+def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:
+    """Which are for testing (n, bool): as the folders say, otherwise a fifth of each class; and a sentence on it."""
+    apart = f"{TEST_SHARE:.0%} of each class were set aside for testing, chosen by their content."
+    if pictures[0].split:
+        test = np.array([picture.split == "test" for picture in pictures])
+        if all(test[labels == label].any() and (~test[labels == label]).sum() > 1 for label in np.unique(labels)):
+            return test, "The split is that of the folders."
+        apart += " The folders' own split leaves some class without enough pictures."
+    test = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)  # in the order of their content, which is as good as random
+        test[members[: max(1, round(TEST_SHARE * len(members)))]] = True
+    return test, apart
+
+
+def _class_name(folder: str) -> str:
+    """A folder's name as a person reads it: no control characters, not too long."""
+    plain = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
+    return plain.strip()[:40] or "unnamed"
+
+
+def _title(path: Path) -> str:
+    return _class_name(Path(path).stem.replace("_", " "))
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts 10 after 9."""
+    return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name) if part]

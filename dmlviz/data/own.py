@@ -1,0 +1,74 @@
+"""Data sets that people brought themselves, in the data folder: each a folder of its own, named after its content."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import DataUnavailable, UserError
+from dmlviz.files import is_id, make_folder, read_array, read_json, write_array, write_json
+
+PREFIX = "own-"
+FOLDER = "own"
+DESCRIBED = "dataset.json"
+PARTS = ("train", "test")
+
+
+def is_own(name: object) -> bool:
+    """Whether this is the name of somebody's own data: `own-` and 16 hexadecimal digits."""
+    return isinstance(name, str) and name.startswith(PREFIX) and is_id(name.removeprefix(PREFIX))
+
+
+def names(root: Path) -> Iterator[str]:
+    """Those in a data folder, the oldest first."""
+    found = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_own(path.parent.name)]
+    yield from (path.parent.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path)))
+
+
+def described(root: Path, name: str) -> dict[str, Any] | None:
+    """What `keep` was told of it; None where it is not there."""
+    found = read_json(root / FOLDER / name / DESCRIBED)
+    return found if isinstance(found, dict) else None
+
+
+def arrays(root: Path, name: str) -> dict[str, np.ndarray]:
+    """{"train_images", "train_labels", "test_images", "test_labels"}, mapped from disk."""
+    folder, found = root / FOLDER / name, {}
+    for part in PARTS:
+        for kind in ("images", "labels"):
+            array = read_array(folder / f"{part}_{kind}.npy")
+            if array is None:
+                raise DataUnavailable(f"{folder} has no {part} {kind}: add the data again with dmlviz data add.")
+            found[f"{part}_{kind}"] = array
+    return found
+
+
+def keep(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np.ndarray]) -> None:
+    """Put a data set into the data folder, whole or not at all; one that is there already stays."""
+    place = make_folder(root / FOLDER) / name
+    if (place / DESCRIBED).exists():
+        return
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=place.parent))
+    try:
+        new.chmod(0o755)
+        for part, array in parts.items():
+            write_array(new / f"{part}.npy", array)
+        write_json(new / DESCRIBED, dict(facts))
+        new.rename(place)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        if not (place / DESCRIBED).exists():  # otherwise somebody else was faster
+            raise UserError(f"{place} cannot be written ({error.strerror}); choose another data folder.") from None
+
+
+def remove(root: Path, name: str) -> None:
+    """Delete it from the data folder; raise UserError where it is not there."""
+    place = root / FOLDER / name
+    if not is_own(name) or not place.is_dir():
+        raise UserError(f"There is no data set {str(name)[:40]!r} of your own in {root}.")
+    doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
+    place.rename(doomed / name)
+    shutil.rmtree(doomed, ignore_errors=True)

@@ -1,0 +1,85 @@
+"""Pictures of any size and kind as small squares: checked before they are decoded, then fitted in whole."""
+
+import io
+import warnings
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from dmlviz.errors import UserError
+
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+MOST_PIXELS = 50_000_000
+ALMOST_GREY = 6  # levels of 255 between the channels of a grey picture that was saved as JPEG
+
+
+def shape_of(data: bytes) -> tuple[int, int]:
+    """Width and height that a picture announces, without decoding it; raise UserError for what cannot be taken.
+
+    The sentence is short: the reason why a file among many is left out.
+    """
+    with _open(data) as picture:
+        return picture.size
+
+
+def square(data: bytes, side: int) -> np.ndarray:
+    """The picture as uint8 side × side × 3: turned upright, transparent parts on white, fitted whole, the rest of the
+    square filled with the colour of its border. Of moving pictures the first. Raise UserError as `shape_of`.
+    """
+    with _open(data) as picture:
+        try:
+            picture.draft("RGB", (4 * side, 4 * side))
+            upright = _rgb(ImageOps.exif_transpose(picture))
+        except (OSError, SyntaxError, ValueError, EOFError, MemoryError):
+            raise UserError("damaged or cut off") from None
+    scale = side / max(upright.size)
+    width, height = (max(1, round(length * scale)) for length in upright.size)
+    way = Image.Resampling.BOX if scale < 1 else Image.Resampling.BICUBIC
+    fitted = np.asarray(upright if (width, height) == upright.size else upright.resize((width, height), way))
+    canvas = np.empty((side, side, 3), np.uint8)
+    canvas[:] = np.median(border(fitted), axis=0).astype(np.uint8)
+    top, left = (side - height) // 2, (side - width) // 2
+    canvas[top : top + height, left : left + width] = fitted
+    return canvas
+
+
+def is_grey(squares: np.ndarray) -> np.ndarray:
+    """Which of the squares (n × s × s × 3) have no colour (n, bool)."""
+    spread = squares.max(axis=3).astype(np.int16) - squares.min(axis=3)
+    return (spread <= ALMOST_GREY).mean(axis=(1, 2)) > 0.995
+
+
+def border(image: np.ndarray) -> np.ndarray:
+    """The outermost pixels of an image (h × w or h × w × c)."""
+    return np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+
+
+def _open(data: bytes) -> Image.Image:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
+            picture = Image.open(io.BytesIO(data), formats=FORMATS)
+    except Image.DecompressionBombError:
+        raise UserError(_TOO_MANY) from None
+    except UnidentifiedImageError:
+        raise UserError(f"not a picture of the kinds {', '.join(FORMATS)}") from None
+    except (OSError, SyntaxError, ValueError, EOFError):
+        raise UserError("damaged or cut off") from None
+    if picture.size[0] * picture.size[1] > MOST_PIXELS:
+        picture.close()
+        raise UserError(_TOO_MANY)
+    return picture
+
+
+_TOO_MANY = f"announces more than {MOST_PIXELS // 1_000_000} million pixels"
+
+
+def _rgb(picture: Image.Image) -> Image.Image:
+    if picture.mode.startswith("I") or picture.mode == "F":  # more than 8 bits: Pillow's own conversion would clip them
+        deep = np.asarray(picture, np.float64)
+        low, high = float(deep.min()), float(deep.max())
+        picture = Image.fromarray(((deep - low) / max(high - low, 1) * 255).astype(np.uint8))
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+    return picture.convert("RGB")

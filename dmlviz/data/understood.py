@@ -1,0 +1,123 @@
+"""What was understood of somebody's pictures: the data set that they make, and what to know of it before training."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.data import own
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
+from dmlviz.data.squares import border
+
+FEW = 8  # images of a class to train on, below which a person is told
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A data set that was understood, and what a person should know of it before training.
+
+    `parts` holds uint8 images (n × s × s or n × s × s × 3) and int64 labels of both splits; `report` is plain JSON.
+    """
+
+    declared: DatasetDeclaration
+    parts: dict[str, np.ndarray]
+    report: dict[str, Any]
+
+    def keep(self, root: Path) -> str:
+        """Put it into a data folder; its name, by which it is from now on a data set like the others."""
+        own.keep(root, self.declared.name, self.declared.describe(), self.parts)
+        DATASETS.look_in(root)
+        return self.declared.name
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """How the pictures became squares: (width, height) of the originals, the side, which were grey, what was kept."""
+
+    shapes: set[tuple[int, int]]
+    side: int
+    grey: np.ndarray
+    coloured: bool
+
+    def notes(self) -> list[str]:
+        """A sentence on sizes and one on colours."""
+        return [self._sizes(), self._colours()]
+
+    def _sizes(self) -> str:
+        side = self.side
+        if self.shapes == {(side, side)}:
+            return f"All pictures are {side} × {side} already and stay as they are."
+        ordered = sorted(self.shapes, key=lambda shape: (shape[0] * shape[1], shape))
+        sizes = " to ".join(f"{width} × {height}" for width, height in dict.fromkeys([ordered[0], ordered[-1]]))
+        return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the colour of their border."
+
+    def _colours(self) -> str:
+        coloured = int((~self.grey).sum())
+        if self.coloured and self.grey.any():
+            return f"{len(self.grey) - coloured:,} of {len(self.grey):,} pictures are grey; all are kept as colour."
+        if not self.coloured and coloured:
+            return f"{coloured:,} pictures in colour were made grey."
+        return "All pictures are in colour." if self.coloured else "All pictures are grey."
+
+
+def greyed(squares: np.ndarray) -> np.ndarray:
+    """Colour (n × s × s × 3) as grey (n × s × s), by the weights of Rec. 601, in whole numbers."""
+    mixed = np.empty(squares.shape[:3], np.uint8)
+    for start in range(0, len(squares), 1000):
+        red, green, blue = np.moveaxis(squares[start : start + 1000].astype(np.uint32), 3, 0)
+        mixed[start : start + 1000] = (299 * red + 587 * green + 114 * blue + 500) // 1000
+    return mixed
+
+
+def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetDeclaration:
+    """What the data set is like; its name is decided by its content."""
+    images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
+    side, coloured = images.shape[1], images.ndim == 4
+    grounds = [border(image).mean() for image in images[:: max(1, len(images) // 500)]]
+    return DatasetDeclaration(
+        name=_name(names, parts),
+        title=title,
+        summary=f"Your own: {len(images) + tests:,} {'colour' if coloured else 'grey'} pictures of {len(names)} "
+        f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on.",
+        classes=tuple(names),
+        size=side,
+        mean=round(float(images.mean() / 255), 4),
+        std=round(max(float(images.std() / 255), 1e-2), 4),
+        channels=3 if coloured else 1,
+        light_ground=bool(np.median(grounds) > 127),
+        most={
+            "images_per_class": int(np.bincount(labels).min()),
+            "batch_size": len(labels),
+        },
+    )
+
+
+def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.sha256("\0".join(names).encode())
+    for part in sorted(parts):
+        digest.update(f"{part} {parts[part].shape}".encode())
+        digest.update(np.ascontiguousarray(parts[part]).data)
+    return own.PREFIX + digest.hexdigest()[:16]
+
+
+def counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Of each class how many images are to train on and to test on."""
+    found = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in own.PARTS}
+    return [
+        {"name": name, "train": int(found["train"][label]), "test": int(found["test"][label])}
+        for label, name in enumerate(names)
+    ]
+
+
+def warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What will make training hard."""
+    fewest = min(classes, key=lambda one: one["train"])
+    if fewest["train"] >= FEW:
+        return []
+    return [
+        f"{fewest['name']} has only {fewest['train']} pictures to train on, so a balanced batch takes no more than "
+        "that of any class: more pictures would teach the net more."
+    ]

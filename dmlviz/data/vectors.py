@@ -1,0 +1,192 @@
+"""Ready embeddings from a file, with their labels: npy, npz, csv or parquet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+LABELS = ("label", "labels", "class", "classes", "target", "targets", "y")
+VECTORS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
+MOST_VECTORS = 60_000
+MOST_DIMENSIONS = 4096
+MOST_CLASSES = 200
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Embeddings (n × d, float32), the class of each (n, int64), and what the classes are called."""
+
+    embeddings: np.ndarray
+    labels: np.ndarray
+    classes: tuple[str, ...]
+
+
+def read(path: Path, labels: Path | None = None) -> Vectors:
+    """Read vectors and labels; `labels` is a file of labels alone, where they are not in the first one.
+
+    npy: n × d numbers. npz: arrays `vectors` and `labels`. csv and parquet: a row each, numbers in every column but the
+    one called label (or class, target, y), or one column of lists called vector. Raise UserError for anything else.
+    """
+    path = Path(path)
+    found, named = _read(path)
+    if labels is not None:
+        _, named = _read_labels(Path(labels))
+    if named is None:
+        raise UserError(
+            f"{path.name} holds vectors without labels: give them in a second file (npy, csv or txt, one for each), "
+            "or in a column called label."
+        )
+    return _checked(path.name, found, named)
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
+    read = kinds.get(path.suffix.lower())
+    if read is None:
+        raise UserError(f"Vectors come as {', '.join(SUFFIXES)}; got {path.name}.")
+    try:
+        return read(path)
+    except UserError:
+        raise
+    except MemoryError:
+        raise UserError(f"{path.name} announces more numbers than there is memory for.") from None
+    except Exception as error:  # NumPy and Arrow each have many ways to say that a file is damaged
+        said = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise UserError(f"{path.name} could not be read as {path.suffix[1:]}: {said}.") from None
+
+
+def _read_labels(path: Path) -> tuple[None, np.ndarray]:
+    if path.suffix.lower() == ".npy":
+        try:
+            return None, np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise UserError(f"{path.name} could not be read as npy: {error}.") from None
+    if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
+        raise UserError(f"Labels come as .npy, .csv or .txt, one a line; got {path.name}.")
+    lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    lines = [line for line in lines if line]
+    return None, np.array(lines[1:] if lines and lines[0].lower() in LABELS else lines, dtype=object)
+
+
+def _npy(path: Path) -> tuple[np.ndarray, None]:
+    # Mapped, a file that announces more than it holds fails before anything is allocated.
+    return np.load(path, mmap_mode="r", allow_pickle=False), None
+
+
+def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    with np.load(path, allow_pickle=False) as stored:
+        names = {name.lower(): name for name in stored.files}
+        vectors = next((names[name] for name in VECTORS if name in names), None)
+        if vectors is None:
+            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(stored.files) or 'none'}.")
+        labels = next((names[name] for name in LABELS if name in names), None)
+        return stored[vectors], None if labels is None else stored[labels]
+
+
+def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    from pyarrow import csv
+
+    with open(path, encoding="utf-8", errors="replace") as file:
+        first = file.readline()
+    tab = "\t" if path.suffix.lower() == ".tsv" or first.count("\t") > first.count(",") else ","
+    headless = all(_is_number(part) for part in first.strip().split(tab)[1:-1] or [""])
+    table = csv.read_csv(
+        path,
+        read_options=csv.ReadOptions(autogenerate_column_names=headless),
+        parse_options=csv.ParseOptions(delimiter=tab),
+    )
+    return _columns(path, table)
+
+
+def _parquet(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        if rows > MOST_VECTORS or columns > MOST_DIMENSIONS + 16:
+            _too_many(path.name, rows, columns)
+        return _columns(path, file.read())
+
+
+def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray | None]:
+    import pyarrow
+
+    columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
+    numeric = {
+        name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
+    }
+    lowered = {name.lower(): name for name in columns}
+    label = next((lowered[name] for name in LABELS if name in lowered), None)
+    label = label or next(
+        (name for name, number in numeric.items() if not number and not _is_list(columns[name])), None
+    )
+    lists = [name for name, column in columns.items() if _is_list(column)]
+    labels = None if label is None else np.array(columns[label].to_pylist(), dtype=object)
+    if lists:
+        name = next((lowered[wanted] for wanted in VECTORS if lowered.get(wanted) in lists), lists[0])
+        rows = columns[name].to_pylist()
+        if len({len(row) if row is not None else -1 for row in rows}) > 1:
+            raise UserError(f"{path.name}: the vectors in column {name} have different lengths.")
+        return np.array(rows, dtype=np.float32), labels
+    chosen = [name for name, number in numeric.items() if number and name != label]
+    if not chosen:
+        raise UserError(f"{path.name} has no columns of numbers; its columns are {', '.join(list(columns)[:8])}.")
+    return np.stack([columns[name].to_numpy().astype(np.float32) for name in chosen], axis=1), labels
+
+
+def _is_list(column: Any) -> bool:
+    import pyarrow
+
+    kind = column.type
+    return pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _too_many(name: str, rows: int, dimensions: int) -> None:
+    raise UserError(
+        f"Up to {MOST_VECTORS:,} vectors of up to {MOST_DIMENSIONS:,} dimensions can be looked at; "
+        f"{name} holds {rows:,} of {dimensions:,}."
+    )
+
+
+def _checked(name: str, vectors: np.ndarray, labels: np.ndarray) -> Vectors:
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
+        raise UserError(f"Vectors are n × d numbers; {name} holds {vectors.dtype} of shape {vectors.shape}.")
+    if len(vectors) > MOST_VECTORS or vectors.shape[1] > MOST_DIMENSIONS:
+        _too_many(name, *vectors.shape)
+    labels = np.asarray(labels)
+    if labels.shape != (len(vectors),):
+        raise UserError(f"There is one label for each vector; got {labels.size:,} labels for {len(vectors):,} vectors.")
+    embeddings = np.ascontiguousarray(vectors, np.float32)
+    broken = int((~np.isfinite(embeddings)).any(axis=1).sum())
+    if broken:
+        raise UserError(f"Vectors are finite numbers; in {name} {broken:,} rows hold NaN, infinity or nothing.")
+    words = [_word(label) for label in labels.tolist()]
+    classes = sorted(set(words), key=lambda word: (not word.isdigit(), int(word) if word.isdigit() else 0, word))
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise UserError(f"Labels name 2 to {MOST_CLASSES} classes; {name} has {len(classes):,}.")
+    numbers = {word: number for number, word in enumerate(classes)}
+    return Vectors(embeddings, np.array([numbers[word] for word in words], np.int64), tuple(classes))
+
+
+def _word(label: Any) -> str:
+    if isinstance(label, bytes):
+        label = label.decode(errors="replace")
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return "".join(letter for letter in str(label) if letter.isprintable()).strip()[:40] or "unnamed"

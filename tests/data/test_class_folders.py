@@ -1,0 +1,344 @@
+"""Somebody's own pictures: what is made of them, and of everything odd or hostile among them."""
+
+import io
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dmlviz import data
+from dmlviz.config import TrainConfig
+from dmlviz.data import own
+from dmlviz.data.class_folders import understand
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
+from dmlviz.data.squares import square
+from dmlviz.errors import DataUnavailable, UnknownName, UserError
+
+
+def picture(number, size=(40, 30), colour=False, kind="PNG", **how):
+    """The bytes of a picture that only `number` decides."""
+    rng = np.random.default_rng(number)
+    grey = rng.integers(0, 256, size[::-1], np.uint8)
+    image = Image.fromarray(np.stack([grey, grey // 2, 255 - grey], -1) if colour else grey)
+    file = io.BytesIO()
+    image.save(file, kind, **how)
+    return file.getvalue()
+
+
+def folder(path, files):
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(content)
+    return path
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def classes(**counts):
+    """{"cat/0.png": …} with so many different pictures of each class."""
+    numbers = iter(range(10_000))
+    return {f"{name}/{i}.png": picture(next(numbers)) for name, count in counts.items() for i in range(count)}
+
+
+def reasons(found):
+    return {left["reason"]: left["count"] for left in found.report["left_out"]}
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A data folder of its own."""
+    monkeypatch.setenv("DMLVIZ_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, root):
+    found = understand(folder(tmp_path / "my_pets", classes(cat=20, dog=15)))
+    name = found.keep(root)
+    assert own.is_own(name)
+    assert name in DATASETS
+    assert name in data.available()
+    loaded = data.load(name)
+    assert DATASETS[name].title == "my pets"
+    assert loaded.classes == DATASETS[name].classes == ("cat", "dog")
+    assert (loaded.size, loaded.channels) == (32, 1)
+    assert [len(loaded.train), len(loaded.test)] == [28, 7]
+    assert np.bincount(loaded.test.labels).tolist() == [4, 3]
+    assert loaded.mean == pytest.approx(loaded.train.images.mean() / 255, abs=1e-4)
+    assert found.report["classes"] == [
+        {"name": "cat", "train": 16, "test": 4},
+        {"name": "dog", "train": 12, "test": 3},
+    ]
+    own.remove(root, name)
+    assert name not in data.available()
+    with pytest.raises(DataUnavailable, match="dmlviz data add"):
+        data.load(name)
+
+
+def test_a_zip_and_a_folder_of_the_same_pictures_are_the_same_data_set(tmp_path):
+    files = classes(cat=6, dog=7)
+    a = understand(folder(tmp_path / "one", files))
+    wrapped = {f"a wrapper/{name}": content for name, content in files.items()}
+    b = understand(
+        zipped(
+            tmp_path / "two.zip", wrapped | {"a wrapper/.DS_Store": b"x", "__MACOSX/a/._b.png": b"y", "read me": b""}
+        )
+    )
+    assert a.declared.name == b.declared.name
+    assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)
+    assert b.report["files"] == 14, "hidden files and those of the system do not count"
+
+
+def test_the_split_is_decided_by_content_and_not_by_names_or_order(tmp_path):
+    files = classes(cat=10, dog=10)
+    renamed = {f"{name.split('/')[0]}/{i:03}.png": files[name] for i, name in enumerate(reversed(files))}
+    a, b = understand(folder(tmp_path / "a", files)), understand(folder(tmp_path / "b", renamed))
+    assert a.declared.name == b.declared.name
+
+
+def test_folders_named_train_and_test_keep_their_split(tmp_path):
+    files = {f"train/{name}": content for name, content in classes(cat=9, dog=8).items()}
+    files |= {f"val/{name}": picture(900 + i) for i, name in enumerate(classes(cat=3, dog=2))}
+    found = understand(folder(tmp_path / "split", files))
+    assert [(one["train"], one["test"]) for one in found.report["classes"]] == [(9, 3), (8, 2)]
+    assert "The split is that of the folders." in found.report["notes"]
+
+
+def test_pictures_of_every_kind_are_read(tmp_path):
+    files = {}
+    for kind, suffix in (("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("BMP", "bmp"), ("GIF", "gif")):
+        for i in range(3):
+            files[f"{suffix}/{i}.{suffix}"] = picture(len(files), kind=kind)
+    found = understand(folder(tmp_path / "kinds", files))
+    assert found.report["taken"] == 15
+    assert DatasetDeclaration.described(found.declared.describe()) == found.declared
+
+
+def test_grey_pictures_stay_grey_and_one_in_colour_makes_all_colour(tmp_path):
+    files = classes(cat=5, dog=5)
+    assert understand(folder(tmp_path / "grey", files)).declared.channels == 1
+    files["cat/red.png"] = picture(99, colour=True)
+    mixed = understand(folder(tmp_path / "mixed", files))
+    assert mixed.declared.channels == 3
+    assert mixed.parts["train_images"].shape[1:] == (32, 32, 3)
+    assert "10 of 11 pictures are grey; all are kept as colour." in mixed.report["notes"]
+    greyed = understand(tmp_path / "mixed", colour="grey")
+    assert greyed.declared.channels == 1
+    assert "1 pictures in colour were made grey." in greyed.report["notes"]
+
+
+def test_small_squares_stay_as_they_are(tmp_path):
+    files = {f"{name}/{i}.png": picture(10 * j + i, (20, 20)) for j, name in enumerate("ab") for i in range(5)}
+    found = understand(folder(tmp_path / "small", files))
+    assert found.declared.size == 20
+    stored = np.concatenate([found.parts["train_images"], found.parts["test_images"]])
+    originals = {np.asarray(Image.open(io.BytesIO(content))).tobytes() for content in files.values()}
+    assert {image.tobytes() for image in stored} == originals
+    assert understand(tmp_path / "small", side=28).declared.size == 28
+
+
+def test_a_long_picture_is_fitted_whole_on_the_colour_of_its_border():
+    image = np.full((10, 40, 3), 200, np.uint8)
+    image[4:6, 10:30] = 0
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    made = square(file.getvalue(), 20)
+    assert (made[0] == 200).all()
+    assert made.shape == (20, 20, 3)
+    assert made.min() < 60, "the middle is still there"
+
+
+def test_transparent_parts_are_white_and_pictures_stand_upright():
+    clear = Image.new("RGBA", (10, 10), (0, 0, 0, 0))
+    file = io.BytesIO()
+    clear.save(file, "PNG")
+    assert (square(file.getvalue(), 8) == 255).all()
+    lying = Image.new("L", (20, 10), 0)
+    lying.paste(255, (0, 0, 10, 10))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90° clockwise
+    file = io.BytesIO()
+    lying.save(file, "JPEG", exif=exif, quality=95)
+    made = square(file.getvalue(), 20)
+    assert made[:8, 10].mean() > 200
+    assert made[12:, 10].mean() < 50
+
+
+def test_sixteen_bits_are_scaled_and_not_clipped():
+    deep = (np.arange(100, dtype=np.uint16).reshape(10, 10)) * 600
+    file = io.BytesIO()
+    Image.fromarray(deep).save(file, "PNG")
+    made = square(file.getvalue(), 10)
+    assert (made.min(), made.max()) == (0, 255)
+
+
+def test_copies_are_left_out_so_that_no_test_image_was_trained_on(tmp_path):
+    files = classes(cat=6, dog=6)
+    files["cat/again.png"] = files["cat/0.png"]
+    files["dog/a cat.png"] = files["cat/1.png"]
+    found = understand(folder(tmp_path / "copies", files))
+    assert found.report["taken"] == 12
+    assert reasons(found) == {"a copy of another": 1, "a copy of one in another class": 1}
+
+
+def test_a_class_with_one_picture_is_left_out_and_said(tmp_path):
+    found = understand(folder(tmp_path / "one", classes(cat=6, dog=6, lonely=1)))
+    assert found.declared.classes == ("cat", "dog")
+    assert reasons(found) == {"class lonely has 1 picture: 3 are needed": 1}
+
+
+def test_what_is_no_picture_is_counted_by_its_reason(tmp_path):
+    good = picture(1)
+    files = classes(cat=5, dog=5) | {
+        "cat/notes.txt": b"hello",
+        "cat/empty.png": b"",
+        "dog/cut.png": picture(77, (400, 300))[:2000],
+        "dog/half.jpg": picture(78, (400, 300), kind="JPEG")[:3000],
+        "stray.png": good,
+    }
+    found = understand(folder(tmp_path / "odd", files))
+    assert found.report["taken"] == 10
+    told = reasons(found)
+    assert told.pop("in no class folder") == 1
+    assert sum(told.values()) == 4
+    assert all("damaged" in reason or "not a picture" in reason for reason in told)
+
+
+def announcing(width, height):
+    """A PNG of a few bytes that announces so many pixels."""
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in ((b"IHDR", head), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b""))
+    )
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.mark.parametrize("size", [(9000, 9000), (13000, 13000), (60000, 60000), (2**31 - 1, 2)])
+def test_a_picture_that_announces_too_many_pixels_is_never_decoded(tmp_path, size):
+    files = classes(cat=4, dog=4) | {"cat/bomb.png": announcing(*size)}
+    found = understand(folder(tmp_path / "bomb", files))
+    assert found.report["taken"] == 8
+    assert reasons(found) == {"announces more than 50 million pixels": 1}
+
+
+@pytest.mark.parametrize("name", ["../../evil/{}.png", "/etc/evil/{}.png", "cat/../../evil/{}.png", "..\\evil\\{}.png"])
+def test_a_zip_whose_names_lead_out_writes_nothing_outside(tmp_path, name):
+    files = classes(cat=4, dog=4) | {name.format(i): picture(500 + i) for i in range(4)}
+    before = set(tmp_path.parent.rglob("*"))
+    found = understand(zipped(tmp_path / "evil.zip", files))
+    assert found.declared.classes == ("cat", "dog")
+    assert reasons(found) == {"a name that leads out of the zip": 4}
+    assert set(tmp_path.parent.rglob("*")) - before == {tmp_path / "evil.zip"}
+
+
+def test_links_are_not_followed(tmp_path):
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(picture(1000))
+    here = folder(tmp_path / "links", classes(cat=4, dog=4))
+    os.symlink(secret, here / "cat" / "link.png")
+    os.symlink(tmp_path / "nowhere", here / "cat" / "nowhere.png")
+    assert reasons(understand(here)) == {"a link that leads out of the folder, or nowhere": 2}
+    path = zipped(tmp_path / "links.zip", classes(cat=4, dog=4))
+    with zipfile.ZipFile(path, "a") as archive:
+        link = zipfile.ZipInfo("cat/link.png")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, str(secret))
+    assert reasons(understand(path)) == {"a link instead of a file": 1}
+
+
+def test_a_zip_that_unpacks_to_far_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("dmlviz.data.archive.MOST_UNPACKED", 1_000_000)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for i in range(8):
+            archive.writestr(f"cat/{i}.png", bytes(200_000))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(UserError, match="unpacks to"):
+        understand(path)
+
+
+def test_a_file_that_is_too_large_is_left_out_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr("dmlviz.data.archive.MOST_BYTES", 100_000)
+    files = classes(cat=4, dog=4) | {"cat/large.png": bytes(200_000)}
+    assert reasons(understand(zipped(tmp_path / "large.zip", files))) == {"larger than 0 MB": 1}
+
+
+def test_a_member_that_lies_about_its_size_is_left_out(tmp_path):
+    path = zipped(tmp_path / "liar.zip", classes(cat=4, dog=4) | {"dog/liar.png": picture(99)})
+    content = bytearray(path.read_bytes())
+    for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        place = content.rfind(signature)
+        assert place >= 0
+        content[place + at : place + at + 4] = struct.pack("<I", 10)
+    path.write_bytes(content)
+    found = understand(path)
+    assert found.report["taken"] == 8
+    assert sum(reasons(found).values()) == 1
+
+
+def test_what_is_no_zip_is_a_sentence(tmp_path):
+    (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(UserError, match=r"no\.zip is not a zip that can be read"):
+        understand(tmp_path / "no.zip")
+    with pytest.raises(UserError, match="There is no folder and no zip"):
+        understand(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("files", [{}, {"a.png": b""}, classes(cat=9), classes(cat=9, dog=2)])
+def test_less_than_two_classes_are_a_sentence(tmp_path, files):
+    (tmp_path / "few").mkdir()
+    with pytest.raises(UserError, match="2 classes or more"):
+        understand(folder(tmp_path / "few", files))
+
+
+def test_classes_are_sorted_as_people_count_and_named_without_tricks(tmp_path):
+    names = ["10", "9", "b\x1b[31mad", "x" * 300]
+    files = {f"{name[:200]}/{i}.png": picture(10 * j + i) for j, name in enumerate(names) for i in range(3)}
+    found = understand(zipped(tmp_path / "names.zip", files))
+    assert found.declared.classes[:2] == ("9", "10")
+    assert "b[31mad" in found.declared.classes
+    assert max(map(len, found.declared.classes)) == 40
+
+
+def test_progress_is_told_up_to_its_end(tmp_path):
+    told = []
+    understand(folder(tmp_path / "p", classes(cat=4, dog=4)), progress=lambda done, of: told.append((done, of)))
+    assert told[0] == (0, 16)
+    assert all(a <= b for (a, _), (b, _) in pairwise(told))
+    assert all(done < of == 16 for done, of in told)
+
+
+def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, root):
+    name = understand(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).keep(root)
+    config = TrainConfig(dataset=name)
+    assert (config.classes_per_batch, config.images_per_class) == (3, 4)
+    assert TrainConfig(dataset=name, sampler="shuffled").batch_size == 17
+    with pytest.raises(UserError, match="pets has 3"):
+        TrainConfig(dataset=name, classes_per_batch=5)
+
+
+def test_a_data_set_that_is_not_here_is_a_sentence():
+    with pytest.raises(UserError, match="not on this machine"):
+        TrainConfig(dataset="own-00000000deadbeef")
+    with pytest.raises(UnknownName):
+        DATASETS["own-00000000deadbeef"]
+    with pytest.raises(UserError):
+        own.remove(data.data_root(), "../../etc")
+
+
+def test_a_described_data_set_that_makes_no_sense_is_not_learned():
+    for told in ({}, {"name": "own-00000000deadbeef", "classes": 3}, {"name": "mnist", "title": "x"}, {"name": 7}):
+        DATASETS.tell(told)
+    assert "own-00000000deadbeef" not in DATASETS
+    assert DATASETS["mnist"].title == "MNIST"
