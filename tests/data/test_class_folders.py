@@ -89,11 +89,8 @@ def test_a_zip_and_a_folder_of_the_same_pictures_are_the_same_data_set(tmp_path)
     files = classes(cat=6, dog=7)
     a = understand(folder(tmp_path / "one", files))
     wrapped = {f"a wrapper/{name}": content for name, content in files.items()}
-    b = understand(
-        zipped(
-            tmp_path / "two.zip", wrapped | {"a wrapper/.DS_Store": b"x", "__MACOSX/a/._b.png": b"y", "read me": b""}
-        )
-    )
+    beside = {"a wrapper/.DS_Store": b"x", "__MACOSX/a/._b.png": b"y", "read me": b""}
+    b = understand(zipped(tmp_path / "two.zip", wrapped | beside))
     assert a.declared.name == b.declared.name
     assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)
     assert b.report["files"] == 14, "hidden files and those of the system do not count"
@@ -324,6 +321,8 @@ def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, roo
     config = TrainConfig(dataset=name)
     assert (config.classes_per_batch, config.images_per_class) == (3, 4)
     assert TrainConfig(dataset=name, sampler="shuffled").batch_size == 17
+    assert config.but(dataset="digits") == TrainConfig(dataset="digits"), "what the few pictures asked for is gone"
+    assert TrainConfig(dataset="digits", images_per_class=16).but(dataset=name) == config
     with pytest.raises(UserError, match="pets has 3"):
         TrainConfig(dataset=name, classes_per_batch=5)
 
