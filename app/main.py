@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import navigation
 from app.faults import as_sentences
+from app.parameters import whole_run
 
 HERE = Path(__file__).resolve().parent
 
@@ -14,5 +15,5 @@ st.html(HERE / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
 navigation.bar(pages, page)
-with as_sentences():
+with as_sentences(), whole_run():
     page.run()

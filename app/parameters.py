@@ -1,6 +1,7 @@
 """The parameters of a loss, miner or projection as widgets, made from their declarations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,8 @@ from dmlviz.errors import UserError
 Store = Callable[[Any], None]
 
 A_NUMBER = "a number"
+_DRAWING = "drawing"
+_CUT_SHORT = "cut-short"
 
 
 def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
@@ -20,9 +23,14 @@ def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, sto
 
     The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
     the widget keeps what is entered until its form is sent.
+
+    The browser may never hear of a run that the next one cut short. A widget that it first meets after that starts
+    from its default and would hand that in as if a person had entered it, so the default is the value too; and a
+    value set in a run that was cut short is set again.
     """
-    if key not in st.session_state or st.session_state[key] != value:
+    if st.session_state.get(_CUT_SHORT) or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+    more |= _default(widget, value, more)
     if store is None:
         return widget(label, key=key, **more)
 
@@ -32,6 +40,25 @@ def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, sto
             store(entered)
 
     return widget(label, key=key, on_change=changed, **more)
+
+
+@contextmanager
+def whole_run() -> Iterator[None]:
+    """Around everything that a run of the page draws: notes when the run before was cut short by the next one."""
+    st.session_state[_CUT_SHORT] = st.session_state.get(_DRAWING, False)
+    st.session_state[_DRAWING] = True
+    yield
+    st.session_state[_DRAWING] = False  # not reached where a newer run takes over
+
+
+def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> dict[str, Any]:
+    match widget.__name__:
+        case "selectbox":
+            return {"index": list(more["options"]).index(value)}
+        case "segmented_control" | "multiselect":
+            return {"default": value}
+        case _:
+            return {"value": value}
 
 
 def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:

@@ -265,3 +265,33 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
 
 def test_the_digits_have_their_pictures_without_any_download(tmp_path):
     assert len(pictures("digits", tmp_path)) == 596
+
+
+def test_a_browser_that_missed_a_run_starts_each_setting_from_what_is_set(here):
+    page = Page(dataset="digits", net="lenet", embedding_dim=16, loss="triplet", **{"loss.margin": "0.35"})
+    for run in range(2):
+        chosen = {box.key: box.options[box.proto.default] for box in page.selectbox if box.key.startswith("set.")}
+        assert (chosen["set.net"], chosen["set.embedding_dim"]) == ("LeNet", "16"), f"run {run}"
+        assert chosen["set.loss"].startswith("Triplet ")
+        assert page.number_input(key="loss.triplet.margin").proto.default == pytest.approx(0.35)
+        page.run()
+
+
+def test_settings_are_told_again_after_a_run_that_was_cut_short():
+    def script():
+        import streamlit as st
+
+        from app.parameters import controlled, whole_run
+
+        with whole_run():
+            controlled(st.selectbox, "Net", "net", "lenet", lambda entered: None, options=["small", "lenet"])
+            if st.session_state.pop("newer run", False):
+                st.stop()
+
+    test = AppTest.from_function(script)
+    told = []
+    for cut_short in (False, True, False, False):
+        test.session_state["newer run"] = cut_short
+        test.run()
+        told.append(test.selectbox(key="net").proto.set_value)
+    assert told == [True, False, True, False]
