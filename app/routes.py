@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app import downloads, pictures, portraits
+from app import downloads, pictures, portraits, seen
 from app.baselines import pixels_of
 from app.judged import judged_of
 from app.nearest import nearest_of
@@ -43,6 +43,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/projections/{projection}/events", projection_events),
         Route("/api/runs/{run}/layout.json", layout),
         Route("/api/runs/{run}/nearest.bin", nearest),
+        *seen.routes(),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixels),
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
@@ -193,7 +194,7 @@ async def sheet(request: Request) -> Response:
 
 def cache() -> Path:
     """Where sheets of tiles are kept."""
-    return services().settings.runs / ".pictures"
+    return services().cache
 
 
 def _pictures(request: Request) -> pictures.Pictures:

@@ -33,6 +33,11 @@ class Services:
     def data(self) -> Path:
         return data_root(self.settings.data)
 
+    @property
+    def cache(self) -> Path:
+        """Where pictures are kept that can be made again."""
+        return self.settings.runs / ".pictures"
+
 
 _lock = threading.Lock()
 _services: Services | None = None

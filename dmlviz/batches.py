@@ -71,7 +71,7 @@ class SeenBatch:
         if self.pairs is not None:
             stored["pairs"] = np.packbits(self.pairs, axis=1)
         if self.triplets is not None:
-            stored["triplets"] = self.triplets.astype(np.int16)
+            stored["triplets"] = self.triplets.astype(np.uint8 if len(self.labels) <= 256 else np.int16)
         if self.terms is not None:
             stored["terms"] = self.terms.astype(np.float32)
         for name, values in self.learned.items():

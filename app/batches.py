@@ -1,0 +1,148 @@
+"""The batches that a run kept, as the browser needs them: numbers, places on the run's picture, and tiles."""
+
+import hashlib
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from app.pictures import COMPRESSION, mosaic
+from dmlviz import data
+from dmlviz.bases import Basis, native
+from dmlviz.batches import SeenBatch
+from dmlviz.comparisons import Seer, compare, prototypes
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.files import atomic
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.record import Run, UnknownRun
+
+COLUMNS = 20  # tiles in a row of a batch's sheet
+
+
+def described(run: Run, step: int) -> dict[str, Any]:
+    """The batch of that step on the run's picture; raise UnknownRun where the run kept no such batch."""
+    sheet = {"urls": [f"/api/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
+    return told(run.batch(step), run.config, basis_of(run, step)) | {
+        "final": (run.path / "basis.npz").exists(),
+        "sheet": sheet | {"tile": DATASETS[run.config.dataset].size},
+    }
+
+
+def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
+    """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
+    seer, seen = Seer.of(config, batch), compare(config, batch)
+    places = basis.project(batch.before)[:, :2]
+    return {
+        "step": batch.step,
+        "loss": batch.loss,
+        "active": batch.active,
+        "mean_of": _reduction(config),
+        "labels": batch.labels.tolist(),
+        "images": batch.images.tolist(),
+        "classes": list(DATASETS[config.dataset].classes),
+        "before": packed(batch.before, "<f4"),
+        "places": packed(places, "<f4"),
+        "moved": packed(basis.project(batch.after)[:, :2], "<f4"),
+        "push": packed(-(batch.gradient @ basis.components[:2].T), "<f4"),
+        "force": packed(np.linalg.norm(batch.gradient, axis=1), "<f4"),
+        "origin": basis.project(np.zeros((1, batch.before.shape[1])))[0, :2].tolist(),
+        "view": basis.view,
+        "normalize": config.normalize,
+        "reach": vars(seen.reach),
+        "seen": {
+            "kind": seen.kind,
+            "by": seen.by,
+            "rows": packed(seen.rows, "<i2"),
+            "hardness": packed(seen.hardness, "u1"),
+            "counts": list(seen.counts),
+        },
+        "selected_by": _selection(config),
+        "anchored": batch.anchored,
+        "learned": {
+            name: {"shape": list(values.shape), "data": packed(values, "<f4")} for name, values in seer.learned.items()
+        },
+        "seen_classes": list(config.seen_classes),
+        "centres": _centres(seer, batch, basis, config.seen_classes),
+        "loss_of": {
+            "name": seer.name,
+            "title": LOSSES[seer.name].title,
+            "formula": LOSSES[seer.name].formula,
+            "summary": LOSSES[seer.name].summary,
+            "params": dict(seer.params),
+        },
+    }
+
+
+def basis_of(run: Run, step: int) -> Basis:
+    """The picture that the run plays; while it trains, that of the last snapshot up to this step."""
+    found = run.basis
+    if found is not None:
+        return found
+    shots = [shot for shot in run.snapshot_steps if shot <= step]
+    labels, watched = run.labels, run.watched
+    if not shots or labels is None or watched is None:
+        raise UnknownRun(f"Run {run.id} has no picture of step {step} yet.")
+    return native(run.snapshot(shots[-1]), np.asarray(labels)[watched])
+
+
+def sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
+    """The PNG of a batch's training images, `COLUMNS` a row, made in `cache` where it is not there.
+
+    Made for every batch that the run has kept, since reading the data set takes longer than all of them.
+    """
+    wanted = _sheet(run, run.batch(step), cache)
+    if not wanted.exists():
+        images = data.load(run.config.dataset, root).train.images
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        for batch in map(run.batch, run.batch_steps):
+            path = _sheet(run, batch, cache)
+            if not path.exists():
+                with atomic(path) as file:
+                    picture = Image.fromarray(mosaic(images[batch.images], COLUMNS))
+                    picture.save(file, "PNG", compress_level=COMPRESSION)
+    return wanted
+
+
+def _sheet(run: Run, batch: SeenBatch, cache: Path) -> Path:
+    name = hashlib.sha256(batch.images.tobytes()).hexdigest()[:16]
+    return cache / f"{run.config.dataset}-batches" / f"{name}.png"
+
+
+def packed(values: np.ndarray, kind: str) -> str:
+    """The bytes of an array, row-major, as base64."""
+    return b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
+
+
+def _centres(seer: Seer, batch: SeenBatch, basis: Basis, classes: tuple[int, ...]) -> dict[str, Any] | None:
+    """What stands for each class: learned weights (brought to the images' mean length), centres, or means."""
+    if seer.name in ("coupled_clusters", "hard_cluster", "prototypical"):
+        found = list(prototypes(batch, seer.params.get("support")))
+        labels, vectors = [label for label, _ in found], np.array([centre for _, centre in found])
+        meaning = "mean"
+    elif "centers" in seer.learned:
+        vectors, meaning = seer.learned["centers"], "centre"
+        labels = list(classes)
+    elif LOSSES[seer.name].needs_classes and "weight" in seer.learned:
+        weight, meaning = seer.learned["weight"], "weight"
+        length = float(np.linalg.norm(batch.before, axis=1).mean())
+        vectors = weight * (length / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30))
+        labels = [classes[row // seer.params.get("centers", 1)] for row in range(len(weight))]
+    else:
+        return None
+    return {"labels": labels, "places": packed(basis.project(vectors)[:, :2], "<f4"), "meaning": meaning}
+
+
+def _selection(config: TrainConfig) -> str | None:
+    """Who chose what the loss compares: the title of a miner, or of a sampler that pairs images."""
+    if config.miner is not None:
+        return MINERS[config.miner].title
+    sampler = SAMPLERS[config.sampler]
+    return sampler.title if sampler.makes else None
+
+
+def _reduction(config: TrainConfig) -> str:
+    return str(config.loss_params.get("reduction", "mean"))

@@ -1,0 +1,92 @@
+// Formulas: the LaTeX that the declarations are written in, and that terms fill with numbers, as MathML.
+
+const SIGNS = {
+  alpha: "α", beta: "β", gamma: "γ", delta: "δ", lambda: "λ", sigma: "σ", tau: "τ", theta: "θ", psi: "ψ",
+  cdot: "·", cdots: "⋯", ldots: "…", in: "∈", ne: "≠", pm: "±", times: "×", infty: "∞", le: "≤", ge: "≥", to: "→",
+  "|": "‖", lVert: "‖", rVert: "‖", "{": "{", "}": "}", approx: "≈",
+};
+const WORDS = new Set(["log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
+const SPACES = { ",": 0.17, ";": 0.28, "!": 0, " ": 0.3, quad: 1, qquad: 1.6 };
+const SIZES = new Set(["big", "Big", "bigl", "bigr", "Bigl", "Bigr", "left", "right"]);
+const OVER = { bar: "¯", overline: "¯", tilde: "˜" };
+
+/** MathML (as text) of a formula in the LaTeX of the declarations; raises Error for a command it does not know. */
+export function mathml(latex, display = false) {
+  const tokens = latex.match(/\\(?:text|mathrm)\{[^}]*\}|\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|./gsu) ?? [];
+  const reader = { tokens: tokens.filter((token) => token.trim() || token === "\\ "), at: 0 };
+  const inside = series(reader, null);
+  return `<math${display ? ' display="block"' : ""}><mrow>${inside}</mrow></math>`;
+}
+
+function series(reader, end) {
+  let found = "";
+  while (reader.at < reader.tokens.length) {
+    if (reader.tokens[reader.at] === end) {
+      reader.at += 1;
+      return found;
+    }
+    found += scripted(reader);
+  }
+  if (end) throw new Error(`a formula lacks a ${end}`);
+  return found;
+}
+
+function scripted(reader) {
+  const base = atom(reader);
+  let [sub, sup] = [null, null];
+  for (;;) {
+    const sign = reader.tokens[reader.at];
+    if (sign === "_" && sub === null) {
+      reader.at += 1;
+      sub = atom(reader);
+    } else if (sign === "^" && sup === null) {
+      reader.at += 1;
+      sup = atom(reader);
+    } else break;
+  }
+  if (sub !== null && sup !== null) return `<msubsup>${base}${sub}${sup}</msubsup>`;
+  if (sub !== null) return `<msub>${base}${sub}</msub>`;
+  return sup !== null ? `<msup>${base}${sup}</msup>` : base;
+}
+
+function atom(reader) {
+  const token = reader.tokens[reader.at++];
+  if (token === undefined) return "<mrow></mrow>";
+  if (token === "{") return `<mrow>${series(reader, "}")}</mrow>`;
+  if (token === "'") return "<mo>′</mo>";
+  if (token[0] !== "\\") return plain(token);
+  if (token.endsWith("}") && token.length > 2) return `<mtext>${spoken(token.slice(token.indexOf("{") + 1, -1))}</mtext>`;
+  const name = token.slice(1);
+  if (name in SPACES) return `<mspace width="${SPACES[name]}em"></mspace>`;
+  if (SIZES.has(name)) return atom(reader);
+  if (name === "frac" || name === "tfrac") return `<mfrac>${atom(reader)}${atom(reader)}</mfrac>`;
+  if (name in OVER) return `<mover accent="true">${atom(reader)}<mo>${OVER[name]}</mo></mover>`;
+  if (name === "sum") return '<mo movablelimits="false">∑</mo>';
+  if (WORDS.has(name)) return `<mi>${name}</mi>`;
+  if (name in SIGNS) return /[α-ω]/u.test(SIGNS[name]) ? `<mi>${SIGNS[name]}</mi>` : `<mo>${SIGNS[name]}</mo>`;
+  throw new Error(`a formula has an unknown \\${name}`);
+}
+
+function plain(token) {
+  if (/^[0-9]/.test(token)) return `<mn>${token}</mn>`;
+  if (/^\p{L}$/u.test(token)) return `<mi>${token}</mi>`;
+  if (token === "-") return "<mo>−</mo>";
+  const safe = { "<": "&lt;", ">": "&gt;", "&": "&amp;" }[token] ?? token;
+  return /^[()[\]|]$/.test(token) ? `<mo stretchy="false">${safe}</mo>` : `<mo>${safe}</mo>`;
+}
+
+const spoken = (text) =>
+  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/^ | $/g, "\u00a0");
+
+/** A number in a formula: three significant digits, no exponent unless it needs one. */
+export function figure(value) {
+  if (!Number.isFinite(value)) return "\\infty";
+  const size = Math.abs(value);
+  if (size >= 1e5 || (size > 0 && size < 1e-4)) {
+    const [digits, power] = value.toExponential(1).split("e");
+    return `${digits}\\cdot 10^{${Number(power)}}`;
+  }
+  if (Number.isInteger(value)) return String(value);
+  const text = value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 4);
+  return Number(text) === 0 ? "0" : text;
+}

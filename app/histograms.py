@@ -1,0 +1,77 @@
+"""How far apart test images of one class and of two classes are at a step: what the histograms show."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.batches import packed
+from dmlviz.comparisons import Seer
+from dmlviz.reach import Reach, distances, reach
+from dmlviz.record import Run, UnknownRun
+
+IMAGES = 800  # of the watched ones: 319,600 pairs
+BINS = 240
+_WIDEST = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the unit sphere
+
+
+def histograms(run: Run, step: int) -> dict[str, Any]:
+    """Pairs of one class and of two, counted by distance in `BINS` bins from 0 to `high`, as plain JSON types.
+
+    Raise UnknownRun where the run has no embeddings of that step.
+    """
+    path = run.path / "snapshots" / f"{step}.npy"
+    end = run.end
+    if not path.exists() and end is not None and end.get("step") == step:
+        path = run.path / "embeddings.npy"
+    if not path.exists():
+        raise UnknownRun(f"Run {run.id} has no embeddings at step {step}.")
+    to = _reach(run, step)
+    same, different, images, high = _counted(path, path.stat().st_mtime_ns, to.measure, run.config.normalize)
+    return {
+        "step": step,
+        "measure": to.measure,
+        "reach": vars(to),
+        "images": images,
+        "watched": 0 if run.watched is None else len(run.watched),
+        "high": high,
+        "same": packed(same, "<u4"),
+        "different": packed(different, "<u4"),
+    }
+
+
+def _reach(run: Run, step: int) -> Reach:
+    """The loss's, with what it had learned by the last batch that was kept."""
+    kept = [kept for kept in run.batch_steps if kept <= step] or run.batch_steps[:1]
+    if kept:
+        seer = Seer.of(run.config, run.batch(kept[-1]))
+        return reach(seer.name, seer.params, seer.learned)
+    config = run.config
+    return reach(config.loss, config.loss_params, {}) if config.loss != "sum_of" else Reach("euclidean")
+
+
+@lru_cache(maxsize=128)
+def _counted(path: Path, stamp: int, measure: Any, sphere: bool) -> tuple[np.ndarray, np.ndarray, int, float]:
+    folder = path.parent if path.name == "embeddings.npy" else path.parent.parent
+    labels, watched = np.load(folder / "labels.npy"), np.load(folder / "watched.npy")
+    x = np.load(path, mmap_mode="r")
+    some = np.linspace(0, len(watched) - 1, min(IMAGES, len(watched))).round().astype(int)
+    x = np.asarray(x[watched[some]] if path.name == "embeddings.npy" else x[some], np.float32)
+    labels = labels[watched[some]]
+    finite = np.isfinite(x).all(axis=1)
+    x, labels = x[finite], labels[finite]
+    first, second = np.triu_indices(len(x), 1)
+    d = np.maximum(distances(x, measure)[first, second], 0)
+    same = labels[first] == labels[second]
+    high = _WIDEST[measure] if sphere or measure == "cosine" else _round_up(float(d.max(initial=0)))
+    counted = [np.histogram(np.minimum(part, high), BINS, (0, high))[0] for part in (d[same], d[~same])]
+    return counted[0].astype(np.uint32), counted[1].astype(np.uint32), len(x), high
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 1.5, 2, 3, 4, 5, 7, 10 … times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(step * power for step in (1, 1.5, 2, 3, 4, 5, 7, 10) if step * power >= value * (1 - 1e-9)))

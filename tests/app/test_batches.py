@@ -1,0 +1,129 @@
+"""What the server tells of a run's batches and of the distances between its test images."""
+
+import io
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import routes
+from app.batches import COLUMNS
+from app.histograms import IMAGES
+from dmlviz import data
+from dmlviz.batches import SeenBatch
+from dmlviz.errors import UserError
+from dmlviz.recording import Recorder, Writer
+
+N = 24
+IMAGES_SEEN = np.arange(N) * 7
+
+
+def seen(step=3, d=2):
+    """A batch of digits with mined triplets, in d dimensions."""
+    random = np.random.default_rng(step)
+    labels = data.load("digits").train.labels[IMAGES_SEEN]
+    places = random.normal(size=(N, d)).astype(np.float32)
+    rows = [(a, p, n) for a in range(N) for p in range(a) for n in range(4) if labels[a] == labels[p] != labels[n]]
+    return SeenBatch(
+        step=step,
+        loss=0.5,
+        active=0.25,
+        images=IMAGES_SEEN,
+        labels=labels,
+        before=places,
+        after=places + 1,
+        gradient=-places,
+        triplets=np.array(rows),
+        mined=len(rows),
+    )
+
+
+@pytest.fixture
+def client(here):
+    with TestClient(
+        Starlette(routes=routes.routes(), exception_handlers={UserError: routes.refuse}), base_url="http://localhost"
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def told(run):
+    """The run with a batch in it."""
+    with Writer(run) as writer:
+        Recorder(writer, run, np.asarray(run.labels)).write(seen())
+    return run
+
+
+def floats(text):
+    return np.frombuffer(b64decode(text), "<f4").reshape(N, -1)
+
+
+def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
+    answer = client.get(f"/api/runs/{told.id}/batches/3.json")
+    assert "immutable" in answer.headers["cache-control"]
+    found, batch = answer.json(), seen()
+    np.testing.assert_array_equal(floats(found["before"]), batch.before)
+    np.testing.assert_allclose(floats(found["places"]), told.basis.project(batch.before), atol=1e-6)
+    np.testing.assert_allclose(floats(found["moved"]) - floats(found["places"]), 1, atol=1e-5)
+    np.testing.assert_allclose(floats(found["push"]), batch.before, atol=1e-6)
+    assert found["labels"] == batch.labels.tolist()
+    assert sum(found["seen"]["counts"]) == batch.mined
+    assert found["loss_of"]["formula"]
+
+
+def test_while_the_run_trains_the_batch_is_drawn_on_the_last_snapshot(client, here, write):
+    run = write(here.runs, upto=6)
+    with Writer(run) as writer:
+        Recorder(writer, run, np.asarray(run.labels)).write(seen())
+    answer = client.get(f"/api/runs/{run.id}/batches/3.json")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.json()["final"] is False
+    assert answer.json()["view"] == "plane"
+
+
+def test_the_sheet_of_a_batch_holds_its_training_images(client, told):
+    answer = client.get(f"/api/runs/{told.id}/batches/3.png")
+    assert answer.headers["content-type"] == "image/png"
+    picture = np.asarray(Image.open(io.BytesIO(answer.content)))
+    images = data.load("digits").train.images
+    assert picture.shape == (8 * 2, 8 * COLUMNS)
+    for place in (0, 5, N - 1):
+        row, column = divmod(place, COLUMNS)
+        tile = picture[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
+        np.testing.assert_array_equal(tile, images[IMAGES_SEEN[place]])
+
+
+def test_histograms_count_every_pair_of_the_images_once(client, run):
+    found = client.get(f"/api/runs/{run.id}/distances/10.json").json()
+    same, different = (np.frombuffer(b64decode(found[name]), "<u4") for name in ("same", "different"))
+    x, labels = run.snapshot(10), np.asarray(run.labels)[run.watched]
+    assert found["images"] == found["watched"] == len(x) <= IMAGES
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    first, second = np.triu_indices(len(x), 1)
+    d = (1 - unit @ unit.T)[first, second]
+    of_one = labels[first] == labels[second]
+    assert found["measure"] == "cosine"
+    assert (same.sum(), different.sum()) == (of_one.sum(), (~of_one).sum())
+    bins = np.arange(len(same)) + 0.5
+    assert (same * bins).sum() / same.sum() / len(bins) * found["high"] == pytest.approx(d[of_one].mean(), abs=0.01)
+
+
+def test_the_end_has_histograms_too(client, run):
+    end = run.end["step"]
+    assert client.get(f"/api/runs/{run.id}/distances/{end}.json").json()["step"] == end
+
+
+@pytest.mark.parametrize("path", ["batches/4.json", "batches/4.png", "distances/4.json", "batches/-1.json"])
+def test_what_was_not_kept_is_a_sentence(client, told, path):
+    answer = client.get(f"/api/runs/{told.id}/{path}")
+    assert answer.status_code == 404
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize("run", ["../secret", "0123456789abcdeg", "ffffffffffffffff"])
+def test_nothing_outside_the_runs_can_be_asked_for(client, run):
+    for path in ("batches/1.json", "batches/1.png", "distances/1.json"):
+        assert client.get(f"/api/runs/{run}/{path}").status_code == 404
