@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from app.pictures import COMPRESSION, mosaic
 from dmlviz import data
 from dmlviz.bases import Basis, native
 from dmlviz.batches import SeenBatch
@@ -19,6 +18,7 @@ from dmlviz.files import atomic
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.record import Run, UnknownRun
+from dmlviz.sheets import COMPRESSION, mosaic
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 

@@ -78,19 +78,6 @@ def pictures(dataset: str, root: Path) -> Pictures:
         return known
 
 
-<<<<<<< HEAD
-=======
-def mosaic(images: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
-    """Tiles side by side, row-major: uint8 rows·h × columns·w (× 3); what is left of the last row is black."""
-    n, height, width = images.shape[:3]
-    rows = -(-n // columns)
-    padded = np.zeros((rows * columns, *images.shape[1:]), np.uint8)
-    padded[:n] = images
-    grid = padded.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
-    return grid.reshape(rows * height, columns * width, *images.shape[3:])
-
-
->>>>>>> b25c363 (Tell the page what a loss saw of a batch: its comparisons, their terms, and how far test images are apart)
 def _hash(split: data.Split) -> str:
     digest = hashlib.sha256(str(split.images.shape).encode())
     digest.update(np.ascontiguousarray(split.images).data)

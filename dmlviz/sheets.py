@@ -23,11 +23,11 @@ def png(images: np.ndarray, number: int) -> bytes:
     return file.getvalue()
 
 
-def mosaic(images: np.ndarray) -> np.ndarray:
-    """Tiles side by side, row-major: uint8 rows·h × `COLUMNS`·w (× 3); what is left of the last row is black."""
+def mosaic(images: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
+    """Tiles side by side, row-major: uint8 rows·h × columns·w (× 3); what is left of the last row is black."""
     n, height, width = images.shape[:3]
-    rows = -(-n // COLUMNS)
-    padded = np.zeros((rows * COLUMNS, *images.shape[1:]), np.uint8)
+    rows = -(-n // columns)
+    padded = np.zeros((rows * columns, *images.shape[1:]), np.uint8)
     padded[:n] = images
-    grid = padded.reshape(rows, COLUMNS, *images.shape[1:]).swapaxes(1, 2)
-    return grid.reshape(rows * height, COLUMNS * width, *images.shape[3:])
+    grid = padded.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
+    return grid.reshape(rows * height, columns * width, *images.shape[3:])
