@@ -18,6 +18,7 @@ PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "runs": ("Runs", "shelf", ShelfState),
 }
 HOME = "explore"
+_BESIDE = "beside"
 
 
 def pages() -> dict[str, Any]:
@@ -29,7 +30,7 @@ def pages() -> dict[str, Any]:
 
 
 def bar(known: dict[str, Any], here: Any) -> None:
-    """The brand and a link to each page."""
+    """The brand and a link to each page, and room beside them for what a page has to say of itself: see `beside`."""
     if here is not known[HOME]:
         st.html(FOLDER / "wide.css")
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
@@ -37,6 +38,12 @@ def bar(known: dict[str, Any], here: Any) -> None:
         for name, page in known.items():
             # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
             st.page_link(page, query_params=None if page is here else query(name))
+        st.session_state[_BESIDE] = st.container(key="beside-pages")
+
+
+def beside() -> Any:
+    """The container to the right of the links, in the same run of the app."""
+    return st.session_state[_BESIDE]
 
 
 def query(name: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import state
+from app import navigation, state
 from app.faults import as_sentences
 from app.parts import settings, side, stage, toolbar
 from app.shown import fingerprint, look
@@ -20,7 +20,8 @@ else:
         toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
         side.choice()
-    stage.progress(now.services, now.shown, now.routes)
+    with navigation.beside():
+        stage.progress(now.services, now.shown, now.routes)
     seen = fingerprint(now)
 
     @st.fragment
