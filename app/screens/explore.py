@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import settings, side, stage, toolbar
+from app.parts import lossview, settings, side, stage, toolbar
 from app.shown import fingerprint, look
 
 now = look()
@@ -41,5 +41,6 @@ else:
 
     map_and_inspector()
     stage.scores(now.shown, now.routes)
+    lossview.lossview(now.shown, now.routes)
 
 state.publish(now.ui)
