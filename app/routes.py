@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from starlette.background import BackgroundTask
@@ -19,11 +20,12 @@ from app.nearest import nearest_of
 from app.services import services
 from app.streaming import Tails
 from dmlviz import __version__
+from dmlviz.archive import pack
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
 from dmlviz.files import is_id
-from dmlviz.record import Record
+from dmlviz.record import Record, Run
 
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 YEAR_OF_ONE_BROWSER = {"Cache-Control": "private, max-age=31536000, immutable"}
@@ -48,6 +50,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/pixels.json", pixels),
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
         Route("/api/runs/{run}/export/{format}", export),
+        Route("/api/runs/{run}/run.zip", whole),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -179,6 +182,29 @@ async def export(request: Request) -> Response:
         filename=called,
         background=BackgroundTask(path.unlink, missing_ok=True),
     )
+
+
+async def whole(request: Request) -> Response:
+    """A run as one file, to be taken in elsewhere."""
+    run = services().runs.get(request.path_params["run"])
+    file = await asyncio.to_thread(_packed, run)
+    return FileResponse(
+        file,
+        headers=NEVER,
+        media_type="application/zip",
+        filename=f"{run.title}.zip",
+        background=BackgroundTask(file.unlink),
+    )
+
+
+def _packed(run: Run) -> Path:
+    with NamedTemporaryFile(prefix="dmlviz-", suffix=".zip", delete=False) as file:
+        try:
+            pack(run, file)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+    return Path(file.name)
 
 
 async def labels(request: Request) -> Response:

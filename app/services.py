@@ -4,30 +4,51 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.audience import Audience
 from dmlviz.data import data_root
+from dmlviz.disk import evict, limit_of
 from dmlviz.jobs import Jobs
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs import Run, Runs, runs_folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None."""
+    """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None.
+
+    `disk_limit` is how many bytes the runs may take.
+    """
 
     runs: Path = field(default_factory=runs_folder)
     data: Path | None = None
     slots: int | None = None
+    disk_limit: int = field(default_factory=limit_of)
     host: str = "127.0.0.1"
     port: int = 8501
 
 
 @dataclass(frozen=True)
 class Services:
-    """`routes` says whether /api is served beside the pages; without it the pages poll."""
+    """`routes` says whether /api is served beside the pages; without it the pages poll.
+
+    `audience` knows who looks at which runs, `evicted` which runs have made room for others.
+    """
 
     settings: Settings
     runs: Runs
     jobs: Jobs
     routes: bool
+    audience: Audience = field(default_factory=Audience)
+    evicted: list[Run] = field(default_factory=list)
+
+    def tidy(self) -> None:
+        """Keep the runs within the disk's limit, and forget what was deleted long ago."""
+        self.runs.trash.empty()
+        shown = self.audience.runs()
+
+        def in_use(run: str) -> bool:
+            return run in shown or any(key.run == run for key, _ in self.jobs.under_way())
+
+        self.evicted.extend(evict(self.runs, self.settings.disk_limit, in_use))
 
     @property
     def data(self) -> Path:

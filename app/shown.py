@@ -55,7 +55,9 @@ def look() -> Now:
     """What this session shows now."""
     ui, here = current(), services()
     routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
-    return Now(ui, here, resolve(ui, here, owner()), routes)
+    shown = resolve(ui, here, owner())
+    here.audience.sees("explore", [shown.run.id] if shown is not None else [])
+    return Now(ui, here, shown, routes)
 
 
 def fingerprint(now: Now) -> tuple[object, ...]:

@@ -1,9 +1,28 @@
-"""How much room runs take."""
+"""How much room runs take, and how they are kept within a limit."""
 
+import os
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from dmlviz.errors import UserError
 from dmlviz.record import Record, Run
+from dmlviz.runs import Runs
+
+GB = 1_000_000_000
+LIMIT = 5.0  # GB, unless somebody says otherwise
+
+
+def limit_of(gigabytes: float | None = None) -> int:
+    """Bytes that runs may take: as given, else the environment's DMLVIZ_DISK_LIMIT in GB, else 5 GB."""
+    given = os.environ.get("DMLVIZ_DISK_LIMIT") if gigabytes is None else gigabytes
+    try:
+        found = LIMIT if given in (None, "") else float(given)  # type: ignore[arg-type]
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise UserError(f"The disk limit is a number of GB above 0; got {given!r}.")
+    return round(found * GB)
 
 
 def size_of(run: Run) -> int:
@@ -11,13 +30,34 @@ def size_of(run: Run) -> int:
     return _size(run.path, tuple(_stamp(record) for record in (run, *run.drawings())))
 
 
-def readable(size: float) -> str:
-    """Bytes as people say them: 940 kB, 5.3 MB, 1.2 GB."""
-    for unit in ("bytes", "kB", "MB"):
-        if size < 999.5:
-            return f"{size:.0f} {unit}" if unit != "MB" or size >= 9.95 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+def used(runs: Runs) -> int:
+    """Bytes of all runs of the folder, of those too that were deleted and can still come back."""
+    own = [run for run in runs.list() if not runs.comes_with_the_program(run)]
+    return sum(map(size_of, own)) + sum(map(_total, runs.trash.runs()))
+
+
+def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run]:
+    """Remove what is too much for `limit` bytes for good: deleted runs first, then the oldest that nobody has pinned.
+
+    Runs that train, or of which `in_use` says so, stay. Gives the runs that were removed.
+    """
+    total = used(runs)
+    for path in runs.trash.runs():
+        if total > limit:
+            total -= _total(path)
+            runs.trash.remove(path.name)
+    gone = []
+    own = [run for run in runs.list() if not runs.comes_with_the_program(run)]
+    for run in sorted(own, key=lambda run: run.created):
+        if total <= limit:
+            break
+        if run.pinned or run.state == "running" or in_use(run.id):
+            continue
+        total -= size_of(run)
+        runs.delete(run.id)
+        runs.trash.remove(run.id)
+        gone.append(run)
+    return gone
 
 
 def _stamp(record: Record) -> tuple[str, int]:
@@ -30,6 +70,10 @@ def _stamp(record: Record) -> tuple[str, int]:
 
 @lru_cache(maxsize=1024)
 def _size(path: Path, _stamps: tuple[tuple[str, int], ...]) -> int:
+    return _total(path)
+
+
+def _total(path: Path) -> int:
     total = 0
     for file in path.rglob("*"):
         try:
@@ -37,3 +81,12 @@ def _size(path: Path, _stamps: tuple[tuple[str, int], ...]) -> int:
         except OSError:  # gone meanwhile: a temporary name
             continue
     return total
+
+
+def readable(size: float) -> str:
+    """Bytes as people say them: 940 kB, 5.3 MB, 1.2 GB."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 999.5:
+            return f"{size:.1f} {unit}" if unit == "MB" and size < 9.95 else f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -120,6 +120,16 @@ class Run(Record):
         return self.info["title"]
 
     @property
+    def tags(self) -> list[str]:
+        """The words that people have put on it."""
+        return list(self.info.get("tags", []))
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it stays when older runs make room for new ones."""
+        return bool(self.info.get("pinned"))
+
+    @property
     def created(self) -> datetime:
         """When it was asked for."""
         return datetime.fromisoformat(self.info["created"])

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,9 +19,11 @@ from dmlviz.files import is_id, make_folder, write_json
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun
+from dmlviz.trash import Trash
 
 __all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "runs_folder", "title_of"]
 
+MOST_TAGS = 12
 _HERE = Path(__file__).resolve().parent.parent
 BUNDLED = next((p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs")
 
@@ -38,6 +40,11 @@ class Runs:
     def __init__(self, folder: Path, bundled: Path = BUNDLED) -> None:
         self.folder = Path(folder)
         self.bundled = Path(bundled)
+
+    @property
+    def trash(self) -> Trash:
+        """The runs that were deleted and can still come back."""
+        return Trash(self.folder)
 
     def list(self) -> list[Run]:
         """Every readable run, the newest first, those that come with the program last; one of each id."""
@@ -98,12 +105,29 @@ class Runs:
             raise UserError("A run needs a title; got an empty one.")
         write_json(found.path / "run.json", found.info | {"title": title})
 
+    def tag(self, run: str, tags: Iterable[str]) -> None:
+        """Put these words on it instead of those it has; raise UserError for one that comes with the program."""
+        found = self._writable(run)
+        kept = dict.fromkeys(filter(None, (" ".join(tag.split())[:30] for tag in tags)))
+        write_json(found.path / "run.json", found.info | {"tags": [*kept][:MOST_TAGS]})
+
+    def pin(self, run: str, pinned: bool = True) -> None:
+        """Keep it when older runs make room for new ones; raise UserError for one that comes with the program."""
+        found = self._writable(run)
+        write_json(found.path / "run.json", found.info | {"pinned": pinned})
+
     def delete(self, run: str) -> None:
-        """Remove it from disk; raise UserError while it is training, or when it comes with the program."""
+        """Put it into the trash; raise UserError while it is training, or when it comes with the program."""
         found = self._writable(run)
         if found.state == "running":
             raise UserError(f"{found.title} is still training; stop it first.")
-        _remove(found.path)
+        if any(drawing.state == "running" for drawing in found.drawings()):
+            raise UserError(f"A map of {found.title} is still being drawn; stop it first.")
+        self.trash.put(found.path)
+
+    def restore(self, run: str) -> Run:
+        """Take it out of the trash; raise UserError when it is not there any more, or was trained again meanwhile."""
+        return Run(self.trash.restore(run))
 
     def _writable(self, run: str) -> Run:
         found = self.get(run)

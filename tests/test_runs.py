@@ -392,7 +392,7 @@ def test_a_run_can_be_renamed_and_deleted(runs):
         runs.rename(run.id, "  ")
     runs.delete(run.id)
     assert runs.list() == []
-    assert list(runs.folder.iterdir()) == []
+    assert list(runs.folder.glob("[!.]*")) == []
 
 
 def test_a_new_title_survives_the_end_of_the_training(runs):

@@ -36,6 +36,7 @@ def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
     ui.notes.clear()
     try:
         ui.show(services.jobs.submit(config, owner()))
+        services.tidy()
     except UserError as error:
         ui.notes.append(str(error))
 

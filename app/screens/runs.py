@@ -1,4 +1,4 @@
-"""The shelf: every run on this machine, to open and to compare."""
+"""The shelf: every run on this machine, to open, to compare, to keep and to throw away."""
 
 import streamlit as st
 
@@ -6,25 +6,49 @@ from app import address, navigation, shelf, state
 from app.components import mount
 from app.services import services
 
+LARGEST = 400  # MB of a file that is taken in
+
 here = services()
 ui = address.current(shelf.ShelfState, shelf.KEY)
+here.tidy()
 
 
 def arranged() -> None:
     """Take over how the person sorts and searches."""
-    chosen = st.session_state["cards"].get("arranged") or {}
-    changed = shelf.ShelfState.from_query(chosen)
-    ui.sort, ui.search = changed.sort, changed.search
+    chosen = shelf.ShelfState.from_query(st.session_state["cards"].get("arranged") or {})
+    ui.sort, ui.search = chosen.sort, chosen.search
 
+
+def act() -> None:
+    """Do what a card was told; leaving the page is done below."""
+    told = st.session_state["cards"].get("act") or {}
+    ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
+
+
+with st.container(horizontal=True, vertical_alignment="center"):
+    if ui.note:
+        st.caption(f":orange[{ui.note}]")
+    with (
+        st.container(horizontal=True, horizontal_alignment="right"),
+        st.popover("Import", type="tertiary"),
+        st.container(width=320),
+    ):
+        st.caption("A run that was exported as one file, here or on another machine.")
+        file = st.file_uploader(
+            "Zip of a run", type="zip", max_upload_size=LARGEST, key=f"import.{ui.taken}", label_visibility="collapsed"
+        )
+        if file is not None:
+            ui.take_in(file, here.runs)
+            st.rerun()
 
 said = mount(
     "shelf",
     key="cards",
-    data={"cards": shelf.cards(here), "sort": ui.sort, "search": ui.search},
+    data=shelf.shelf_data(ui, here),
     on_arranged_change=arranged,
-    on_open_change=lambda: None,
+    on_act_change=act,
 )
 address.publish(ui)
-if said.open:
-    state.left().show(said.open)
+if said.act and said.act["what"] == "open":
+    state.left().show(said.act["run"])
     navigation.go("explore")

@@ -23,12 +23,17 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 8501,
     data: DataFolder = None,
     runs: RunsFolder = None,
+    disk_limit: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="room for runs; beyond it the oldest unpinned ones go (DMLVIZ_DISK_LIMIT, 5)"),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser where there is one")] = True,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Ctrl-C ends it."""
     check_free(host, port)
     from app.server import Settings
     from app.server import serve as serve_app
+    from dmlviz.disk import limit_of
     from dmlviz.files import make_folder
     from dmlviz.runs import runs_folder
 
@@ -40,7 +45,9 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     print("Starting …", end="\r", flush=True)
-    serve_app(Settings(runs=make_folder(runs_folder(runs)), data=data, host=host, port=port), on_ready=ready)
+    room = limit_of(disk_limit)
+    settings = Settings(runs=make_folder(runs_folder(runs)), data=data, host=host, port=port, disk_limit=room)
+    serve_app(settings, on_ready=ready)
 
 
 def check_free(host: str, port: int) -> None:

@@ -55,3 +55,6 @@ export const standing = (state) => STATES[state] ?? "";
 
 /** Whether it may still change by itself. */
 export const lives = (state) => ["queued", "starting", "running", "stopping"].includes(state);
+
+/** The tags in a line that a person wrote with commas. */
+export const tagsOf = (text) => [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))];

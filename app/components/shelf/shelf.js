@@ -1,7 +1,8 @@
-// The cards of all runs: a small map, settings, scores, and what can be done with them.
+// The cards of all runs, and how they are searched and sorted; what a person does to one is told to Python.
 import { element } from "../map/dom.js";
 import { readTheme } from "../shared/theme.js";
-import { SCORES, SORTS, ago, arranged, readable, standing } from "./cards.js";
+import { Card } from "./card.js";
+import { SORTS, arranged, readable } from "./cards.js";
 
 const shelves = new WeakMap();
 
@@ -19,6 +20,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
 class Shelf {
   constructor(parent) {
     this.order = { sort: "newest", search: "" };
+    this.cards = new Map(); // by run, so that one that is being renamed is left alone
     this.search = element("input", {
       type: "search", placeholder: "Search titles, settings, tags", "aria-label": "Search",
       input: () => this.arrange({ search: this.search.value }, false),
@@ -26,25 +28,50 @@ class Shelf {
     });
     this.sorts = Object.entries(SORTS).map(([name, label]) =>
       element("button", { type: "button", "data-sort": name, click: () => this.arrange({ sort: name }) }, label));
-    this.count = element("span", { class: "count", role: "status" });
+    this.count = element("span", { role: "status" });
+    this.room = element("span", { class: "room" }, element("span", { class: "meter" }, element("i")), element("span"));
+    this.undo = element("p", { class: "undo", role: "status", hidden: true });
     this.list = element("ul", { class: "list" });
     this.root = element(
       "section", { class: "shelf", "aria-label": "Runs" },
-      element("div", { class: "tools" }, this.search, element("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts), this.count),
-      this.list,
+      element(
+        "div", { class: "tools" }, this.search,
+        element("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
+        element("span", { class: "count" }, this.count, this.room),
+      ),
+      this.undo, this.list,
     );
     parent.append(this.root);
+    this.act = (what, run, value = null) => this.trigger("act", { what, run, value });
   }
 
-  update({ cards, sort, search }) {
-    this.cards = cards;
+  update({ cards, sort, search, disk, deleted }) {
+    this.told = cards;
     if (this.sent !== `${sort} ${search}`) {
       this.sent = `${sort} ${search}`;
       this.order = { sort, search };
       this.search.value = search;
     }
     this.theme = readTheme(this.root).dark ? "dark" : "light";
+    this.showRoom(disk);
+    this.showUndo(deleted);
     this.show();
+  }
+
+  showRoom({ used, limit, gone }) {
+    const [meter, words] = this.room.children;
+    meter.firstChild.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
+    words.textContent = `${readable(used)} of ${readable(limit)}`;
+    const rule = "When the disk limit is reached, the oldest runs that are neither pinned, shown nor training are removed.";
+    this.room.title = gone.length ? `${rule} Since the start: ${gone.join("; ")}.` : rule;
+    this.room.dataset.used = used;
+  }
+
+  showUndo(deleted) {
+    this.undo.hidden = !deleted;
+    if (!deleted) return;
+    const back = element("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo");
+    this.undo.replaceChildren(`${deleted.title} is deleted. `, back);
   }
 
   arrange(change, tell = true) {
@@ -58,35 +85,21 @@ class Shelf {
   }
 
   show() {
-    const found = arranged(this.cards, this.order);
+    const found = arranged(this.told, this.order);
     for (const button of this.sorts) button.setAttribute("aria-pressed", button.dataset.sort === this.order.sort);
-    const all = this.cards.length;
-    const of = found.length === all ? "" : ` of ${all}`;
-    this.count.textContent = `${found.length}${of} ${all === 1 ? "run" : "runs"}`;
-    this.list.replaceChildren(...found.map((card) => this.cardOf(card)));
+    const all = this.told.length;
+    this.count.textContent = `${found.length}${found.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
+    const nodes = found.map((told) => {
+      let card = this.cards.get(told.run);
+      if (!card) this.cards.set(told.run, (card = new Card(this.act)));
+      card.show(told, this.theme);
+      return card.node;
+    });
+    // Only what moves is touched, so that a field somebody writes in keeps its focus.
+    nodes.forEach((node, i) => this.list.children[i] !== node && this.list.insertBefore(node, this.list.children[i] ?? null));
+    while (this.list.children.length > nodes.length) this.list.lastChild.remove();
+    const here = new Set(this.told.map(({ run }) => run));
+    for (const run of this.cards.keys()) if (!here.has(run)) this.cards.delete(run);
     Object.assign(this.root.dataset, { ready: "true", shown: found.length });
-  }
-
-  cardOf(card) {
-    const open = () => this.trigger("open", card.run);
-    const picture = element("button", { type: "button", class: "picture", title: `Open ${card.title}`, tabindex: -1, click: open });
-    if (card.portrait) picture.append(element("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", loading: "lazy" }));
-    const title = element("button", { type: "button", class: "title", click: open }, card.title);
-    const facts = [ago(card.created, Date.now()), readable(card.bytes)];
-    const state = standing(card.state);
-    return element(
-      "li", { class: "run", "data-run": card.run, "data-state": card.state },
-      picture,
-      element(
-        "div", { class: "about" },
-        title,
-        element("p", { class: "badges" }, ...card.badges.map((badge) => element("span", {}, badge))),
-        element("p", { class: "scores", title: card.tested ? `On all ${card.tested.toLocaleString("en")} test images` : null },
-          ...Object.entries(card.scores).map(([key, value]) =>
-            element("span", {}, `${SCORES[key]} `, element("b", {}, value.toFixed(3)))),
-          state ? element("span", { class: "state" }, state) : null),
-        element("p", { class: "facts" }, facts.join(" · ")),
-      ),
-    );
   }
 }

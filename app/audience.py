@@ -1,0 +1,30 @@
+"""Who looks at which runs: what is looked at is not removed to make room."""
+
+import threading
+from collections.abc import Iterable
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+
+class Audience:
+    """The runs that each session was shown last, page by page; sessions that are over count no more."""
+
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, str], frozenset[str]] = {}
+        self._lock = threading.Lock()
+
+    def sees(self, page: str, runs: Iterable[str]) -> None:
+        """Note that the session whose page is being drawn now is shown these runs there."""
+        context = get_script_run_ctx()
+        if context is not None:
+            with self._lock:
+                self._shown[context.session_id, page] = frozenset(runs)
+
+    def runs(self) -> frozenset[str]:
+        """Every run that somebody is shown now."""
+        with self._lock:
+            if runtime.exists():
+                here = runtime.get_instance()
+                self._shown = {key: runs for key, runs in self._shown.items() if here.is_active_session(key[0])}
+            return frozenset[str]().union(*self._shown.values())

@@ -1,0 +1,163 @@
+"""Deleted runs come back; old ones make room."""
+
+import json
+import os
+import time
+
+import pytest
+
+from dmlviz.config import TrainConfig
+from dmlviz.disk import evict, limit_of, readable, size_of, used
+from dmlviz.errors import UserError
+from dmlviz.recording import Writer
+from dmlviz.runs import Runs
+
+SIZE = 100_000
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path / "runs", bundled=tmp_path / "bundled")
+
+
+def made(runs, day, size=SIZE):
+    """A finished run of that day, about as large as said."""
+    run = runs.prepare(TrainConfig(dataset="digits", seed=day))
+    described = json.loads((run.path / "run.json").read_text()) | {"created": f"2026-01-{day:02}T00:00:00+00:00"}
+    (run.path / "run.json").write_text(json.dumps(described))
+    (run.path / "embeddings.npy").write_bytes(bytes(size))
+    with Writer(run) as writer:
+        writer.event("finished", step=1, metrics={})
+    return runs.get(run.id)
+
+
+def days(runs):
+    return sorted(run.config.seed for run in runs.list())
+
+
+def nobody(run):
+    return False
+
+
+def test_a_deleted_run_comes_back_whole(runs):
+    run = made(runs, 1)
+    files = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    runs.delete(run.id)
+    assert runs.list() == []
+    back = runs.restore(run.id)
+    assert {path.name: path.read_bytes() for path in back.path.rglob("*") if path.is_file()} == files
+    assert days(runs) == [1]
+
+
+def test_a_run_that_was_trained_again_is_not_overwritten_by_the_deleted_one(runs):
+    run = made(runs, 1)
+    runs.delete(run.id)
+    made(runs, 1, size=7)
+    with pytest.raises(UserError, match="trained again"):
+        runs.restore(run.id)
+    assert (runs.get(run.id).path / "embeddings.npy").stat().st_size == 7
+
+
+def test_a_run_that_was_deleted_twice_comes_back_as_it_was_last(runs):
+    run = made(runs, 1)
+    runs.delete(run.id)
+    made(runs, 1, size=7)
+    runs.delete(run.id)
+    assert (runs.restore(run.id).path / "embeddings.npy").stat().st_size == 7
+
+
+@pytest.mark.parametrize("run", ["0" * 16, "../run", ""])
+def test_what_is_not_in_the_trash_is_gone_for_good(runs, run):
+    with pytest.raises(UserError, match="gone for good"):
+        runs.restore(run)
+
+
+def test_the_trash_forgets_after_a_day(runs):
+    first, second = made(runs, 1), made(runs, 2)
+    runs.delete(first.id)
+    runs.delete(second.id)
+    yesterday = time.time() - 25 * 3600
+    os.utime(runs.trash.folder / first.id, (yesterday, yesterday))
+    runs.trash.empty()
+    assert [path.name for path in runs.trash.runs()] == [second.id]
+
+
+def test_what_is_being_computed_is_not_deleted(runs):
+    run = made(runs, 1)
+    (run.path / "events.jsonl").write_text("")
+    with Writer(run), pytest.raises(UserError, match="stop it first"):
+        runs.delete(run.id)
+
+
+def test_the_oldest_make_room_and_no_more_of_them_than_needed(runs):
+    for day in (3, 1, 4, 2):
+        made(runs, day)
+    gone = evict(runs, round(2.5 * SIZE), nobody)
+    assert [run.config.seed for run in gone] == [1, 2]
+    assert days(runs) == [3, 4]
+    assert used(runs) <= 2.5 * SIZE
+    assert evict(runs, round(2.5 * SIZE), nobody) == []
+
+
+def test_what_is_pinned_shown_or_training_stays(runs):
+    pinned, shown, training = made(runs, 1), made(runs, 2), made(runs, 3)
+    runs.pin(pinned.id)
+    made(runs, 4)
+    (training.path / "events.jsonl").write_text("")
+    with Writer(training):
+        evict(runs, 1, lambda run: run == shown.id)
+        assert days(runs) == [1, 2, 3]
+    runs.pin(pinned.id, False)
+    evict(runs, 1, nobody)
+    assert days(runs) == []
+
+
+def test_deleted_runs_go_before_any_other(runs):
+    made(runs, 1)
+    deleted = made(runs, 2)
+    runs.delete(deleted.id)
+    assert used(runs) > 2 * SIZE
+    assert evict(runs, round(1.5 * SIZE), nobody) == []
+    assert days(runs) == [1]
+    with pytest.raises(UserError, match="gone for good"):
+        runs.restore(deleted.id)
+
+
+def test_the_size_of_a_run_follows_what_is_added(runs):
+    run = made(runs, 1)
+    before = size_of(run)
+    assert SIZE <= before < SIZE + 3000
+    folder = run.path / "projections" / ("0" * 16)
+    folder.mkdir(parents=True)
+    (folder / "projection.json").write_text("{}")
+    (folder / "coordinates.npy").write_bytes(bytes(500))
+    assert size_of(run) == before + 502
+
+
+def test_tags_are_kept_tidy(runs):
+    run = made(runs, 1)
+    runs.tag(run.id, ["  for the\tlesson ", "", "best", "best", "x" * 99])
+    assert runs.get(run.id).tags == ["for the lesson", "best", "x" * 30]
+    runs.rename(run.id, "Other")
+    assert runs.get(run.id).tags == ["for the lesson", "best", "x" * 30]
+    runs.tag(run.id, [])
+    assert runs.get(run.id).tags == []
+
+
+def test_the_limit_is_what_is_given_or_the_environments_or_five_gigabytes(monkeypatch):
+    monkeypatch.delenv("DMLVIZ_DISK_LIMIT", raising=False)
+    assert limit_of() == 5_000_000_000
+    monkeypatch.setenv("DMLVIZ_DISK_LIMIT", "0.5")
+    assert limit_of() == 500_000_000
+    assert limit_of(2) == 2_000_000_000
+    for wrong in ("0", "-1", "much", "inf", "nan"):
+        monkeypatch.setenv("DMLVIZ_DISK_LIMIT", wrong)
+        with pytest.raises(UserError, match="disk limit"):
+            limit_of()
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_500, "1.0 MB"), (1.24e9, "1.2 GB")]
+)
+def test_sizes_are_told_in_the_unit_that_fits(size, told):
+    assert readable(size) == told
