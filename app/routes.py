@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import Any
 
 from starlette.background import BackgroundTask
@@ -20,7 +20,7 @@ from app.nearest import nearest_of
 from app.services import services
 from app.streaming import Tails
 from dmlviz import __version__
-from dmlviz.archive import pack
+from dmlviz.archive import pack, unpack
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
@@ -33,14 +33,16 @@ NEVER = {"Cache-Control": "no-store"}
 # A line of events may not wait in a proxy, and positions do not become smaller by compressing them again.
 STREAM = NEVER | {"X-Accel-Buffering": "no"}
 UNCOMPRESSED = {"Content-Encoding": "identity"}
+MOST_TAKEN_IN = 400_000_000  # bytes of a file that comes in
 
 tails = Tails()
 
 
 def routes() -> list[Route]:
-    """Every route; all of them only answer GET."""
+    """Every route; all but the one that takes a run in only answer GET."""
     return [
         Route("/api/health", health),
+        Route("/api/runs/import", take_in, methods=["POST"]),
         Route("/api/runs/{run}/events", run_events),
         Route("/api/runs/{run}/projections/{projection}/events", projection_events),
         Route("/api/runs/{run}/layout.json", layout),
@@ -205,6 +207,20 @@ def _packed(run: Run) -> Path:
             Path(file.name).unlink()
             raise
     return Path(file.name)
+
+
+async def take_in(request: Request) -> Response:
+    """A run as one file, as the body; answers {"run", "title"} or {"error"}."""
+    with TemporaryFile(prefix="dmlviz-") as file:
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > MOST_TAKEN_IN:
+                most = f"{MOST_TAKEN_IN / 1e6:,.0f} MB"
+                raise UserError(f"A run's file has at most {most}; this one is larger: take a zip that Export wrote.")
+            await asyncio.to_thread(file.write, part)
+        run = await asyncio.to_thread(unpack, file, services().runs)
+    return JSONResponse({"run": run.id, "title": run.title}, headers=NEVER)
 
 
 async def labels(request: Request) -> Response:

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 from app import portraits
 from app.services import Services
 from app.streaming import LIVE_PHASES
-from dmlviz.archive import unpack
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS
 from dmlviz.disk import size_of, used
@@ -34,7 +33,6 @@ class ShelfState:
     search: str = ""
     deleted: tuple[str, str] | None = None
     note: str = ""
-    taken: int = 0  # files that were taken in: each asks for a fresh field
     written: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
@@ -64,14 +62,8 @@ class ShelfState:
                 self.deleted = run, title
             elif what == "restore":
                 runs.restore(run)
-        except UserError as error:
-            self.note = str(error)
-
-    def take_in(self, file: IO[bytes], runs: Runs) -> None:
-        """Take a run in from a zip, and say so."""
-        self.taken += 1
-        try:
-            self.note = f"{unpack(file, runs).title} is here now."
+            elif what == "say":
+                self.note = str(value)[:300]
         except UserError as error:
             self.note = str(error)
 
@@ -81,7 +73,15 @@ def shelf_data(ui: ShelfState, services: Services) -> dict[str, Any]:
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
     gone = [run.title for run in services.evicted[-20:]]
     disk = {"used": used(services.runs), "limit": services.settings.disk_limit, "gone": gone}
-    return {"cards": cards(services), "sort": ui.sort, "search": ui.search, "disk": disk, "deleted": deleted}
+    return {
+        "cards": cards(services),
+        "sort": ui.sort,
+        "search": ui.search,
+        "disk": disk,
+        "deleted": deleted,
+        "note": ui.note,
+        "import": "/api/runs/import" if services.routes else None,
+    }
 
 
 def cards(services: Services) -> list[dict[str, Any]]:

@@ -6,8 +6,6 @@ from app import address, navigation, shelf, state
 from app.components import mount
 from app.services import services
 
-LARGEST = 400  # MB of a file that is taken in
-
 here = services()
 ui = address.current(shelf.ShelfState, shelf.KEY)
 here.tidy()
@@ -24,22 +22,6 @@ def act() -> None:
     told = st.session_state["cards"].get("act") or {}
     ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
 
-
-with st.container(horizontal=True, vertical_alignment="center"):
-    if ui.note:
-        st.caption(f":orange[{ui.note}]")
-    with (
-        st.container(horizontal=True, horizontal_alignment="right"),
-        st.popover("Import", type="tertiary"),
-        st.container(width=320),
-    ):
-        st.caption("A run that was exported as one file, here or on another machine.")
-        file = st.file_uploader(
-            "Zip of a run", type="zip", max_upload_size=LARGEST, key=f"import.{ui.taken}", label_visibility="collapsed"
-        )
-        if file is not None:
-            ui.take_in(file, here.runs)
-            st.rerun()
 
 said = mount(
     "shelf",

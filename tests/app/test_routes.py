@@ -273,3 +273,31 @@ def test_what_cannot_be_kept_is_a_sentence(client, run, path, reason):
 def test_a_run_that_still_trains_cannot_be_kept_yet(client, here, write):
     begun = write(here.runs, upto=8)
     assert "has no embeddings yet" in client.get(f"/api/runs/{begun.id}/export/html").json()["error"]
+
+
+def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
+    sent = client.get(f"/api/runs/{run.id}/run.zip")
+    assert sent.headers["content-type"] == "application/zip"
+    answer = client.post("/api/runs/import", content=sent.content)
+    assert answer.status_code == 404
+    assert "here already" in answer.json()["error"]
+    here.runs.delete(run.id)
+    assert client.post("/api/runs/import", content=sent.content).json() == {"run": run.id, "title": run.title}
+    np.testing.assert_array_equal(here.runs.get(run.id).embeddings, run.embeddings)
+
+
+def test_a_file_that_is_too_large_is_refused_while_it_comes(client, here, monkeypatch):
+    monkeypatch.setattr(routes, "MOST_TAKEN_IN", 1000)
+    assert "at most" in client.post("/api/runs/import", content=bytes(2000)).json()["error"]
+
+
+def test_another_site_may_not_send_runs(client):
+    answer = client.post("/api/runs/import", content=b"", headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_portrait_is_a_picture_of_its_size(client, run, theme):
+    answer = client.get(f"/api/runs/{run.id}/portrait-{theme}.png")
+    assert Image.open(io.BytesIO(answer.content)).size == (480, 300)
+    assert client.get(f"/api/runs/{run.id}/portrait-pink.png").status_code == 404

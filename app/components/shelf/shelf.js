@@ -30,23 +30,31 @@ class Shelf {
       element("button", { type: "button", "data-sort": name, click: () => this.arrange({ sort: name }) }, label));
     this.count = element("span", { role: "status" });
     this.room = element("span", { class: "room" }, element("span", { class: "meter" }, element("i")), element("span"));
-    this.undo = element("p", { class: "undo", role: "status", hidden: true });
+    this.file = element("input", { type: "file", accept: ".zip", hidden: true, change: () => this.takeIn(this.file.files[0]) });
+    this.import = element(
+      "button",
+      { type: "button", class: "import", title: "Take in a run that was exported as one file, here or elsewhere", click: () => this.file.click() },
+      "Import",
+    );
+    this.said = element("p", { class: "said", role: "status", hidden: true });
     this.list = element("ul", { class: "list" });
     this.root = element(
       "section", { class: "shelf", "aria-label": "Runs" },
       element(
         "div", { class: "tools" }, this.search,
         element("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
-        element("span", { class: "count" }, this.count, this.room),
+        element("span", { class: "count" }, this.count, this.room, this.import, this.file),
       ),
-      this.undo, this.list,
+      this.said, this.list,
     );
     parent.append(this.root);
     this.act = (what, run, value = null) => this.trigger("act", { what, run, value });
   }
 
-  update({ cards, sort, search, disk, deleted }) {
+  update({ cards, sort, search, disk, deleted, note, import: url }) {
     this.told = cards;
+    this.url = url;
+    this.import.hidden = !url;
     if (this.sent !== `${sort} ${search}`) {
       this.sent = `${sort} ${search}`;
       this.order = { sort, search };
@@ -54,7 +62,7 @@ class Shelf {
     }
     this.theme = readTheme(this.root).dark ? "dark" : "light";
     this.showRoom(disk);
-    this.showUndo(deleted);
+    this.say(note ?? "", deleted);
     this.show();
   }
 
@@ -67,11 +75,23 @@ class Shelf {
     this.room.dataset.used = used;
   }
 
-  showUndo(deleted) {
-    this.undo.hidden = !deleted;
-    if (!deleted) return;
-    const back = element("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo");
-    this.undo.replaceChildren(`${deleted.title} is deleted. `, back);
+  say(note, deleted = null) {
+    this.said.hidden = !note && !deleted;
+    const back = deleted && element("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo");
+    this.said.replaceChildren(...(deleted ? [`${deleted.title} is deleted. `, back] : [note]));
+  }
+
+  async takeIn(file) {
+    if (!file) return;
+    this.file.value = "";
+    this.say(`Taking in ${file.name} …`);
+    try {
+      const answer = await fetch(this.url, { method: "POST", body: file, headers: { "content-type": "application/zip" } });
+      const { title, error } = await answer.json();
+      this.act("say", null, error ?? `${title} is here now.`);
+    } catch {
+      this.say("The file did not arrive; try again.");
+    }
   }
 
   arrange(change, tell = true) {
