@@ -1,0 +1,106 @@
+"""The formulas that the page computes itself, held against the library's losses and torch's gradients."""
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from dmlviz import losses
+from dmlviz.declarations import Parameter
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.tuples import Triplets
+
+SCRIPT = Path(__file__).with_name("formulas.mjs")
+NAMES = [name for name in LOSSES if name != "sum_of"]
+BATCHES = ([0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 0, 1, 2, 0, 1])
+
+
+def drawn(parameter: Parameter, rng: random.Random):
+    """A value that the page's slider can take."""
+    if parameter.kind is bool:
+        return rng.random() < 0.5
+    if parameter.kind is str:
+        return rng.choice(parameter.choices)
+    if parameter.words and rng.random() < 0.5:
+        return rng.choice(parameter.words)
+    high = min(parameter.maximum, max(2 * parameter.default, 1))
+    if parameter.kind is int:
+        return rng.randint(int(parameter.minimum), int(high))
+    return rng.uniform(max(parameter.minimum, 0.05), high)
+
+
+def case(name: str, seed: int):
+    """A module in float64, its input, and the same as plain data."""
+    rng = random.Random(f"{name} {seed}")
+    torch.manual_seed(rng.randrange(2**31))
+    declared, labels = LOSSES[name], BATCHES[seed % len(BATCHES)]
+    params = {} if seed < 2 else {parameter.name: drawn(parameter, rng) for parameter in declared.parameters}
+    params = declared.complete(params | ({"hidden": 2} if name == "hinge_pair" else {}))
+    dims = 2 + seed % 2
+    module = losses.build(name, embedding_dim=dims, num_classes=3, **params).double()
+    own = {key: torch.randn_like(value) for key, value in module.named_parameters()}
+    if name in ("margin", "logistic_pair", "hinge_pair"):
+        score = rng.uniform(-2, 2)
+        own = {key: torch.zeros_like(value) for key, value in module.named_parameters()}
+        own |= {"beta": torch.full_like(module.beta, params["beta"])} if name == "margin" else {}
+        own |= {"gain": torch.tensor(10.0), "bias": torch.tensor(-5.0)} if name == "logistic_pair" else {}
+        own |= {"bias": torch.tensor(score)} if name == "hinge_pair" else {}
+    with torch.no_grad():
+        for key, value in module.named_parameters():
+            value.copy_(own[key])
+    told = {"weights" if key == "weight" else key: value.tolist() for key, value in own.items() if value.ndim}
+    told |= {"score": float(own["bias"])} if name == "hinge_pair" else {}
+    x = (torch.randn(len(labels), dims, dtype=torch.float64) * 0.8).requires_grad_()
+    triplets = None
+    if "triplets" in declared.accepts and "pairs" not in declared.accepts and seed % 2:
+        triplets = [[a, p, n] for a, p, n in [(0, 1, 2), (0, 3, 1)] if max(a, p, n) < len(labels)]
+        triplets = [t for t in triplets if labels[t[0]] == labels[t[1]] != labels[t[2]]]
+    plain = {
+        "loss": name,
+        "params": params,
+        "points": x.tolist(),
+        "labels": labels,
+        "triplets": triplets,
+        "own": told,
+    }
+    return module, x, plain
+
+
+@pytest.fixture(scope="module")
+def computed():
+    """What node computes for every case, in one go: {(name, seed): (module, x, plain, result)}."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node on this machine")
+    keys = [(name, seed) for name in NAMES for seed in range(6)]
+    cases = [case(*key) for key in keys]
+    told = json.dumps([plain for *_, plain in cases])
+    done = subprocess.run([node, str(SCRIPT)], input=told, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    found = zip(cases, answer["results"], strict=True)
+    return answer["names"], dict(zip(keys, [(*made, result) for made, result in found], strict=True))
+
+
+def test_every_loss_but_sums_has_a_formula_on_the_page(computed):
+    assert sorted(computed[0]) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loss_and_forces_on_the_page_are_the_librarys(computed, name):
+    for seed in range(6):
+        module, x, plain, result = computed[1][name, seed]
+        labels = torch.tensor(plain["labels"])
+        tuples = None if plain["triplets"] is None else Triplets(*torch.tensor(plain["triplets"]).T)
+        loss = module(x, labels, tuples)
+        learned = [module.weight] if "weights" in plain["own"] else []
+        gradient, *on_weights = torch.autograd.grad(loss, [x, *learned])
+        assert result["loss"] == pytest.approx(loss.item(), rel=1e-6, abs=1e-9), plain
+        torch.testing.assert_close(torch.tensor(result["gradients"]).double(), gradient, rtol=1e-5, atol=1e-7)
+        for found, expected in zip([result["onWeights"]], on_weights, strict=bool(learned)):
+            torch.testing.assert_close(torch.tensor(found).double(), expected, rtol=1e-5, atol=1e-7)
+        if result["terms"]:
+            assert result["active"] / result["terms"] == pytest.approx(float(module.active), abs=1e-6), plain
