@@ -6,6 +6,8 @@ from typing import Any
 import streamlit as st
 
 from app import address
+from app.learn.state import KEY as LEARN_KEY
+from app.learn.state import LearnState
 from app.shelf import ShelfState
 from app.state import UIState
 
@@ -16,6 +18,7 @@ SCREENS = FOLDER / "screens"
 PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "explore": ("Explore", "ui", UIState),
     "runs": ("Runs", "shelf", ShelfState),
+    "learn": ("Learn", LEARN_KEY, LearnState),
 }
 HOME = "explore"
 _BESIDE = "beside"
@@ -51,6 +54,11 @@ def query(name: str) -> dict[str, str]:
     _, key, kind = PAGES[name]
     state = address.held(kind, key)
     return {} if state is None else state.to_query()
+
+
+def link(name: str, label: str, to: dict[str, str], **more: Any) -> None:
+    """A link to a page in the state that the parameters `to` tell."""
+    st.page_link(f"{SCREENS.name}/{name}.py", label=label, query_params=to, **more)
 
 
 def go(name: str) -> None:

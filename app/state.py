@@ -9,6 +9,7 @@ import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
 from app import address
+from app.lessons import LESSONS, Lesson, Task
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.declarations import Declaration, LossDeclaration, Parameter
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 LIVE = "live"
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
-_OURS = ("run", "view", "pin", "metric")
+_OURS = ("run", "view", "pin", "metric", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _LOSS: str = TrainConfig.model_fields["loss"].default
@@ -41,8 +42,8 @@ class UIState:
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation;
     `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
     is the ready-made one; `view` is "live" or a projection's name; `metric` is what the inspector's neighbours are
-    nearest by. `notes` are the sentences about what could not
-    be done; `other` are the parts of the address that are not ours.
+    nearest by. `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for.
+    `notes` are the sentences about what could not be done; `other` are the parts of the address that are not ours.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -51,6 +52,9 @@ class UIState:
     view: str = LIVE
     pinned: int | None = None
     metric: "Metric" = "euclidean"
+    lesson: str | None = None
+    task: int = 1
+    guess: int | None = None
     notes: list[str] = field(default_factory=list)
     other: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] | None = None
@@ -136,6 +140,23 @@ class UIState:
             chosen["view"] = PROJECTIONS[self.view]
         return chosen
 
+    @property
+    def teaching(self) -> tuple[Lesson, Task] | None:
+        """The lesson and the task of it that are under way."""
+        if self.lesson is None:
+            return None
+        lesson = LESSONS[self.lesson]
+        return lesson, lesson.tasks[self.task - 1]
+
+    def teach(self, lesson: str | None, task: int = 1) -> None:
+        """Begin a task: its settings in place of what was set; None ends the lesson and leaves everything else."""
+        self.lesson, self.task, self.guess = lesson, task, None
+        if self.teaching is not None:
+            kept = {name: self.settings[name] for name in ("dataset",) if name in self.settings}
+            set_up = UIState.from_query(task_settings(self.teaching[1]))
+            self.settings, self.params = kept | set_up.settings, set_up.params
+            self.show(None)
+
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
         self.run, self.view, self.pinned = run, LIVE, None
@@ -151,6 +172,9 @@ class UIState:
             query["pin"] = str(self.pinned)
         if self.metric != "euclidean":
             query["metric"] = self.metric
+        if self.lesson is not None:
+            query |= {"lesson": self.lesson, "task": str(self.task)}
+            query |= {} if self.guess is None else {"guess": str(self.guess)}
         query |= {name: _text(self.settings[name]) for name in SETTINGS if name in self.settings}
         for role, choice in self._choices().items():
             chosen = self._params(role, choice.name)
@@ -161,6 +185,9 @@ class UIState:
     def from_query(cls, query: Mapping[str, str]) -> "UIState":
         """Read an address, and note in a sentence each what cannot be followed."""
         state = cls()
+        state._read_lesson(query)
+        if state.teaching is not None:
+            query = task_settings(state.teaching[1]) | dict(query)
         if "run" in query and not is_id(query["run"]):
             state.notes.append("The address names a run that cannot exist; showing the ready-made one.")
         elif "run" in query:
@@ -178,9 +205,21 @@ class UIState:
             role, dot, parameter = name.partition(".")
             if dot and role in _ROLES:
                 state._try_param(role, parameter, text)
-            elif name not in _OURS and name not in SETTINGS:
+            elif name not in SETTINGS and (name not in _OURS or (name == "lesson" and state.lesson is None)):
                 state.other[name] = text
         return state
+
+    def _read_lesson(self, query: Mapping[str, str]) -> None:
+        lesson = LESSONS.get(query.get("lesson", ""))
+        if lesson is None:
+            return
+        self.lesson = lesson.name
+        if re.fullmatch("[1-9]", query.get("task", "")):
+            self.task = min(int(query["task"]), len(lesson.tasks))
+        if re.fullmatch("[1-9]", query.get("guess", "")) and int(query["guess"]) <= len(
+            lesson.tasks[self.task - 1].guesses
+        ):
+            self.guess = int(query["guess"])
 
     def _try_param(self, role: str, name: str, text: str) -> None:
         choice = self._choices().get(role)
@@ -199,6 +238,11 @@ class UIState:
             self.notes.append(str(error))
         else:
             self.settings |= {name: getattr(config, name) for name in change}
+
+
+def task_settings(task: Task) -> dict[str, str]:
+    """What a task sets of the next training; its view waits for the run."""
+    return {name: text for name, text in task.query.items() if name.partition(".")[0] != "view"}
 
 
 def current() -> UIState:

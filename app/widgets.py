@@ -43,6 +43,21 @@ def training(ui: UIState, config: TrainConfig, available: Sequence[str]) -> None
             form.descent()
 
 
+def some(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
+    """Only these settings of the next training: fields of the config, "loss" for the chosen loss's parameters."""
+    form = _Form(ui, config)
+    drawn: dict[str, Callable[[], None]] = {
+        "dataset": lambda: form.choice("dataset", "Data", DATASETS),
+        "embedding_dim": lambda: form.pick("embedding_dim", "Dimensions", DIMENSIONS, str),
+        "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
+        "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
+        "miner": form.miner,
+        "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=LARGEST_STEP_COUNT, step=100),
+    }
+    for name in names:
+        drawn[name]()
+
+
 _SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."
 
 

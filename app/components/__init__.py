@@ -16,7 +16,10 @@ import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
-NAMES = ("map", "inspector", "readouts", "curve", "progress", "pad", "shelf", "keep", "lossview")
+NAMES = (
+    *("map", "inspector", "readouts", "curve", "progress", "pad", "shelf", "keep"),
+    *("lossplot", "plane", "spaces"),
+)
 FOLDER = Path(__file__).parent
 PROJECT = "dmlviz"
 

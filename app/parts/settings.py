@@ -1,5 +1,7 @@
 """The sidebar: Train, Stop, and everything that a training can be told."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app import widgets
@@ -13,11 +15,14 @@ from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 
 
-def settings(ui: UIState, services: Services, shown: Shown | None) -> None:
-    """Train and Stop first, so that they are always at hand; what could not be done is said below them."""
+def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequence[str] | None = None) -> None:
+    """Train and Stop first, so that they are always at hand; what could not be done is said below them.
+
+    With `only`, a lesson's choice, no other settings than these are offered.
+    """
     available = data.available(services.data)
     preferred = TrainConfig.model_fields["dataset"].default
-    config = ui.config(preferred if preferred in available else available[0])
+    config = ui.config(stand_in(services))
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
@@ -26,10 +31,19 @@ def settings(ui: UIState, services: Services, shown: Shown | None) -> None:
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
     for note in ui.notes:
         st.caption(f":orange[{note}]")
-    if config.dataset != preferred and "dataset" not in ui.settings:
+    if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
-    widgets.training(ui, config, available)
+    if only is None:
+        widgets.training(ui, config, available)
+    else:
+        widgets.some(ui, config, only)
+
+
+def stand_in(services: Services) -> str:
+    """The data set that is trained on while none is chosen: the usual one where it is on disk."""
+    available, preferred = data.available(services.data), TrainConfig.model_fields["dataset"].default
+    return preferred if preferred in available else available[0]
 
 
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:

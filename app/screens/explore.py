@@ -4,20 +4,29 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import lossview, settings, side, stage, toolbar
+from app.parts import lesson, settings, side, stage, toolbar
 from app.shown import fingerprint, look
 
 now = look()
+taught = lesson.under_way(now)
 
 with st.sidebar:
-    settings.settings(now.ui, now.services, now.shown)
+    if taught is None:
+        settings.settings(now.ui, now.services, now.shown)
+    else:
+        lesson.outline(now, taught)
+if taught is not None:
+    lesson.panel(now, taught)
 
-if now.shown is None:
+if taught is not None and not taught.shows_map:
+    pass  # the map would give the answer away
+elif now.shown is None:
     st.caption("There is no run here yet. Press Train.")
 else:
     left, right = st.columns([7, 3])
-    with left:
-        toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
+    if taught is None or taught.revealed:
+        with left:
+            toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
         side.choice()
     with navigation.beside():
@@ -40,7 +49,7 @@ else:
             state.publish(here.ui)
 
     map_and_inspector()
-    stage.scores(now.shown, now.routes)
-    lossview.lossview(now.shown, now.routes)
+    if taught is None or taught.revealed or not taught.task.look_first:
+        stage.scores(now.shown, now.routes)
 
 state.publish(now.ui)

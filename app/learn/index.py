@@ -1,0 +1,69 @@
+"""The index of the Learn page: lessons, two things to play with, and every choice by family, with a search."""
+
+import streamlit as st
+
+from app import navigation
+from app.learn.entries import KINDS, TOPICS, families, found
+from app.learn.state import LearnState
+from app.lessons import LESSONS
+from app.parameters import controlled
+
+
+def index(ui: LearnState) -> None:
+    """Draw it."""
+
+    def searched(text: str) -> None:
+        ui.search = text.strip()[:80]
+
+    controlled(
+        st.text_input,
+        "Search",
+        "learn.search",
+        ui.search,
+        searched,
+        placeholder="Search losses, miners, metrics, authors …",
+        label_visibility="collapsed",
+        width=420,
+    )
+    if ui.search:
+        _results(ui.search)
+        return
+    left, right = st.columns([5, 3], gap="large")
+    with left:
+        st.markdown("##### Lessons")
+        for lesson in LESSONS.values():
+            _line("lesson", lesson.name, lesson.title, f"{lesson.summary} {lesson.minutes} minutes.")
+    with right:
+        st.markdown("##### To play with")
+        for name, (title, summary) in TOPICS.items():
+            _line("topic", name, title, summary)
+    for kind in KINDS.values():
+        st.markdown(f"##### {kind.title}")
+        grouped = families(list(kind.catalogue.values()))
+        columns = st.columns(max(len(grouped), 3)) if len(grouped) > 1 else [st.container(horizontal=True)]
+        for column, (family, entries) in zip(columns, grouped.items(), strict=False):
+            with column, st.container(gap=None, horizontal=len(grouped) == 1):
+                if family:
+                    st.caption(family.capitalize())
+                for entry in entries:
+                    _link(kind.name, entry.name, entry.title)
+
+
+def _results(text: str) -> None:
+    count = 0
+    for kind in KINDS.values():
+        for entry in found(kind, text):
+            count += 1
+            _line(kind.name, entry.name, f"{entry.title} · {kind.noun.lower()}", entry.summary)
+    if not count:
+        st.caption(f"Nothing here speaks of “{text}”.")
+
+
+def _line(kind: str, name: str, title: str, summary: str) -> None:
+    with st.container(gap=None):
+        _link(kind, name, title)
+        st.caption(summary)
+
+
+def _link(kind: str, name: str, title: str) -> None:
+    navigation.link("learn", title, {kind: name})

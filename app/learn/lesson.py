@@ -1,0 +1,20 @@
+"""The page of a lesson: its text, its tasks, and the way into Explore."""
+
+import streamlit as st
+
+from app import navigation
+from app.lessons import LESSONS
+
+
+def lesson(name: str) -> None:
+    """Draw it."""
+    told = LESSONS[name]
+    st.markdown(f"### {told.title}\n:small[Lesson · {told.minutes} minutes]")
+    text, side = st.columns([5, 3], gap="large")
+    with text:
+        st.markdown(told.text)
+    with side, st.container(border=True):
+        st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")
+        for number, task in enumerate(told.tasks, 1):
+            st.markdown(f"{number}. {task.title}")
+        navigation.link("explore", "Begin the lesson", {"lesson": name}, icon=":material/play_arrow:")

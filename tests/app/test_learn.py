@@ -1,0 +1,137 @@
+"""The Learn page: every choice has a page, found by its address and by searching."""
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.learn.entries import KINDS, TOPICS, found, limits, partners, plain, recommended
+from app.learn.state import LearnState
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+
+MAIN = Path(app.__file__).parent / "main.py"
+ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalogue]
+
+
+def learn(**query):
+    test = AppTest.from_file(str(MAIN), default_timeout=30)
+    test.run()
+    test.query_params.clear()
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.switch_page("screens/learn.py").run()
+    assert not test.exception
+    assert not any("fault of the program" in caption.value for caption in test.caption)
+    return test
+
+
+def words(test):
+    return " ".join(element.value for element in [*test.markdown, *test.caption])
+
+
+def links(test):
+    return [element.proto.query_string for element in test.get("page_link")]
+
+
+def data(test, key):
+    told = [element for element in test.get("bidi_component") if element.key == key]
+    return json.loads(told[0].proto.json) if told else None
+
+
+def test_the_index_leads_to_every_entry_topic_and_lesson(here):
+    led = links(learn())
+    for kind, name in ENTRIES:
+        assert f"{kind}={name}" in led
+    for topic in TOPICS:
+        assert f"topic={topic}" in led
+
+
+def test_every_address_of_an_entry_comes_back(here):
+    for kind, name in ENTRIES:
+        assert LearnState.from_query({kind: name}).to_query() == {kind: name}
+    for query in ({}, {"loss": "nonsense"}, {"topic": "x"}, {"run": "y"}):
+        assert LearnState.from_query(query).to_query() == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("loss", "triplet"), ("loss", "sum_of"), ("loss", "hinge_pair"), ("loss", "arcface"), ("miner", "batch_hard"),
+     ("metric", "map_at_r"), ("sampler", "episodes"), ("projection", "tsne"), ("net", "small")],
+)  # fmt: skip
+def test_a_page_says_what_its_declaration_says(here, kind, name):
+    test, declared = learn(**{kind: name}), KINDS[kind].catalogue[name]
+    said = words(test)
+    for text in (declared.title, declared.summary, declared.when, declared.formula, declared.reference):
+        assert text in said
+    for parameter in declared.parameters:
+        assert f"`{parameter.name}`" in said
+        assert parameter.help in said
+    assert (data(test, "lossplot") is not None) == (kind == "loss" and name != "sum_of")
+    assert (data(test, "plane") is not None) == (kind == "loss" and name not in ("sum_of", "hinge_pair"))
+
+
+def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
+    for loss in LOSSES.values():
+        named = {name for kind, name in partners(loss) if kind.name == "miner"}
+        assert named == {miner.name for miner in MINERS.values() if miner.makes in loss.accepts}
+    for miner in MINERS.values():
+        assert {name for _, name in partners(miner)} == {
+            loss.name for loss in LOSSES.values() if miner.makes in loss.accepts
+        }
+
+
+def test_searching_finds_by_name_author_and_use(here):
+    assert next(entry.name for entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
+    assert "batch_hard" in [entry.name for entry in found(KINDS["miner"], "hermans")]
+    assert found(KINDS["metric"], "zebra") == []
+    test = learn(search="arcface")
+    assert "loss=arcface" in links(test)
+    assert "loss=triplet" not in links(test)
+    assert "Nothing here speaks of" in words(learn(search="zebra"))
+
+
+def test_recommended_settings_are_those_that_training_takes():
+    assert recommended(LOSSES["triplet"])["Miner"] == MINERS["random_hard_negative"].title
+    assert recommended(LOSSES["softmax"])["Space"] == "free"
+    assert recommended(LOSSES["nt_xent"]) == {}
+
+
+def test_every_parameter_says_what_it_may_be():
+    for kind, name in ENTRIES:
+        for parameter in KINDS[kind].catalogue[name].parameters:
+            assert limits(parameter)
+            assert "None" not in limits(parameter)
+
+
+def test_what_components_are_told_of_losses_is_plain():
+    for loss in LOSSES.values():
+        if loss.name != "sum_of":
+            assert json.loads(json.dumps(plain(loss))) == plain(loss)
+
+
+def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
+    from app import navigation
+    from app.learn import entry
+
+    test = learn(loss="triplet")
+    gone = []
+    monkeypatch.setattr(navigation, "go", gone.append)
+    monkeypatch.setattr(
+        entry, "mount", lambda name, **_: type("Said", (), {"go": {"margin": 0.35, "distance": "euclidean"}})
+    )
+    test.run()
+    assert gone == ["explore"]
+    assert test.session_state["ui"].to_query() == {"loss": "triplet", "loss.margin": "0.35"}
+
+
+def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(here):
+    made = runpy.run_path(str(Path(app.__file__).parents[1] / "scripts" / "make_three_spaces.py"))["spaces"]()
+    shown = data(learn(topic="three-spaces"), "spaces")["spaces"]
+    assert shown == made
+    for name in ("nmi", "pairwise_f1", "precision_at_1"):
+        assert len({space["scores"][name] for space in shown}) == 1
+    assert [space["scores"]["map_at_r"] for space in shown] == sorted({space["scores"]["map_at_r"] for space in shown})

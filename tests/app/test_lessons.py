@@ -1,0 +1,186 @@
+"""Lessons: what they set, what they hide, and that the guess comes before the answer."""
+
+import dataclasses
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.lessons import LESSONS
+from app.state import UIState, task_settings
+from app.taught import config_of, readings, view_of
+from dmlviz.metrics.declared import METRICS
+
+MAIN = app.__path__[0] + "/main.py"
+TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
+NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
+
+
+def test_the_five_lessons_are_there_in_their_order():
+    assert list(LESSONS) == [
+        "why-a-margin",
+        "why-mining",
+        "what-softmax-lacks",
+        "sphere-or-plane",
+        "do-not-trust-the-map",
+    ]
+    for lesson in LESSONS.values():
+        assert len(lesson.text) > 500
+        assert lesson.tasks
+
+
+@pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)
+def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
+    state = UIState.from_query(task.query)
+    assert state.notes == []
+    assert state.other == {}
+    assert state.to_query().keys() >= {name for name in task_settings(task) if name != "loss"} - {"normalize"}
+    for dataset in ("digits", "mnist"):
+        assert config_of(task, dataset).dataset == dataset
+    assert len(set(task.guesses)) == len(task.guesses) > 1
+    for name in task.reads:
+        assert name == "active" or name.removeprefix("map.") in METRICS
+        assert not name.startswith("map.") or view_of(task).projection() is not None
+
+
+def test_the_settings_that_tasks_leave_open_can_be_drawn():
+    def page():
+        from app.lessons import LESSONS
+        from app.state import UIState
+        from app.widgets import some
+
+        state = UIState()
+        names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.open})
+        some(state, state.config("digits"), names)
+
+    test = AppTest.from_function(page).run()
+    assert not test.exception
+    assert {"set.embedding_dim", "set.normalize", "set.miner"} <= {box.key for box in test.selectbox}
+
+
+def test_an_address_of_a_lesson_comes_back_with_task_and_guess():
+    query = {"lesson": "sphere-or-plane", "task": "2", "guess": "3"}
+    state = UIState.from_query(query)
+    assert (state.lesson, state.task, state.guess) == ("sphere-or-plane", 2, 3)
+    assert state.config("digits") == config_of(LESSONS["sphere-or-plane"].tasks[1], "digits")
+    assert UIState.from_query(state.to_query()).to_query() == state.to_query()
+
+
+@pytest.mark.parametrize("query", [{"task": "9"}, {"task": "0"}, {"guess": "7"}, {"guess": "x"}, {"task": "two"}])
+def test_a_task_or_guess_that_cannot_be_is_left_out(query):
+    state = UIState.from_query({"lesson": "why-a-margin"} | query)
+    assert 1 <= state.task <= 2
+    assert state.guess is None
+
+
+def test_leaving_a_lesson_keeps_the_settings_and_shows_all_controls():
+    state = UIState.from_query({"lesson": "why-a-margin"})
+    before = state.config("digits")
+    state.teach(None)
+    assert state.lesson is None
+    assert state.config("digits") == before
+    assert "lesson" not in state.to_query()
+
+
+class Pupil:
+    def __init__(self, **query):
+        self.test = AppTest.from_file(MAIN, default_timeout=30)
+        for name, value in query.items():
+            self.test.query_params[name] = value
+        self.run()
+
+    def run(self):
+        self.test.run()
+        assert not self.test.exception
+        return self
+
+    def mounted(self):
+        return {element.key for element in self.test.get("bidi_component")}
+
+    def widgets(self):
+        return {widget.key for kind in ("button", "selectbox", "number_input") for widget in self.test.get(kind)}
+
+    @property
+    def words(self):
+        return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
+
+
+@pytest.fixture
+def pupil(here, write, monkeypatch):
+    """Somebody at the first task of "why a margin"; the training that is asked for is written at once."""
+    from dmlviz.jobs import Status
+
+    def submit(config, owner=""):
+        return write(here.runs, config).id
+
+    def status(run, projection=None):
+        return Status("finished" if (here.runs.folder / run).exists() else "unknown")
+
+    monkeypatch.setattr(here.jobs, "submit", submit)
+    monkeypatch.setattr(here.jobs, "status", status)
+    write(here.runs)
+    return Pupil(lesson="why-a-margin", dataset="digits")
+
+
+def test_before_the_guess_there_is_neither_map_nor_answer_nor_any_setting(pupil):
+    assert "map" not in pupil.mounted()
+    assert "readouts" not in pupil.mounted()
+    assert not {key for key in pupil.widgets() if key and key.startswith(("set.", "loss."))}
+    assert "train" not in pupil.widgets()
+    assert LESSONS["why-a-margin"].tasks[0].question in pupil.words
+    assert pupil.test.button(key="lesson.commit").disabled
+
+
+def test_the_answer_is_what_the_run_gave_and_the_next_task_begins_anew(pupil, here):
+    first, second = LESSONS["why-a-margin"].tasks
+    pupil.test.session_state["lesson.guess"] = 1
+    pupil.run()
+    pupil.test.button(key="lesson.commit").click()
+    pupil.run()
+    config = config_of(first, "digits")
+    run = here.runs.get(config.id)
+    assert "map" in pupil.mounted()
+    assert first.reveal in pupil.words
+    assert f"| {run.metrics['precision_at_1']:.3f} |" in pupil.words
+    assert "On all 596 test images of Digits" in pupil.words
+    assert pupil.test.query_params["guess"] == "1"
+    pupil.test.button(key="lesson.next").click()
+    pupil.run()
+    assert second.question in pupil.words
+    assert first.reveal not in pupil.words
+    assert "map" not in pupil.mounted()
+
+
+def test_the_last_task_opens_what_its_lesson_leaves_open(pupil):
+    for _ in LESSONS["why-a-margin"].tasks:
+        pupil.test.session_state["lesson.guess"] = 2
+        pupil.run()
+        pupil.test.button(key="lesson.commit").click()
+        pupil.run()
+        last = not any(button.key == "lesson.next" for button in pupil.test.button)
+        if not last:
+            pupil.test.button(key="lesson.next").click()
+            pupil.run()
+    assert {"train", "loss.contrastive.margin"} <= pupil.widgets()
+    assert "set.loss" not in pupil.widgets()
+    pupil.test.button(key="lesson.leave").click()
+    pupil.run()
+    assert "set.loss" in pupil.widgets()
+
+
+def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, write):
+    task = LESSONS["do-not-trust-the-map"].tasks[0]
+    run = write(here.runs, config_of(task, "digits"))
+    assert readings(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
+    active = dataclasses.replace(task, reads=("active",))
+    assert readings(run, active) == {"Terms still active": 0.5}
+
+
+def test_a_lesson_page_leads_into_explore(here):
+    test = AppTest.from_file(MAIN, default_timeout=30)
+    test.run()
+    test.query_params["lesson"] = "why-mining"
+    test.switch_page("screens/learn.py").run()
+    assert not test.exception
+    links = {element.proto.label: element.proto.query_string for element in test.get("page_link")}
+    assert links["Begin the lesson"] == "lesson=why-mining"
