@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 FOLDER = Path(__file__).resolve().parent
@@ -69,7 +70,7 @@ def _all() -> dict[str, Lesson]:
     return {lesson.name: lesson for lesson in found}
 
 
-def _frozen(value: object) -> object:
+def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -85,21 +85,23 @@ def _question(now: Now, found: Taught) -> None:
 
 def _commit(ui: UIState, services: Services, found: Taught) -> None:
     chosen = st.session_state.get(CHOSEN)
-    if chosen is not None and _train(ui, services, found):
+    if chosen is None:
+        return
+    _train(ui, services, found)
+    if not ui.notes:
         ui.guess = chosen
 
 
-def _train(ui: UIState, services: Services, found: Taught) -> bool:
-    """Show the run that answers, trained first where it is not there yet; whether that could be done."""
+def _train(ui: UIState, services: Services, found: Taught) -> None:
+    """Show the run that answers, trained first where it is not there yet; what is in the way is noted."""
     ui.notes.clear()
     try:
         run = services.jobs.submit(found.config, owner())
     except UserError as error:
         ui.notes.append(str(error))
-        return False
+        return
     if ui.run != run:
         ui.show(run)
-    return True
 
 
 def _wait(now: Now, found: Taught) -> None:
