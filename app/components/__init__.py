@@ -18,7 +18,7 @@ from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentM
 
 NAMES = (
     *("map", "inspector", "readouts", "curve", "progress", "pad", "shelf", "keep"),
-    *("lossplot", "plane", "spaces"),
+    *("lossview", "lossplot", "plane", "spaces"),
 )
 FOLDER = Path(__file__).parent
 PROJECT = "dmlviz"

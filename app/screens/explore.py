@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import lesson, settings, side, stage, toolbar
+from app.parts import lesson, lossview, settings, side, stage, toolbar
 from app.shown import fingerprint, look
 
 now = look()
@@ -51,5 +51,6 @@ else:
     map_and_inspector()
     if taught is None or taught.revealed or not taught.task.look_first:
         stage.scores(now.shown, now.routes)
+        lossview.lossview(now.shown, now.routes)
 
 state.publish(now.ui)

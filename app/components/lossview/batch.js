@@ -1,6 +1,6 @@
 // One recorded batch as the browser got it: arrays out of base64, distances when asked for. Pure: no DOM.
 
-const KINDS = { "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array };
+const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array };
 
 /** The little-endian numbers in a base64 text. */
 export function unpack(text, kind) {
