@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.audience import Audience
 from dmlviz.data import data_root
+from dmlviz.data.declared import DATASETS
 from dmlviz.disk import evict, limit_of
 from dmlviz.jobs import Jobs
 from dmlviz.runs import Run, Runs, runs_folder
@@ -71,6 +72,7 @@ def start(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
         if _services is not None:
             _services.jobs.close()
         settings.runs.mkdir(parents=True, exist_ok=True)
+        DATASETS.look_in(data_root(settings.data))
         runs = Runs(settings.runs)
         jobs = Jobs(runs, slots=settings.slots, data_root=settings.data, warm=warm)
         _services = Services(settings, runs, jobs, routes)

@@ -122,6 +122,8 @@ class UIState:
         takes = {"", *self._loss().accepts}
         misfits = {
             "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
+            "classes_per_batch": lambda classes: classes > len(dataset.classes),
+            **{name: most.__lt__ for name, most in dataset.most.items()},
             "miner": lambda name: name is not None and MINERS[name].makes not in takes,
             "sampler": lambda name: SAMPLERS[name].makes not in takes,
         }

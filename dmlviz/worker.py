@@ -18,6 +18,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.record import Run
 
@@ -89,6 +90,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("give a folder, --wait or --serve")
     parent = Parent()
     _be_modest()
+    if chosen.data is not None:
+        DATASETS.look_in(chosen.data)
     if chosen.serve:
         _serve(parent)
     elif chosen.wait:
@@ -96,6 +99,8 @@ def main(arguments: list[str] | None = None) -> None:
         parent.tell(ready=True)
         order = parent.orders.get()
         root = Path(order["data"]) if order.get("data") else chosen.data
+        if root is not None:
+            DATASETS.look_in(root)
         _work(parent, Path(order["folder"]), root, datasets)
     else:
         _work(parent, chosen.folder.resolve(), chosen.data, {})

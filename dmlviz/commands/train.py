@@ -13,6 +13,7 @@ from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
 from dmlviz.commands.interrupt import stop_on_interrupt
 from dmlviz.commands.options import with_options
 from dmlviz.config import TrainConfig
+from dmlviz.data import data_root
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.declarations import Catalogue
 from dmlviz.errors import UserError
@@ -60,6 +61,7 @@ def train(
     What is left out takes the values that the loss was found to train well with, then those in brackets. Equal settings
     are one run: asking for it a second time shows what is there.
     """
+    DATASETS.look_in(data_root(data))
     config = TrainConfig(**settings)
     known = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)

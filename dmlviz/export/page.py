@@ -142,42 +142,38 @@ def _described(kept: Kept) -> dict[str, Any]:
 
 
 def _stream(record: Record, pid: str | None) -> tuple[dict[str, Any], int]:
-    """The events of a record with its frames, and how many frames were left out.
-
-    Of a run that has a replay only that is shown, so that the frames of its snapshots are not needed; only the map of
-    what is shown needs frames at all, but the run's own are small.
-    """
+    """The events of a record with its frames, and how many frames were left out so that the rest fit."""
     events = record.events()
     replay = next((event for event in events if event["event"] == "replay"), None)
-    left_out = 0
-    if replay is not None:
-        chosen = _fitting(replay["frames"])
-        left_out = len(replay["frames"]) - len(chosen)
-        events = [event if event is not replay else replay | {"frames": chosen} for event in events]
-        shown = chosen
-    else:
-        drawn = [event for event in events if event["event"] == "frame"]
-        kept = {id(event["frame"]) for event in _fitting([event | event["frame"] for event in drawn], drawn)}
-        left_out = len(drawn) - len(kept)
-        events = [event for event in events if event["event"] != "frame" or id(event["frame"]) in kept]
+    if replay is None:
+        events, left_out = _thinned(events, [event for event in events if event["event"] in ("snapshot", "frame")])
         shown = [event["frame"] for event in events if event.get("frame")]
+    else:
+        # In the plane the frames that came on the way are those of the replay, and nobody asks for them.
+        plane = replay["view"] == "plane"
+        taken = _fitting(replay["frames"], each=1 if plane else 2)
+        steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
+        events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
+        events[events.index(replay)] = replay | {"frames": taken}
+        shown = [*taken, *(event["frame"] for event in events if event["event"] == "snapshot" and not plane)]
     frames = {frame["id"]: b64encode(record.frame(frame["id"])).decode() for frame in shown}
-    ended = [*events, {"event": "end", "state": record.state}]
-    return {"pid": pid, "events": ended, "frames": frames}, left_out
+    return {"pid": pid, "events": [*events, {"event": "end", "state": record.state}], "frames": frames}, left_out
 
 
-def _fitting(frames: list[dict[str, Any]], whole: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    """All frames, or every second, third …, and the last, so that they fit; `whole` are what to give back instead."""
-    weights = [2 * frame["n"] * frame["dims"] for frame in frames]
-    given = frames if whole is None else whole
-    every = 1
-    while sum(weights[i] for i in _every(len(frames), every)) > MOST_FRAME_BYTES and every < len(frames):
-        every += 1
-    return [given[i] for i in _every(len(frames), every)]
+def _thinned(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The events without those of `drawn` whose frames do not fit, and how many these are."""
+    kept = {frame["id"] for frame in _fitting([event["frame"] for event in drawn])}
+    gone = [event for event in drawn if event["frame"]["id"] not in kept]
+    return [event for event in events if event not in gone], len(gone)
 
 
-def _every(count: int, every: int) -> list[int]:
-    return sorted({*range(0, count, every), count - 1}) if count else []
+def _fitting(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
+    """All frames, or every second, third …, and the last, so that they fit; each of them is kept `each` times."""
+    for every in range(1, len(frames) + 1):
+        chosen = [frame for place, frame in enumerate(frames) if place % every == 0 or place == len(frames) - 1]
+        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MOST_FRAME_BYTES:
+            return chosen
+    return frames[-1:]
 
 
 def _base64(array: np.ndarray, kind: str) -> str:

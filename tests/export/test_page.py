@@ -53,7 +53,8 @@ def test_the_last_frame_is_where_the_points_are(text, kept):
     places = restore(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["centre"]), last["scale"]))
     np.testing.assert_allclose(places, kept.coordinates, atol=last["scale"] / 32767)
     assert len(replay["frames"]) == 5
-    assert set(stream["frames"]) == {frame["id"] for frame in replay["frames"]}
+    shown = [event["frame"] for event in stream["events"] if event["event"] == "snapshot"] + replay["frames"]
+    assert set(stream["frames"]) == {frame["id"] for frame in shown}, "those to refit are there too"
 
 
 def test_neighbours_and_distances_survive_their_packing(text, kept):
@@ -79,11 +80,12 @@ def test_a_projection_brings_its_own_frames(kept_drawing):
 
 
 def test_frames_that_are_too_many_are_thinned_and_that_is_said(kept, monkeypatch):
-    monkeypatch.setattr(page, "MOST_FRAME_BYTES", 2 * 2 * (596 + 200 + 200))
+    monkeypatch.setattr(page, "MOST_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
     text = html_of(kept)
     (stream,) = kept_in(text)["streams"]
     (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
     assert [frame["step"] for frame in replay["frames"]] == [0, replay["frames"][1]["step"], 12]
+    assert [event["step"] for event in stream["events"] if event["event"] == "snapshot"] == [0, replay["frames"][1]["step"]]
     assert "2 of the frames between the first and the last are left out" in text
 
 
