@@ -104,15 +104,15 @@ def _tiles(shown: Shown, routes: bool, neighbours: list[Neighbour], label: int |
     return {"run": shown.run.id, "classes": names, "sprites": known["sprites"]}
 
 
-def picture(grey: np.ndarray) -> dict[str, Any]:
-    """A grey picture (uint8, h × w) as JSON."""
-    return {"ink": b64encode(grey.tobytes()).decode(), "width": int(grey.shape[1]), "height": int(grey.shape[0])}
+def picture(image: np.ndarray) -> dict[str, Any]:
+    """A picture (uint8, h × w or h × w × 3) as JSON."""
+    return {"ink": b64encode(image.tobytes()).decode(), "width": int(image.shape[1]), "height": int(image.shape[0])}
 
 
-def small(grey: np.ndarray, side: int = 56) -> np.ndarray:
+def small(image: np.ndarray, side: int = 56) -> np.ndarray:
     """At most `side` pixels a side, by leaving out rows and columns: enough for a thumbnail of 44."""
-    every = max(1, -(-max(grey.shape) // side))
-    return np.ascontiguousarray(grey[::every, ::every])
+    every = max(1, -(-max(image.shape[:2]) // side))
+    return np.ascontiguousarray(image[::every, ::every])
 
 
 def _near(neighbours: Iterable[Neighbour]) -> list[tuple[int, int, float]]:

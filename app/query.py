@@ -48,7 +48,7 @@ def drawn(drawing: Any) -> np.ndarray | None:
 
 
 def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
-    """Prepare, embed and look up a grey picture (uint8, h × w); raise UserError where the run cannot answer yet."""
+    """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
     stamp = (run.path / "run.json").stat().st_mtime_ns
     key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k)
     if key not in _answers:

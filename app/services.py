@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.audience import Audience
+from app.intake import Intake
 from dmlviz.data import data_root
 from dmlviz.data.declared import DATASETS
 from dmlviz.disk import evict, limit_of
@@ -37,6 +38,7 @@ class Services:
     settings: Settings
     runs: Runs
     jobs: Jobs
+    intake: Intake
     routes: bool
     audience: Audience = field(default_factory=Audience)
     evicted: list[Run] = field(default_factory=list)
@@ -71,11 +73,12 @@ def start(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
     with _lock:
         if _services is not None:
             _services.jobs.close()
+            _services.intake.close()
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.look_in(data_root(settings.data))
         runs = Runs(settings.runs)
         jobs = Jobs(runs, slots=settings.slots, data_root=settings.data, warm=warm)
-        _services = Services(settings, runs, jobs, routes)
+        _services = Services(settings, runs, jobs, Intake(data_root(settings.data), runs), routes)
         return _services
 
 
@@ -90,4 +93,5 @@ def stop() -> None:
     with _lock:
         if _services is not None:
             _services.jobs.close()
+            _services.intake.close()
         _services = None

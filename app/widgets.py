@@ -23,10 +23,11 @@ NO_MINER = "None: the whole batch"
 LARGEST_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
-def training(ui: UIState, config: TrainConfig, available: Sequence[str]) -> None:
+def training(ui: UIState, config: TrainConfig, available: Sequence[str], below_data: Callable[[], object]) -> None:
     """Every setting of the next training. `config` is what they come to now; `available` is what is on disk."""
     form = _Form(ui, config)
     form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _fetched(config.dataset))
+    below_data()
     form.choice("net", "Net", NETS)
     left, right = st.columns(2)
     with left:

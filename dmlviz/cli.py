@@ -12,6 +12,7 @@ COMMANDS = {
     "serve": "Open the app in the browser; what dmlviz does without a command.",
     "train": "Train and keep the run; the app shows it.",
     "runs": "List the runs.",
+    "data": "List the data sets, or add pictures and vectors of your own.",
     "evaluate": "Score a run's embeddings of the test images in every way.",
     "neighbours": "Name the nearest neighbours of a test image.",
     "export": "Keep a run outside the program: a page that plays it, tables, weights, the script.",

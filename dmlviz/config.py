@@ -79,7 +79,7 @@ class TrainConfig(Config):
     )
 
     net: str = Field("small", description="embedding net")
-    embedding_dim: int = Field(64, ge=1, le=1024, description="dimensions of the embedding")
+    embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(True, description="put the embeddings on the unit sphere; otherwise they lie free")
 
     loss: str = Field("nt_xent", description="what training makes small")
@@ -100,7 +100,7 @@ class TrainConfig(Config):
     schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the learning rate falls")
     momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
-    steps: int = Field(600, ge=1, le=1_000_000, description="batches to train on")
+    steps: int = Field(600, ge=0, le=1_000_000, description="batches to train on; 0 leaves the net untrained")
     max_seconds: float | None = Field(None, gt=0, description="stop after so many seconds; no limit when empty")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
 
@@ -214,6 +214,8 @@ MOST_IMAGES = 4096  # of a batch: its distance matrix has 16 million entries
 
 def _check_classes(config: TrainConfig) -> None:
     data, unseen = DATASETS[config.dataset], config.unseen_classes
+    if data.size == 0 and config.steps:
+        raise UserError(f"{data.title} holds ready vectors, so there is nothing to train; choose other data.")
     last = len(data.classes) - 1
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:

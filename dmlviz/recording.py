@@ -159,8 +159,9 @@ class Recorder:
 
         path = self.run.path
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
-        with atomic(path / "weights.safetensors") as file:
-            file.write(save({name: np.ascontiguousarray(value) for name, value in event.weights.items()}))
+        if event.weights:
+            with atomic(path / "weights.safetensors") as file:
+                file.write(save({name: np.ascontiguousarray(value) for name, value in event.weights.items()}))
         metrics = {name: float(value) for name, value in event.metrics.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
         self._replay(event)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import widgets
 from app.identity import owner
+from app.parts import own_data
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
@@ -35,7 +36,7 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
     if only is None:
-        widgets.training(ui, config, available)
+        widgets.training(ui, config, available, lambda: own_data.own_data(ui, services))
     else:
         widgets.some(ui, config, only)
 

@@ -10,12 +10,16 @@ from app.components import mount
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
+from dmlviz.data.declared import DATASETS
+from dmlviz.data.own import is_own
 from dmlviz.data.query import decode
 from dmlviz.errors import UserError
 from dmlviz.record import Neighbour
 
 NEIGHBOURS = 10
 KEY = "side"
+NO_NET = "These vectors came without a net, so no picture can be placed among them."
+NO_COLOURS = "The pictures here are in colour, which the pad cannot draw: upload one instead."
 SIDES = ("Selected", "Draw", "Upload")
 
 
@@ -54,8 +58,12 @@ def side(
     if not shown.complete:
         st.caption("A picture can be asked about once the run has ended; until then the net changes with every step.")
         return None
+    data = DATASETS[shown.run.config.dataset]
+    if data.size == 0 or (chosen == "Draw" and data.channels == 3):
+        st.caption(NO_NET if data.size == 0 else NO_COLOURS)
+        return None
     try:
-        picture = _drawing() if chosen == "Draw" else _upload()
+        picture = _drawing() if chosen == "Draw" else _upload(is_own(shown.run.config.dataset))
         if picture is None:
             return None
         answer = query.ask(picture, shown.run, services, NEIGHBOURS)
@@ -81,11 +89,11 @@ def _drawing() -> np.ndarray | None:
     return query.drawn(pad.drawing)
 
 
-def _upload() -> np.ndarray | None:
+def _upload(colour: bool) -> np.ndarray | None:
     file = st.file_uploader(
         "A picture", type=["png", "jpg", "jpeg", "webp"], max_upload_size=2, key="upload", label_visibility="collapsed"
     )
-    return None if file is None else decode(file.getvalue())
+    return None if file is None else decode(file.getvalue(), colour)
 
 
 def _inspector(ui: UIState, shown: dict[str, Any]) -> None:

@@ -120,7 +120,9 @@ def _missing(name: str, root: Path) -> list[str]:
 
 def _own(name: str, root: Path) -> tuple[Split, Split]:
     found = own.arrays(root, name)
-    train, test = (Split(found[f"{part}_images"], np.asarray(found[f"{part}_labels"], np.int64)) for part in own.PARTS)
+    train, test = (
+        Split(np.array(found[f"{part}_images"]), np.array(found[f"{part}_labels"], np.int64)) for part in own.PARTS
+    )
     return train, test
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dmlviz.data.declared import DATASETS
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
+from dmlviz.data.squares import fitted_in
+from dmlviz.data.understood import greyed
 from dmlviz.errors import UserError
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -23,7 +25,7 @@ FAINT = 0.12  # ink below this share of the darkest stroke is paper
 
 @dataclass(frozen=True)
 class PreparationStep:
-    """One picture on the way, uint8 h × w, and what was done to get it."""
+    """One picture on the way, uint8 h × w (× 3), and what was done to get it."""
 
     caption: str
     image: np.ndarray
@@ -31,7 +33,7 @@ class PreparationStep:
 
 @dataclass(frozen=True)
 class Query:
-    """`image` is the net's input before normalisation, uint8 size × size; `steps` lead to it, the last one is it."""
+    """`image` is the net's input before normalisation, uint8 size × size (× 3); `steps` lead to it and end with it."""
 
     image: np.ndarray
     steps: tuple[PreparationStep, ...]
@@ -48,8 +50,10 @@ class Framing:
 FRAMINGS = {"mnist": Framing(20, True), "fashion_mnist": Framing(28, False), "digits": Framing(8, False)}
 
 
-def decode(data: bytes) -> np.ndarray:
-    """Read a PNG, JPEG or WebP picture as uint8 grey h × w, transparent parts on white; raise UserError otherwise.
+def decode(data: bytes, colour: bool = False) -> np.ndarray:
+    """Read a PNG, JPEG or WebP picture as uint8 grey h × w, or h × w × 3, transparent parts on white.
+
+    Raise UserError for anything else.
 
     The announced size is checked before any pixel is decoded, since 80 kB can announce 160 MB.
     """
@@ -61,7 +65,7 @@ def decode(data: bytes) -> np.ndarray:
             if max(width, height) > MAX_SIDE:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
             picture.draft("RGB", (WORKING_SIDE, WORKING_SIDE))
-            return _grey(ImageOps.exif_transpose(picture))
+            return np.asarray(_plain(ImageOps.exif_transpose(picture)).convert("RGB" if colour else "L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UserError(
             f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels; this one announces far more."
@@ -74,7 +78,7 @@ def decode(data: bytes) -> np.ndarray:
         raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
 
 
-def _grey(picture: Image.Image) -> np.ndarray:
+def _plain(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I"):  # 16 bits a pixel: Pillow's own conversion would clip them
         deep = np.asarray(picture, dtype=np.float64)
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
@@ -82,14 +86,24 @@ def _grey(picture: Image.Image) -> np.ndarray:
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
-    return np.asarray(picture.convert("L"))
+    return picture
 
 
 def prepare(picture: np.ndarray, dataset: str) -> Query:
-    """Frame a grey picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one."""
+    """Frame a grey picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one.
+
+    Among somebody's own pictures one in colour (h × w × 3) is fitted whole, as they were; a grey one is a drawing, and
+    put on the ground that they have.
+    """
     declared = DATASETS[dataset]
-    framing = FRAMINGS[dataset]
     picture = np.asarray(picture)
+    if declared.size == 0:
+        raise UserError(f"{declared.title} holds vectors that came without a net, so no picture can be placed there.")
+    if picture.ndim == 3 and picture.shape[2] == 3 and dataset not in FRAMINGS and picture.dtype == np.uint8:
+        return _fitted(picture, declared)
+    if declared.channels == 3:
+        raise UserError(f"{declared.title} is in colour, which cannot be drawn: upload a picture instead.")
+    framing = FRAMINGS.get(dataset) or Framing(round(0.8 * declared.size), False)
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a grey uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
     steps = [PreparationStep("grey", picture)]
@@ -115,7 +129,20 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
     how = "centre of mass" if framing.by_mass else "outline"
     image = _as_bytes(ink * 255)
     steps.append(PreparationStep(f"centred by its {how} in {declared.size} × {declared.size}", image))
+    if declared.light_ground:
+        image = 255 - image
+        steps.append(PreparationStep("dark on light, as the data are", image))
     return Query(image=image, steps=tuple(steps))
+
+
+def _fitted(picture: np.ndarray, declared: DatasetDeclaration) -> Query:
+    size = declared.size
+    fitted = fitted_in(picture, size)
+    steps = [PreparationStep("as it came", picture), PreparationStep(f"fitted whole into {size} × {size}", fitted)]
+    if declared.channels == 1:
+        fitted = greyed(fitted[None])[0]
+        steps.append(PreparationStep("grey, as the data are", fitted))
+    return Query(image=fitted, steps=tuple(steps))
 
 
 def _border(image: np.ndarray) -> np.ndarray:

@@ -32,10 +32,16 @@ def square(data: bytes, side: int) -> np.ndarray:
             upright = _rgb(ImageOps.exif_transpose(picture))
         except (OSError, SyntaxError, ValueError, EOFError, MemoryError):
             raise UserError("damaged or cut off") from None
-    scale = side / max(upright.size)
-    width, height = (max(1, round(length * scale)) for length in upright.size)
-    way = Image.Resampling.BOX if scale < 1 else Image.Resampling.BICUBIC
-    fitted = np.asarray(upright if (width, height) == upright.size else upright.resize((width, height), way))
+    return fitted_in(np.asarray(upright), side)
+
+
+def fitted_in(picture: np.ndarray, side: int) -> np.ndarray:
+    """A picture (uint8, h × w × 3) fitted whole into side × side × 3, the rest in the colour of its border."""
+    longest = max(picture.shape[:2])
+    height, width = (max(1, round(length * side / longest)) for length in picture.shape[:2])
+    way = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
+    same = (height, width) == picture.shape[:2]
+    fitted = picture if same else np.asarray(Image.fromarray(picture).resize((width, height), way))
     canvas = np.empty((side, side, 3), np.uint8)
     canvas[:] = np.median(border(fitted), axis=0).astype(np.uint8)
     top, left = (side - height) // 2, (side - width) // 2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 LABELS = ("label", "labels", "class", "classes", "target", "targets", "y")
 VECTORS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
-MOST_VECTORS = 60_000
+MOST_VECTORS = 20_000
 MOST_DIMENSIONS = 4096
 MOST_CLASSES = 200
 

@@ -28,12 +28,16 @@ export function tileStyle(sprites, item, size) {
   };
 }
 
-/** Draw base64 grey bytes, `width` × `height`, on a canvas, one pixel each. */
+/** Draw base64 bytes, one a pixel of `width` × `height` for grey or three for colour, on a canvas. */
 export function paintBytes(canvas, { ink, width, height }) {
   const bytes = Uint8Array.from(atob(ink), (letter) => letter.charCodeAt(0));
   [canvas.width, canvas.height] = [width, height];
   const image = new ImageData(width, height);
-  bytes.forEach((value, i) => image.data.set([value, value, value, 255], 4 * i));
+  const channels = bytes.length / (width * height);
+  for (let i = 0; i < width * height; i++) {
+    const [red, green, blue] = [0, 1, 2].map((channel) => bytes[i * channels + Math.min(channel, channels - 1)]);
+    image.data.set([red, green, blue, 255], 4 * i);
+  }
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 

@@ -1,0 +1,174 @@
+"""What people bring, read in a process of its own and laid aside for a look; kept in the data or the runs folder."""
+
+import contextlib
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dmlviz.data import own
+from dmlviz.data.class_folders import Colour
+from dmlviz.data.declared import DATASETS
+from dmlviz.data.vectors import SUFFIXES
+from dmlviz.errors import UserError
+from dmlviz.files import make_folder, read_json, write_json
+from dmlviz.runs import Runs
+
+PREFIX = ".look-"
+LABELS = (".npy", ".csv", ".tsv", ".txt")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a look is: reading, with a share of the files; then what was understood, or why not."""
+
+    phase: Literal["reading", "understood", "failed"]
+    share: float = 0.0
+    look: dict[str, Any] | None = None
+    reason: str = ""
+
+
+class Intake:
+    """The looks of one server: one a person, in folders beside the data, of which none is left behind."""
+
+    def __init__(self, data: Path, runs: Runs) -> None:
+        self.data = data
+        self.runs = runs
+        self._lock = threading.Lock()
+        self._of: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
+        for left in (data / own.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
+            shutil.rmtree(left, ignore_errors=True)
+
+    def bring(self, owner: str, files: dict[str, bytes]) -> None:
+        """Lay files aside and begin to read them; raise UserError where they cannot be one data set."""
+        main, labels = _told_apart(list(files))
+        self.drop(owner)
+        folder = make_folder(self.data / own.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
+        folder.mkdir()
+        order: dict[str, Any] = {"title": _title(main), "side": None, "colour": "auto", "labels": None}
+        # Only the ending of a name that somebody sent is used.
+        for role, name in (("file", main), ("labels", labels)):
+            if name is not None:
+                path = folder / f"{role}{Path(name).suffix.lower()}"
+                path.write_bytes(files[name])
+                order[role] = str(path)
+        write_json(folder / "order.json", order)
+        self._read(owner, folder)
+
+    def again(self, owner: str, side: int | None, colour: Colour) -> None:
+        """Read the same files otherwise."""
+        folder = self._end(owner)
+        if folder is not None:
+            write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "colour": colour})
+            for done in ("look.json", "progress.json"):
+                (folder / done).unlink(missing_ok=True)
+            shutil.rmtree(folder / own.FOLDER, ignore_errors=True)
+            self._read(owner, folder)
+
+    def order(self, owner: str) -> dict[str, Any]:
+        """How the files are read: side, colour."""
+        with self._lock:
+            folder, _ = self._of[owner]
+        return read_json(folder / "order.json")
+
+    def reading(self, owner: str) -> Reading | None:
+        """How far it is; None when this person brought nothing."""
+        with self._lock:
+            if owner not in self._of:
+                return None
+            folder, process = self._of[owner]
+            ended = process is None or process.poll() is not None
+        look = read_json(folder / "look.json")
+        if look is None and ended:
+            return Reading("failed", reason="Reading this took too much time or memory; bring less at a time.")
+        if look is None:
+            progress = read_json(folder / "progress.json") or {"done": 0, "of": 1}
+            return Reading("reading", progress["done"] / max(1, progress["of"]))
+        if "error" in look:
+            return Reading("failed", reason=look["error"])
+        return Reading("understood", 1.0, look)
+
+    def keep(self, owner: str, title: str) -> tuple[str, str]:
+        """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
+        reading = self.reading(owner)
+        if reading is None or reading.look is None:
+            raise UserError("There is nothing to keep yet; wait until the files are read.")
+        with self._lock:
+            folder, _ = self._of[owner]
+        kind, name = reading.look["kind"], reading.look["name"]
+        title = " ".join(title.split())[:60] or reading.look["title"]
+        if kind == "pictures":
+            staged = folder / own.FOLDER / name
+            write_json(staged / own.DESCRIBED, read_json(staged / own.DESCRIBED) | {"title": title})
+            _move(staged, self.data / own.FOLDER / name)
+            DATASETS.look_in(self.data)
+        else:
+            staged = folder / "runs" / name
+            write_json(staged / "run.json", read_json(staged / "run.json") | {"title": title})
+            _move(staged, make_folder(self.runs.folder) / name)
+        self.drop(owner)
+        return kind, name
+
+    def drop(self, owner: str) -> None:
+        """Forget what this person brought."""
+        folder = self._end(owner)
+        with self._lock:
+            self._of.pop(owner, None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Forget what everybody brought."""
+        with self._lock:
+            owners = list(self._of)
+        for owner in owners:
+            self.drop(owner)
+
+    def _read(self, owner: str, folder: Path) -> None:
+        command = [sys.executable, "-P", "-m", "dmlviz.intake", str(folder)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder)
+        with self._lock:
+            self._of[owner] = folder, process
+
+    def _end(self, owner: str) -> Path | None:
+        """Stop reading; where the files lie."""
+        with self._lock:
+            folder, process = self._of.get(owner, (None, None))
+        if process is not None and process.poll() is None:
+            process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+        return folder
+
+
+def _told_apart(names: list[str]) -> tuple[str, str | None]:
+    """The file with pictures or vectors, and the one with labels."""
+    zips = [name for name in names if name.lower().endswith(".zip")]
+    if len(names) == 1 and (zips or names[0].lower().endswith(SUFFIXES)):
+        return names[0], None
+    labels = [name for name in names if re.search("label|class|target", name.lower()) and name.lower().endswith(LABELS)]
+    vectors = [name for name in names if name not in labels and name.lower().endswith(SUFFIXES)]
+    if len(names) == 2 and not zips and len(vectors) == len(labels) == 1:
+        return vectors[0], labels[0]
+    raise UserError(
+        f"Bring one zip, or one file of vectors ({', '.join(SUFFIXES)}) and perhaps one whose name says labels; "
+        f"got {', '.join(sorted(names))[:100]}."
+    )
+
+
+def _title(name: str) -> str:
+    plain = "".join(letter for letter in Path(name).stem.replace("_", " ") if letter.isprintable())
+    return plain.strip()[:60] or "My data"
+
+
+def _move(staged: Path, place: Path) -> None:
+    try:
+        staged.rename(place)
+    except OSError:  # it is there already, or lies on another disk
+        if not place.exists():
+            shutil.copytree(staged, place)

@@ -1,0 +1,96 @@
+"""`dmlviz data`: the data sets that are here, and those of one's own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
+from dmlviz.data import available, data_root, own
+from dmlviz.data.class_folders import Colour, understand
+from dmlviz.data.declared import DATASETS
+from dmlviz.data.understood import Understood
+from dmlviz.runs import Runs, runs_folder
+
+app = command_app()
+VECTORS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+
+
+@app.command("list")
+def listed(data: DataFolder = None) -> None:
+    """List the data sets: those on disk, and those that a training fetches first."""
+    root = data_root(data)
+    DATASETS.look_in(root)
+    here = available(root)
+    table = Table("name", "title", "", box=None, pad_edge=False)
+    for name in [*here, *(name for name in DATASETS.declared if name not in here)]:
+        table.add_row(name, DATASETS[name].title, "" if name in here else "fetched on first use")
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def add(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="a folder or zip of class folders, or vectors")],
+    title: Annotated[str, typer.Option(metavar="TEXT", help="what to call it; the file's name when empty")] = "",
+    side: Annotated[int | None, typer.Option(metavar="N", help="pixels a side, 8 to 64")] = None,
+    colour: Annotated[Colour, typer.Option(help="grey where all pictures are, or as told")] = "auto",
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="labels of vectors that come without")] = None,
+    data: DataFolder = None,
+    runs: RunsFolder = None,
+) -> None:
+    """Add data of your own: pictures in class folders, to train on, or ready vectors, to look at as a run.
+
+    Vectors come as npy, npz, csv or parquet, with their labels in a column called label or in a file of their own.
+    """
+    if path.suffix.lower() in VECTORS and path.is_file():
+        _add_vectors(path, labels, title or path.stem, Runs(runs_folder(runs)))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    with Progress(console=console, transient=True) as shown:
+        task = shown.add_task("Reading", total=None)
+        found = understand(
+            path,
+            title=title,
+            side=side,
+            colour=colour,
+            progress=lambda done, of: shown.update(task, completed=done, total=of),
+        )
+    _tell(found, console)
+    print(found.keep(data_root(data)))
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="own- and 16 digits, as `dmlviz data list` shows")],
+    data: DataFolder = None,
+) -> None:
+    """Remove data of your own from the data folder; runs that were trained on it stay, without its pictures."""
+    own.remove(data_root(data), name)
+
+
+def _tell(found: Understood, console: Console) -> None:
+    console.print(f"{found.declared.title}: {found.declared.summary}", markup=False)
+    table = Table("class", "to train on", "to test on", box=None, pad_edge=False)
+    for one in found.report["classes"]:
+        table.add_row(one["name"], f"{one['train']:,}", f"{one['test']:,}")
+    console.print(table)
+    for line in [*found.report["notes"], *found.report["warnings"]]:
+        console.print(line, markup=False)
+    for left in found.report["left_out"]:
+        names = ", ".join(left["names"][:3])
+        console.print(f"Left out: {left['count']:,}, {left['reason']} ({names})", markup=False)
+
+
+def _add_vectors(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
+    from dmlviz.data.vectors import read
+    from dmlviz.given import keep_vectors
+
+    found = read(path, labels)
+    one_thread()
+    run = keep_vectors(runs, found, title)
+    n, d = found.embeddings.shape
+    print(f"{run.title}: {n:,} vectors of {d} dimensions in {len(found.classes)} classes, kept as a run without a net")
+    print(run.path)

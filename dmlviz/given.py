@@ -1,0 +1,55 @@
+"""Vectors that were given ready, as a finished run without a net: to be drawn, searched and scored like any other."""
+
+import hashlib
+
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import watched_subset
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
+from dmlviz.data.own import PREFIX
+from dmlviz.data.vectors import Vectors
+from dmlviz.events import Finished, Started
+from dmlviz.record import Run
+from dmlviz.recording import Recorder, Writer
+from dmlviz.runs import Runs
+
+
+def keep_vectors(runs: Runs, vectors: Vectors, title: str) -> Run:
+    """Keep them in a runs folder, scored; the same vectors are the same run. Loads torch, for the scores."""
+    from dmlviz import metrics
+
+    n, d = vectors.embeddings.shape
+    declared = declaration(vectors, title)
+    DATASETS.tell(declared.describe())
+    config = TrainConfig(
+        dataset=declared.name, loss="triplet", miner=None, embedding_dim=d, normalize=False, steps=0, watched=max(2, n)
+    )
+    run = runs.prepare(config, title)
+    scores = metrics.evaluate(vectors.embeddings, vectors.labels)
+    with Writer(run) as writer:
+        recorder = Recorder(writer, run, vectors.labels)
+        watched = watched_subset(vectors.labels, n)
+        recorder.write(Started(steps=0, watched=watched, train_images=0, test_images=n, device="", threads=1))
+        recorder.write(
+            Finished(step=0, embeddings=vectors.embeddings, metrics=scores, weights={}, cpu_seconds=0.0, seconds=0.0)
+        )
+    return Run(run.path)
+
+
+def declaration(vectors: Vectors, title: str) -> DatasetDeclaration:
+    """What they are like: no images, and nothing to train on."""
+    digest = hashlib.sha256("\0".join(vectors.classes).encode())
+    digest.update(str(vectors.embeddings.shape).encode())
+    digest.update(np.ascontiguousarray(vectors.embeddings).data)
+    digest.update(np.ascontiguousarray(vectors.labels, np.int64).data)
+    n, d = vectors.embeddings.shape
+    return DatasetDeclaration(
+        name=PREFIX + digest.hexdigest()[:16],
+        title=title,
+        summary=f"Your own: {n:,} vectors of {d} dimensions in {len(vectors.classes)} classes, given ready.",
+        classes=vectors.classes,
+        size=0,
+        mean=0.0,
+        std=1.0,
+    )

@@ -1,0 +1,125 @@
+"""Reads what somebody brought, in a process of its own, for a look before it is kept: `python -m dmlviz.intake FOLDER`.
+
+The folder holds `order.json`: {"file", "labels", "title", "side", "colour"}. Into it go `progress.json` while the files
+are read, and at the end `look.json`: what was understood, or {"error": a sentence}.
+"""
+
+import contextlib
+import os
+import sys
+import time
+from base64 import b64encode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.files import read_json, write_json
+
+NICENESS = 10
+MOST_SECONDS = 900  # of processor time
+MOST_MEMORY = 6 * 1024**3
+EVERY = 0.2  # seconds between two words on the progress
+TILES, MOST_TILES = 8, 240  # of a class, and in all
+
+
+def main() -> None:
+    """Do what the folder's order says."""
+    folder = Path(sys.argv[1])
+    _be_modest()
+    order = read_json(folder / "order.json")
+    try:
+        look = _vectors(folder, order) if Path(order["file"]).suffix.lower() != ".zip" else _pictures(folder, order)
+    except UserError as error:
+        look = {"error": str(error)}
+    except MemoryError:
+        look = {"error": "There was not enough memory to read this; bring fewer pictures at a time."}
+    except Exception as error:
+        look = {"error": f"This could not be read ({type(error).__name__}); look at the files, or leave some out."}
+    write_json(folder / "look.json", look)
+
+
+def _pictures(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+    from dmlviz.data.class_folders import understand
+
+    said = 0.0
+
+    def progress(done: int, of: int) -> None:
+        nonlocal said
+        if time.monotonic() - said > EVERY:
+            said = time.monotonic()
+            write_json(folder / "progress.json", {"done": done, "of": of})
+
+    found = understand(
+        Path(order["file"]),
+        title=order["title"],
+        side=order["side"],
+        colour=order["colour"],
+        progress=progress,
+    )
+    found.keep(folder)
+    return found.report | {
+        "kind": "pictures",
+        "name": found.declared.name,
+        "title": found.declared.title,
+        "summary": found.declared.summary,
+        "side": found.declared.size,
+        "tiles": _tiles(found.parts, len(found.declared.classes)),
+    }
+
+
+def _tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]:
+    """The first pictures of each class, a row a class, as one PNG."""
+    from PIL import Image
+
+    images, labels = parts["train_images"], parts["train_labels"]
+    columns = int(np.clip(MOST_TILES // classes, 1, TILES))
+    side = images.shape[1]
+    sheet = np.zeros((classes * side, columns * side, *images.shape[3:]), np.uint8)
+    counts = []
+    for label in range(classes):
+        members = np.flatnonzero(labels == label)[:columns]
+        counts.append(len(members))
+        for column, member in enumerate(members):
+            sheet[label * side : (label + 1) * side, column * side : (column + 1) * side] = images[member]
+    file = BytesIO()
+    Image.fromarray(sheet).save(file, "PNG")
+    png = b64encode(file.getvalue()).decode()
+    return {"url": f"data:image/png;base64,{png}", "side": side, "columns": columns, "counts": counts}
+
+
+def _vectors(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+    from dmlviz.data.vectors import read
+    from dmlviz.given import declaration, keep_vectors
+    from dmlviz.runs import Runs
+
+    found = read(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
+    run = keep_vectors(Runs(folder / "runs", folder / "none"), found, order["title"])
+    counts = np.bincount(found.labels, minlength=len(found.classes))
+    score = run.metrics.get("precision_at_1")
+    return {
+        "kind": "vectors",
+        "name": run.id,
+        "title": order["title"],
+        "summary": declaration(found, order["title"]).summary,
+        "classes": [{"name": name, "test": int(count)} for name, count in zip(found.classes, counts, strict=True)],
+        "notes": ["There is nothing to train: the vectors are shown as they are, as a finished run without a net."],
+        "warnings": [] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."],
+        "left_out": [],
+    }
+
+
+def _be_modest() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+
+if __name__ == "__main__":
+    main()
