@@ -14,7 +14,7 @@ from dmlviz.data.class_folders import MOST_CLASSES, MOST_IMAGES
 from dmlviz.data.vectors import MOST_VECTORS, SUFFIXES
 from dmlviz.errors import UserError
 
-OPEN = "own-data"
+OPEN = "own-data-open"
 MOST_MEGABYTES = 100
 SIDES = {None: "As they are, or 32", 28: "28", 32: "32", 48: "48", 64: "64"}
 COLOURS = {"auto": "As they are", "grey": "Grey", "colour": "Colour"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.data import fetching, idx, own
-from dmlviz.data.declared import DATASETS
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
 from dmlviz.data.folders import cache_folder, data_root
 from dmlviz.errors import DataUnavailable, UserError
 
@@ -88,8 +88,9 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
     elif name == "digits":
         train, test = _digits()
     else:
-        folder = data_root(root) / fetching.SOURCES[name].folder
-        train, test = (_idx_split(folder, part, len(declared.classes)) for part in ("train", "t10k"))
+        source = fetching.SOURCES[name]
+        folder = data_root(root) / source.folder
+        train, test = (_idx_split(folder, part, declared) for part in source.parts)
         if train.images.shape[1:] != test.images.shape[1:]:
             shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
             raise DataUnavailable(f"{folder} holds training and test images of different sizes: {shapes}.")
@@ -126,7 +127,7 @@ def _own(name: str, root: Path) -> tuple[Split, Split]:
     return train, test
 
 
-def _idx_split(folder: Path, part: str, classes: int) -> Split:
+def _idx_split(folder: Path, part: str, declared: DatasetDeclaration) -> Split:
     paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
     if paths[0] is None or paths[1] is None:  # removed since `fetch` looked
         raise DataUnavailable(f"{folder} has no {part} images or no {part} labels.")
@@ -135,10 +136,13 @@ def _idx_split(folder: Path, part: str, classes: int) -> Split:
         raise DataUnavailable(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
     if len(images) == 0:
         raise DataUnavailable(f"{folder}: the {part} split holds no image. {idx.HINT}")
-    if labels.max() >= classes:
-        wrong = labels[labels >= classes][0]
-        raise DataUnavailable(f"{paths[1]} holds the label {wrong}; labels run from 0 to {classes - 1}. {idx.HINT}")
-    return Split(images, labels.astype(np.int64))
+    first, last = declared.first_label, declared.first_label + len(declared.classes) - 1
+    outside = labels[(labels < first) | (labels > last)]
+    if len(outside):
+        raise DataUnavailable(f"{paths[1]} holds the label {outside[0]}; labels run from {first} to {last}. {idx.HINT}")
+    if declared.transposed:
+        images = np.ascontiguousarray(images.swapaxes(1, 2))
+    return Split(images, labels.astype(np.int64) - first)
 
 
 def _digits() -> tuple[Split, Split]:

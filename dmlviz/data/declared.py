@@ -18,8 +18,9 @@ class DatasetDeclaration(Declaration):
     """A data set of small images; `classes` are the class names, by label.
 
     `mean` and `std` are those of the training pixels, scaled to [0, 1]; `light_ground` says that the images are dark on
-    a light ground. `most` maps fields of a TrainConfig to the largest value that the data allow: a default is lowered
-    to it. A `size` of 0 means vectors that were given instead of images, with nothing to train on.
+    a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields of
+    a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
+    that were given instead of images, with nothing to train on.
     """
 
     classes: tuple[str, ...]
@@ -28,6 +29,8 @@ class DatasetDeclaration(Declaration):
     std: float
     channels: int = 1
     light_ground: bool = False
+    first_label: int = 0
+    transposed: bool = False
     most: Mapping[str, int] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
@@ -131,6 +134,29 @@ DATASETS = Datasets(
             size=28,
             mean=0.2860,
             std=0.3530,
+        ),
+        DatasetDeclaration(
+            name="kmnist",
+            title="KMNIST",
+            summary="Cursive Japanese characters from old books, 28 × 28: 60,000 to train on, 10,000 to test on.",
+            reference="Clanuwat, Bober-Irizar, Kitamoto, Lamb, Yamamoto, Ha: Deep learning for classical Japanese "
+            "literature, 2018",
+            classes=("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
+            size=28,
+            mean=0.1918,
+            std=0.3483,
+        ),
+        DatasetDeclaration(
+            name="emnist_letters",
+            title="EMNIST letters",
+            summary="Handwritten letters, capital or small, 28 × 28: 124,800 to train on, 20,800 to test on.",
+            reference="Cohen, Afshar, Tapson, van Schaik: EMNIST: an extension of MNIST to handwritten letters, 2017",
+            classes=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+            size=28,
+            mean=0.1722,
+            std=0.3309,
+            first_label=1,
+            transposed=True,
         ),
         DatasetDeclaration(
             name="digits",

@@ -2,15 +2,18 @@
 
 import contextlib
 import hashlib
+import io
 import os
 import tempfile
 import time
 import urllib.request
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from typing import IO
 
 from dmlviz.errors import DataUnavailable
 
@@ -20,19 +23,31 @@ MOST_UNPACKED = 1 << 28  # bytes; the largest file of any source unpacks to 47 M
 
 @dataclass(frozen=True)
 class Remote:
-    """A file as its mirrors hold it, gzip-compressed: its checksum and its size in bytes."""
+    """A file as its mirrors hold it, compressed: its checksum and its size in bytes, which may be `rough`."""
 
     md5: str
     size: int
+    rough: bool = False
+
+    @property
+    def most(self) -> int:
+        """Bytes after which it cannot be the file that is wanted."""
+        return self.size + self.size // 4 if self.rough else self.size
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from; `folder` is where it goes, below the data root, as torchvision lays it out."""
+    """Where a data set comes from; `folder` is where it goes, below the data root, as torchvision lays it out.
+
+    `files` are fetched one by one, as `<name>.gz`; or they lie in one `archive`, a zip, as `gzip/<name>.gz`, whose
+    checksum vouches for them. `parts` are how the names of the training and of the test files begin.
+    """
 
     folder: str
     mirrors: tuple[str, ...]
     files: Mapping[str, Remote]
+    archive: tuple[str, Remote] | None = None
+    parts: tuple[str, str] = ("train", "t10k")
 
 
 SOURCES = {
@@ -62,6 +77,27 @@ SOURCES = {
             "t10k-labels-idx1-ubyte": Remote("bb300cfdad3c16e7a12a480ee83cd310", 5_148),
         },
     ),
+    "kmnist": Source(
+        folder="KMNIST/raw",
+        mirrors=("http://codh.rois.ac.jp/kmnist/dataset/kmnist/",),
+        files={
+            "train-images-idx3-ubyte": Remote("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, rough=True),
+            "train-labels-idx1-ubyte": Remote("e144d726b3acfaa3e44228e80efcd344", 30_000, rough=True),
+            "t10k-images-idx3-ubyte": Remote("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, rough=True),
+            "t10k-labels-idx1-ubyte": Remote("7320c461ea6c1c855c0b718fb2a4b134", 5_200, rough=True),
+        },
+    ),
+    "emnist_letters": Source(
+        folder="EMNIST/raw",
+        mirrors=("https://biometrics.nist.gov/cs_links/EMNIST/",),
+        files={
+            f"emnist-letters-{part}-{kind}": Remote("", 0)
+            for part in ("train", "test")
+            for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
+        },
+        archive=("gzip.zip", Remote("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, rough=True)),
+        parts=("emnist-letters-train", "emnist-letters-test"),
+    ),
 }
 
 
@@ -77,58 +113,96 @@ def fetch(
 
     `timeout` is in seconds, for each connection and each silence. `progress` hears bytes so far and bytes in all.
     """
-    wanted = {name: source.files[name] for name in names}
-    total, done = sum(remote.size for remote in wanted.values()), 0
+    tell = progress or (lambda done, total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, remote in wanted.items():
-            start = done
-
-            def report(bytes_of_file: int, start: int = start) -> None:
-                if progress is not None:
-                    progress(start + bytes_of_file, total)
-
-            _write(folder / name, _unpack(_download(source, name, remote, report, timeout), name))
-            done += remote.size
-            report(remote.size)
+        if source.archive is None:
+            _one_by_one(source, folder, {name: source.files[name] for name in names}, tell, timeout)
+        else:
+            _from_archive(source, folder, names, tell, timeout)
     except OSError as error:
         raise DataUnavailable(
             f"{folder} cannot be written ({error.strerror or error}): choose another folder with --data or DMLVIZ_DATA."
         ) from None
 
 
-def _download(source: Source, name: str, remote: Remote, report: Callable[[int], object], timeout: float) -> bytes:
+def _one_by_one(
+    source: Source, folder: Path, wanted: Mapping[str, Remote], tell: Callable[[int, int], object], timeout: float
+) -> None:
+    total, done = sum(remote.size for remote in wanted.values()), 0
+    for name, remote in wanted.items():
+        start, packed = done, io.BytesIO()
+        _download(source, f"{name}.gz", remote, packed, lambda n, start=start: tell(start + n, total), timeout)  # type: ignore[misc]
+        _write(folder / name, _unpack(packed.getvalue(), name))
+        done += remote.size
+        tell(done, total)
+
+
+def _from_archive(
+    source: Source, folder: Path, names: Iterable[str], tell: Callable[[int, int], object], timeout: float
+) -> None:
+    """Half a gigabyte goes to disk, not into memory, and is removed when what is wanted has been taken out."""
+    assert source.archive is not None
+    name, remote = source.archive
+    with tempfile.TemporaryFile(dir=folder) as packed:
+        _download(source, name, remote, packed, lambda done: tell(min(done, remote.size - 1), remote.size), timeout)
+        try:
+            with zipfile.ZipFile(packed) as archive:
+                for wanted in names:
+                    _write(folder / wanted, _unpack(archive.read(f"gzip/{wanted}.gz"), wanted))
+        except (zipfile.BadZipFile, KeyError, zlib.error) as error:
+            raise DataUnavailable(f"{name} does not hold what it should ({error}).") from None
+    tell(remote.size, remote.size)
+
+
+def _download(
+    source: Source, name: str, remote: Remote, file: IO[bytes], report: Callable[[int], object], timeout: float
+) -> None:
+    """Write a checked file of the first mirror that has it; raise DataUnavailable with what each one said."""
     complaints = []
     for mirror in source.mirrors:
         try:
-            return _from_mirror(f"{mirror}{name}.gz", remote, report, timeout)
+            return _from_mirror(f"{mirror}{name}", remote, file, report, timeout)
+        except _Unwritable as error:
+            raise error.cause from None
         except (OSError, HTTPException, ValueError) as error:
             host = mirror.split("/")[2]
             cause = getattr(error, "reason", None) or error
             complaints.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
-    raise DataUnavailable(f"{name}.gz could not be fetched ({'; '.join(complaints)}).")
+    raise DataUnavailable(f"{name} could not be fetched ({'; '.join(complaints)}).")
 
 
-def _from_mirror(url: str, remote: Remote, report: Callable[[int], object], timeout: float) -> bytes:
-    """Return the checked bytes; raise ValueError where they are not the announced ones, OSError without a network."""
-    chunks, size = [], 0
+class _Unwritable(Exception):
+    """The disk is at fault, not the mirror."""
+
+    def __init__(self, cause: OSError) -> None:
+        self.cause = cause
+
+
+def _from_mirror(url: str, remote: Remote, file: IO[bytes], report: Callable[[int], object], timeout: float) -> None:
+    """Write the checked bytes; raise ValueError where they are not the announced ones, OSError without a network."""
+    size = 0
+    file.seek(0)
+    file.truncate()
     digest = hashlib.md5(usedforsecurity=False)
     request = urllib.request.Request(url, headers={"User-Agent": "dmlviz"})
     deadline = time.monotonic() + timeout
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         while chunk := answer.read1(CHUNK):
             size += len(chunk)
-            if size > remote.size:
-                raise ValueError(f"the file is larger than {remote.size:,} bytes")
+            if size > remote.most:
+                raise ValueError(f"the file is larger than {remote.most:,} bytes")
             digest.update(chunk)
-            chunks.append(chunk)
+            try:
+                file.write(chunk)
+            except OSError as error:
+                raise _Unwritable(error) from None
             report(size)
             # A mirror that drips one byte a second passes every socket timeout: ask for 10 kB/s on average.
             if time.monotonic() > deadline + size / 10_000:
                 raise ValueError("the mirror is too slow")
     if digest.hexdigest() != remote.md5:
         raise ValueError(f"the checksum is wrong ({size:,} of {remote.size:,} bytes came)")
-    return b"".join(chunks)
 
 
 def _unpack(data: bytes, name: str) -> bytes:

@@ -47,7 +47,13 @@ class Framing:
     by_mass: bool
 
 
-FRAMINGS = {"mnist": Framing(20, True), "fashion_mnist": Framing(28, False), "digits": Framing(8, False)}
+FRAMINGS = {
+    "mnist": Framing(20, True),
+    "fashion_mnist": Framing(28, False),
+    "kmnist": Framing(26, False),
+    "emnist_letters": Framing(24, False),
+    "digits": Framing(8, False),
+}
 
 
 def decode(data: bytes, colour: bool = False) -> np.ndarray:

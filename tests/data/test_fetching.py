@@ -3,12 +3,15 @@
 import gzip
 import hashlib
 import http.server
+import io
 import socket
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dmlviz.data import fetch as fetch_dataset
@@ -153,5 +156,80 @@ def test_checksums_are_torchvisions() -> None:
     assert found.origin is not None
     text = (Path(found.origin).parent / "datasets" / "mnist.py").read_text()
     for known in SOURCES.values():
-        for name, remote in known.files.items():
-            assert f'("{name}.gz", "{remote.md5}")' in text
+        if known.archive is not None:
+            name, remote = known.archive
+            assert any(f'url = "{mirror}{name}"' in text for mirror in known.mirrors)
+            assert f'md5 = "{remote.md5}"' in text
+            continue
+        assert all(f'"{name}.gz", "{remote.md5}")' in text for name, remote in known.files.items())
+        assert any(mirror in text for mirror in known.mirrors)
+
+
+def idx_bytes(array: np.ndarray) -> bytes:
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.astype(np.uint8).tobytes()
+
+
+def letters() -> dict[str, np.ndarray]:
+    """Files as EMNIST's: labels from 1, every image with its rows and columns exchanged."""
+    rng = np.random.default_rng(0)
+    files = {}
+    for part, count in (("train", 52), ("test", 26)):
+        files[f"emnist-letters-{part}-images-idx3-ubyte"] = rng.integers(0, 256, (count, 28, 28))
+        files[f"emnist-letters-{part}-labels-idx1-ubyte"] = np.arange(count) % 26 + 1
+    return files
+
+
+def zipped(files: dict[str, np.ndarray]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, array in files.items():
+            archive.writestr(f"gzip/{name}.gz", gzip.compress(idx_bytes(array), mtime=0))
+        archive.writestr("gzip/emnist-balanced-mapping.txt", "not wanted")
+    return packed.getvalue()
+
+
+def from_here(mirror: Mirror, name: str, archive: bytes) -> Source:
+    there = SOURCES[name]
+    mirror.files = {"gzip.zip": archive}
+    remote = Remote(hashlib.md5(archive).hexdigest(), round(len(archive) * 0.9), rough=True)
+    return Source(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
+
+
+def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
+    monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
+) -> None:
+    files = letters()
+    monkeypatch.setitem(fetching.SOURCES, "emnist_letters", from_here(mirror, "emnist_letters", zipped(files)))
+    heard: list[tuple[int, int]] = []
+    found = load("emnist_letters", tmp_path, lambda done, total: heard.append((done, total)))
+    assert np.array_equal(found.train.images[3], files["emnist-letters-train-images-idx3-ubyte"][3].T)
+    assert np.array_equal(np.unique(found.test.labels), np.arange(26))
+    assert found.classes[found.test.labels[2]] == "C"
+    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+    assert heard[-1][0] == heard[-1][1]
+    assert sorted(path.name for path in (tmp_path / "EMNIST" / "raw").iterdir()) == sorted(files), "and nothing else"
+
+
+@pytest.mark.parametrize("archive", [b"no zip at all", zipped({"another": np.zeros(3)})])
+def test_an_archive_of_something_else_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
+    wanted = from_here(mirror, "emnist_letters", archive)
+    with pytest.raises(DataUnavailable, match=r"gzip\.zip does not hold what it should"):
+        fetch(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kmnist_is_read_as_its_files_lie_on_its_server(
+    monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    files = {}
+    for part, count in (("train", 20), ("t10k", 10)):
+        files[f"{part}-images-idx3-ubyte"] = rng.integers(0, 256, (count, 28, 28))
+        files[f"{part}-labels-idx1-ubyte"] = np.arange(count) % 10
+    packed = {name: gzip.compress(idx_bytes(array), mtime=0) for name, array in files.items()}
+    remotes = {name: Remote(hashlib.md5(data).hexdigest(), len(data)) for name, data in packed.items()}
+    monkeypatch.setitem(fetching.SOURCES, "kmnist", Source("KMNIST/raw", (mirror.url,), remotes))
+    mirror.files = {f"{name}.gz": data for name, data in packed.items()}
+    found = load("kmnist", tmp_path)
+    assert np.array_equal(found.test.images, files["t10k-images-idx3-ubyte"])
+    assert found.classes[found.train.labels[9]] == "wo"

@@ -171,7 +171,7 @@ def test_an_unknown_name_is_answered_with_a_near_one() -> None:
 
 def test_every_declared_data_set_names_each_class_once() -> None:
     for declared in DATASETS.values():
-        assert len(set(declared.classes)) == len(declared.classes) == 10
+        assert len(set(declared.classes)) == len(declared.classes) >= 10
 
 
 def test_the_watched_subset_is_fixed_sorted_and_proportional() -> None:
