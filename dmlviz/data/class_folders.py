@@ -211,7 +211,7 @@ def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
 
 def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:
     """Which are for testing (n, bool): as the folders say, otherwise a fifth of each class; and a sentence on it."""
-    apart = f"{TEST_SHARE:.0%} of each class were set aside for testing, chosen by their content."
+    apart = "A fifth of each class is set aside for testing, chosen by its content."
     if pictures[0].split:
         test = np.array([picture.split == "test" for picture in pictures])
         if all(test[labels == label].any() and (~test[labels == label]).sum() > 1 for label in np.unique(labels)):

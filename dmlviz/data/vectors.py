@@ -82,7 +82,7 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    with np.load(path, allow_pickle=False) as stored:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
         names = {name.lower(): name for name in stored.files}
         vectors = next((names[name] for name in VECTORS if name in names), None)
         if vectors is None:

@@ -1,0 +1,138 @@
+"""What people bring to the page: read apart, looked at, kept or forgotten."""
+
+import io
+import json
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.intake import Intake
+from dmlviz import data
+from dmlviz.data import own
+from dmlviz.data.declared import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.runs import Runs
+
+
+def pets(broken=False):
+    """A zip of two classes."""
+    file, rng = io.BytesIO(), np.random.default_rng(0)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("cat", "dog"):
+            for i in range(6):
+                picture = io.BytesIO()
+                Image.fromarray(rng.integers(0, 256, (20, 20, 3), np.uint8)).save(picture, "PNG")
+                archive.writestr(f"{name}/{i}.png", b"broken" if broken else picture.getvalue())
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.fixture
+def intake(tmp_path):
+    intake = Intake(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
+    yield intake
+    intake.close()
+    assert list((tmp_path / "data").rglob(".look-*")) == [], "something is left behind"
+
+
+def read(intake, owner="a"):
+    for _ in range(600):
+        reading = intake.reading(owner)
+        if reading.phase != "reading":
+            return reading
+        time.sleep(0.05)
+    raise AssertionError("it never ended")
+
+
+def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
+    intake.bring("a", {"my_pets.zip": pets()})
+    look = read(intake).look
+    assert look["title"] == "my pets"
+    assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
+    assert look["tiles"]["counts"] == [5, 5]
+    json.dumps(look)
+    assert list(own.names(intake.data)) == [], "nothing is kept before it is asked for"
+    assert intake.keep("a", " Cats  and dogs ") == ("pictures", look["name"])
+    assert DATASETS[look["name"]].title == "Cats and dogs"
+    assert data.load(look["name"], intake.data).size == 20
+    assert intake.reading("a") is None
+
+
+def test_the_same_files_can_be_read_otherwise(intake):
+    intake.bring("a", {"pets.zip": pets()})
+    assert read(intake).look["side"] == 20
+    intake.again("a", 28, "grey")
+    look = read(intake).look
+    assert look["side"] == 28
+    kind, name = intake.keep("a", "")
+    assert (kind, name) == ("pictures", look["name"])
+    assert data.load(name, intake.data).channels == 1
+    assert len(list(own.names(intake.data))) == 1
+
+
+def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):
+    intake.bring("a", {"pets.zip": pets(broken=True)})
+    failed = read(intake)
+    assert failed.phase == "failed"
+    assert "2 classes or more" in failed.reason
+    with pytest.raises(UserError, match="nothing to keep"):
+        intake.keep("a", "x")
+    intake.bring("a", {"pets.zip": pets()})
+    assert read(intake).phase == "understood"
+
+
+def test_people_do_not_see_what_others_bring(intake):
+    intake.bring("a", {"pets.zip": pets()})
+    assert intake.reading("b") is None
+    intake.drop("b")
+    assert read(intake).phase == "understood"
+
+
+def test_a_reader_that_dies_is_a_sentence(intake):
+    intake.bring("a", {"pets.zip": pets()})
+    _, process = intake._of["a"]
+    process.kill()
+    process.wait()
+    assert intake.reading("a").phase in ("failed", "understood")
+
+
+def test_vectors_with_a_file_of_labels_become_a_run(intake):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
+    intake.bring("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
+    look = read(intake).look
+    assert look["kind"] == "vectors"
+    assert "60 vectors of 7 dimensions in 3 classes" in look["summary"]
+    kind, name = intake.keep("a", "Words")
+    run = intake.runs.get(name)
+    assert (kind, run.title, run.state) == ("vectors", "Words", "finished")
+    assert np.array_equal(run.embeddings, vectors)
+    assert run.metrics["precision_at_1"] == 1
+    assert DATASETS[run.config.dataset].classes == ("a", "b", "c")
+    assert run.neighbours(0, 5)[0].label == 0
+    assert not (run.path / "weights.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "names", [["a.zip", "b.zip"], ["a.npy", "b.npy"], ["a.txt"], ["labels.txt"], ["a.npy", "labels.txt", "more.csv"]]
+)
+def test_files_that_are_not_one_data_set_are_a_sentence(intake, names):
+    with pytest.raises(UserError, match="Bring one zip"):
+        intake.bring("a", dict.fromkeys(names, b""))
+    assert intake.reading("a") is None
+
+
+def test_what_a_killed_server_left_is_cleared(tmp_path):
+    left = tmp_path / "data" / "own" / ".look-0123456789abcdef"
+    left.mkdir(parents=True)
+    Intake(tmp_path / "data", Runs(tmp_path / "runs"))
+    assert not left.exists()

@@ -1,0 +1,128 @@
+"""Ready embeddings in every kind of file, and what is wrong with some of them."""
+
+import io
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import csv, parquet
+
+from dmlviz.config import TrainConfig
+from dmlviz.data.vectors import read
+from dmlviz.errors import UserError
+
+VECTORS = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
+NAMES = np.array(["cat", "dog", "eel"])[np.arange(12) % 3]
+
+
+def columns(**more):
+    return {f"d{i}": VECTORS[:, i] for i in range(3)} | more
+
+
+def npy(path):
+    np.save(path / "v.npy", VECTORS)
+    np.save(path / "labels.npy", np.arange(12) % 3)
+    return path / "v.npy", path / "labels.npy"
+
+
+def npz(path):
+    np.savez(path / "v.npz", embeddings=VECTORS, y=NAMES)
+    return (path / "v.npz",)
+
+
+def csv_of(path):
+    csv.write_csv(pyarrow.table({"Label": NAMES} | columns()), path / "v.csv")
+    return (path / "v.csv",)
+
+
+def headless(path):
+    lines = [f"{name},{','.join(map(str, row))}" for name, row in zip(NAMES, VECTORS.tolist(), strict=True)]
+    (path / "v.csv").write_text("\n".join(lines))
+    return (path / "v.csv",)
+
+
+def tabs_and_a_file(path):
+    np.savetxt(path / "v.tsv", VECTORS, delimiter="\t", fmt="%.9g")
+    (path / "names.csv").write_text("label\n" + "\n".join(NAMES))
+    return path / "v.tsv", path / "names.csv"
+
+
+def parquet_flat(path):
+    parquet.write_table(pyarrow.table(columns(target=NAMES)), path / "v.parquet")
+    return (path / "v.parquet",)
+
+
+def parquet_lists(path):
+    parquet.write_table(
+        pyarrow.table({"id": np.arange(12), "vector": VECTORS.tolist(), "class": NAMES}), path / "v.parquet"
+    )
+    return (path / "v.parquet",)
+
+
+@pytest.mark.parametrize("make", [npy, npz, csv_of, headless, tabs_and_a_file, parquet_flat, parquet_lists])
+def test_every_kind_of_file_gives_the_same_vectors(tmp_path, make):
+    found = read(*make(tmp_path))
+    np.testing.assert_allclose(found.embeddings, VECTORS, rtol=1e-6)
+    assert found.embeddings.dtype == np.float32
+    assert found.labels.tolist() == (np.arange(12) % 3).tolist()
+    assert found.classes == (("0", "1", "2") if make is npy else ("cat", "dog", "eel"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("v.npy", np.zeros(3), "n × d numbers"),
+        ("v.npy", np.zeros((3, 0)), "n × d numbers"),
+        ("v.npy", np.array([["a"]]), "n × d numbers"),
+        ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows hold NaN"),
+        ("v.npy", np.zeros((20_001, 2), np.int8), "Up to 20,000 vectors"),
+        ("v.npy", np.zeros((2, 5000), np.int8), "up to 4,096 dimensions"),
+        ("v.npy", np.zeros((5, 2)), "one label for each vector; got 4 labels for 5"),
+        (
+            "v.npy",
+            b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999), }\n",
+            "could not be",
+        ),
+        ("v.npy", b"hello", "could not be read as npy"),
+        ("v.npz", b"PK\x03\x04", "could not be read as npz"),
+        ("v.parquet", b"PAR1xxxxPAR1", "could not be read as parquet"),
+        ("v.csv", b"", "could not be read as csv"),
+        ("v.csv", b"word\nhello\nyou\n", "no columns of numbers"),
+        ("v.xls", b"", r"Vectors come as \.npy"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content, says):
+    path, labels = tmp_path / name, tmp_path / "labels.txt"
+    if isinstance(content, np.ndarray):
+        np.save(path, content)
+    else:
+        path.write_bytes(content)
+    labels.write_text("a\nb\na\nb\n")
+    with pytest.raises(UserError, match=says) as caught:
+        read(path, labels)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pickle_is_never_loaded(tmp_path):
+    file = io.BytesIO()
+    np.save(file, np.array([{"a": print}], dtype=object), allow_pickle=True)
+    (tmp_path / "v.npy").write_bytes(file.getvalue())
+    with pytest.raises(UserError, match="could not be read"):
+        read(tmp_path / "v.npy")
+
+
+def test_vectors_without_labels_ask_for_them(tmp_path):
+    np.save(tmp_path / "v.npy", VECTORS)
+    with pytest.raises(UserError, match="without labels"):
+        read(tmp_path / "v.npy")
+
+
+def test_there_is_nothing_to_train_on_vectors(tmp_path):
+    from dmlviz.data.declared import DATASETS
+    from dmlviz.given import declaration
+
+    declared = declaration(read(*npz(tmp_path)), "Mine")
+    DATASETS.tell(declared.describe())
+    with pytest.raises(UserError, match="nothing to train"):
+        TrainConfig(dataset=declared.name)
+    assert TrainConfig(dataset=declared.name, steps=0).steps == 0
