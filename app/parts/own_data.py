@@ -10,14 +10,14 @@ from app.identity import owner
 from app.intake import Reading
 from app.services import Services
 from app.state import UIState
-from dmlviz.data.class_folders import MOST_CLASSES, MOST_IMAGES
+from dmlviz.data.class_folders import MOST_CLASSES, MOST_IMAGES, Colour
 from dmlviz.data.vectors import MOST_VECTORS, SUFFIXES
 from dmlviz.errors import UserError
 
 OPEN = "own-data-open"
 MOST_MEGABYTES = 100
 SIDES = {None: "As they are, or 32", 28: "28", 32: "32", 48: "48", 64: "64"}
-COLOURS = {"auto": "As they are", "grey": "Grey", "colour": "Colour"}
+COLOURS: dict[Colour, str] = {"auto": "As they are", "grey": "Grey", "colour": "Colour"}
 POLL = 0.4  # seconds
 PICTURES = (
     f"**Pictures**: a zip with a folder for each class, named after it; PNG, JPEG, WebP, BMP or GIF of any size, up to "
