@@ -105,8 +105,11 @@ def _vectors(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
         "title": order["title"],
         "summary": declaration(found, order["title"]).summary,
         "classes": [{"name": name, "test": int(count)} for name, count in zip(found.classes, counts, strict=True)],
-        "notes": ["There is nothing to train: the vectors are shown as they are, as a finished run without a net."],
-        "warnings": [] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."],
+        "notes": [
+            "There is nothing to train: the vectors are shown as they are, as a finished run without a net.",
+            *([] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."]),
+        ],
+        "warnings": [],
         "left_out": [],
     }
 

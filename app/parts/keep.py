@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.components import mount
 from app.shown import Shown
+from dmlviz.data.declared import DATASETS
 from dmlviz.export import FORMATS, Kept
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
@@ -27,7 +28,9 @@ def panel(shown: Shown, routes: bool) -> dict[str, Any]:
     """Scripts as text, files as addresses."""
     finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
     kept = Kept(shown.run, shown.drawing if finished else None)
-    scripts = [{"title": FORMATS[name].title, "text": write(kept)} for name, write in SCRIPTS.items()]
+    given = DATASETS[shown.run.config.dataset].size == 0  # nothing was trained that could be trained again
+    made = {} if given else SCRIPTS
+    scripts = [{"title": FORMATS[name].title, "text": write(kept)} for name, write in made.items()]
     about: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
     if not shown.complete:
         return about | {"note": NO_FILES_YET}

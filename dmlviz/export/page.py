@@ -75,6 +75,8 @@ def facts(kept: Kept) -> list[tuple[str, str]]:
     config = kept.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
     steps = (kept.run.end or {}).get("step", config.steps)
+    if DATASETS[config.dataset].size == 0:
+        return [("Data", DATASETS[config.dataset].summary), ("Map", PROJECTIONS[kept.view].title)]
     found = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
@@ -89,8 +91,11 @@ def facts(kept: Kept) -> list[tuple[str, str]]:
 def measured(kept: Kept, left_out: int) -> str:
     """On what everything was measured."""
     n, d = kept.embeddings.shape
+    given = DATASETS[kept.run.config.dataset].size == 0
     parts = [
-        f"All points are the {n:,} test images, none of which the net was trained on.",
+        f"The points are all {n:,} vectors."
+        if given
+        else f"The points are all {n:,} test images; the net was trained on none of them.",
         f"Neighbours are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
         "not on the map.",
     ]

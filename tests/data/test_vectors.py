@@ -67,9 +67,7 @@ def test_every_kind_of_file_gives_the_same_vectors(tmp_path, make):
     assert found.classes == (("0", "1", "2") if make is npy else ("cat", "dog", "eel"))
 
 
-LYING = (
-    b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999), }".ljust(127) + b"\n"
-)
+LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 999), }".ljust(127) + b"\n"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,19 @@ function mount(parent) {
     if (now === before) return;
     before = now;
     const { scripts = [], files = [], note = "", loading = "" } = data;
-    root.replaceChildren(element("h3", "", "The same again"));
+    root.replaceChildren();
+    if (scripts.length) showScripts(scripts);
+    root.append(element("h3", "", "Files"));
+    if (note) root.append(element("p", "quiet", note));
+    const list = element("ul");
+    list.append(...files.map(rowOf));
+    root.append(list);
+    if (loading && files.length) root.append(loadingOf(loading));
+    root.dataset.ready = "true";
+    root.dataset.files = files.length;
+  }
+
+  function showScripts(scripts) {
     const code = element("pre");
     code.tabIndex = 0;
     const tabs = element("div", "tabs");
@@ -45,7 +57,10 @@ function mount(parent) {
     });
     const copy = copyButton(() => scripts[open].text, () => `Copy as ${scripts[open].title}`);
     tabs.append(...buttons, copy.node);
-    root.append(tabs, code, element("p", "quiet", "Gives the same numbers on the same kind of machine."));
+    root.append(
+      element("h3", "", "The same again"), tabs, code,
+      element("p", "quiet", "Gives the same numbers on the same kind of machine."),
+    );
 
     function choose(i) {
       open = i;
@@ -53,16 +68,7 @@ function mount(parent) {
       buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)));
       copy.rest();
     }
-    if (scripts.length) choose(Math.min(open, scripts.length - 1));
-
-    root.append(element("h3", "", "Files"));
-    if (note) root.append(element("p", "quiet", note));
-    const list = element("ul");
-    list.append(...files.map(rowOf));
-    root.append(list);
-    if (loading && files.length) root.append(loadingOf(loading));
-    root.dataset.ready = "true";
-    root.dataset.files = files.length;
+    choose(Math.min(open, scripts.length - 1));
   }
 
   return { root, show };
