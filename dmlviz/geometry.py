@@ -4,7 +4,7 @@ float16 and bfloat16 are computed in float32, autocast or not. Nothing is larger
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,8 @@ KINDS = ("euclidean", "sqeuclidean", "cosine")
 # Squared distances of up to this many roundings of the largest squared norm are noise: the points coincide. In float64
 # that is a distance of 8e-8 of the largest norm, just what float32 can tell apart.
 _COINCIDENT = 32
+
+_LENGTHS_TO_SQUARE = 1e-15, 1e15  # between these a vector's length can be had from its squares, in float32 too
 
 
 def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
@@ -46,6 +48,13 @@ def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int
             wrong = labels[~whole][0].item()
             raise UserError(f"Labels are whole numbers; got {wrong}: pass class numbers, not scores.")
     return embeddings, labels.to(torch.int64)
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Compute in the type that the tensors have; where autocast is off anyway, nothing is entered, which costs time."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
 
 
 def working(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -85,20 +94,29 @@ class _Directions(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
+        lengths = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        low, high = _LENGTHS_TO_SQUARE
+        if x.device.type == "cpu" and len(x) and low < lengths.min().item() and lengths.max().item() < high:
+            direction = x / lengths
+            ctx.save_for_backward(direction, lengths)
+            return direction
         largest = x.abs().amax(dim=1, keepdim=True)
         largest = largest.masked_fill_(largest < 1e-30, 1.0)
-        scaled = x / largest  # now the longest coordinate is 1, and norms are 1 … √d
-        norms = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
-        direction = scaled.div_(norms)
-        ctx.save_for_backward(direction, largest, norms)
+        scaled = x / largest  # now the longest coordinate is 1, and lengths are 1 … √d
+        lengths = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
+        direction = scaled.div_(lengths)
+        ctx.save_for_backward(direction, lengths, largest)
         return direction
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        direction, largest, norms = ctx.saved_tensors
+        direction, *lengths = ctx.saved_tensors
         along = (gradient * direction).sum(dim=1, keepdim=True)
-        return torch.addcmul(gradient, direction, along, value=-1).div_(norms).div_(largest)
+        result = torch.addcmul(gradient, direction, along, value=-1)
+        for length in lengths:  # one after the other: their product may be too large or too small for a number
+            result = result.div_(length)
+        return result
 
 
 def norms(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -121,7 +139,11 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     if kind == "cosine":
         cosine = cosine_matrix(x)
         return (1 - cosine).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), 0.0)
-    distance = _once("euclidean", x, lambda x: _Distance.apply(bounded(x), None))
+    if kind == "sqeuclidean" and not _known("euclidean", x):
+        return _once("sqeuclidean", x, lambda x: _Distance.apply(bounded(x), None, True))
+    if kind == "euclidean" and _known("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
+        return distance_matrix(x, "sqeuclidean").sqrt()
+    distance = _once("euclidean", x, lambda x: _Distance.apply(bounded(x), None, False))
     return _as(distance, kind)
 
 
@@ -135,12 +157,14 @@ def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str =
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
     dtype = torch.promote_types(working(x).dtype, working(y).dtype)
-    return _as(_Distance.apply(bounded(x).to(dtype), bounded(y).to(dtype)), kind)
+    squared = kind == "sqeuclidean"
+    distance = _Distance.apply(bounded(x).to(dtype), bounded(y).to(dtype), squared)
+    return distance if squared else _as(distance, kind)
 
 
 def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
     """Return the cosines between the rows of `x` and those of `y` (`x` itself when None)."""
-    with torch.autocast(x.device.type, enabled=False):
+    with without_autocast(x.device):
         x = directions(x)
         return x @ (x if y is None else directions(y).to(x.dtype)).T
 
@@ -152,14 +176,14 @@ def _as(distance: Tensor, kind: str) -> Tensor:
 
 
 class _Distance(torch.autograd.Function):
-    """Euclidean distances by one float64 product of centred points: exact after any offset, and cheap.
+    """Euclidean distances, or their squares, by one float64 product of centred points: exact after any offset, cheap.
 
-    Keeps the points and the distances for backward, nothing else, and goes back in single precision. There are no
-    masks in it: on a CPU a masked fill costs as much as several sums.
+    Keeps the points for backward, and the distances where their root is asked for, nothing else; goes back in single
+    precision. There are no masks in it: on a CPU a masked fill costs as much as several sums.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor | None) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor | None, square: bool) -> Tensor:
         a, b = _centred(x, y)
         norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
         squared = (-2 * a) @ b.T
@@ -167,24 +191,29 @@ class _Distance(torch.autograd.Function):
         squared += others
         largest = torch.cat([norms, others, norms.new_zeros(1)]).max().item()
         noise = _COINCIDENT * torch.finfo(a.dtype).eps * largest
-        distance = torch.threshold_(squared, noise, 0.0).to(x.dtype).sqrt_()
+        distance = torch.threshold_(squared, noise, 0.0).to(x.dtype)
+        if not square:
+            distance.sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
-        ctx.save_for_backward(a.to(x.dtype), None if y is None else b.to(y.dtype), distance)
+        a, b = a.to(x.dtype), None if y is None else b.to(y.dtype)
+        ctx.save_for_backward(a, b, None if square else distance)
         return distance
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         a, b, distance = ctx.saved_tensors
-        # gradient / distance, and 0 where the distance is 0
-        pull = gradient * distance / (distance.square() + torch.finfo(distance.dtype).tiny)
+        if distance is None:
+            pull = 2 * gradient
+        else:  # gradient / distance, and 0 where the distance is 0
+            pull = gradient * distance / (distance.square() + torch.finfo(distance.dtype).tiny)
         if b is None:
             pull = pull + pull.T
-            return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1), None
+            return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1), None, None
         to_x = torch.addmm(pull.sum(dim=1)[:, None] * a, pull, b, alpha=-1)
         to_y = torch.addmm(pull.sum(dim=0)[:, None] * b, pull.T, a, alpha=-1)
-        return to_x, to_y
+        return to_x, to_y, None
 
 
 def _centred(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -240,6 +269,13 @@ def _once(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     return matrix if with_graph else matrix.detach()
 
 
+def _known(name: str, x: Tensor) -> bool:
+    """Whether that matrix of `x` is shared already."""
+    version = 0 if x.is_inference() else x._version
+    entries = _shared.get() or ()
+    return any(entry.name == name and entry.version == version and _same_numbers(entry.source, x) for entry in entries)
+
+
 def _same_numbers(a: Tensor, b: Tensor) -> bool:
     # The entry holds on to its tensor, so equal addresses are the same memory.
     return a is b or (
@@ -289,15 +325,15 @@ class _LogSumExp(torch.autograd.Function):
         greatest = selected.amax(dim=dim, keepdim=True)
         share = selected.softmax(dim=dim)
         result = greatest - share.amax(dim=dim, keepdim=True).log()
-        ctx.save_for_backward(share.mul_(greatest > lowest(values)))
+        ctx.save_for_backward(share, greatest > lowest(values))
         ctx.dim = dim
         return result.squeeze(dim)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (share,) = ctx.saved_tensors
-        return gradient.unsqueeze(ctx.dim) * share, None, None
+        share, some = ctx.saved_tensors
+        return (gradient.unsqueeze(ctx.dim) * some) * share, None, None
 
 
 def softplus(x: Tensor) -> Tensor:
@@ -305,11 +341,15 @@ def softplus(x: Tensor) -> Tensor:
     return torch.nn.functional.softplus(x, threshold=40)
 
 
-def reduce(values: Tensor, mask: Bool[Tensor, "..."], reduction: str = "mean") -> Tensor:
-    """Reduce the selected values: their "mean", the mean of those > 0 ("nonzero"), "sum", or "none": a vector of them.
+def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "mean") -> Tensor:
+    """Reduce the selected values (all, without a mask): their "mean", the mean of those > 0 ("nonzero") or "sum".
 
-    Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
+    "none" gives a vector of them. Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
     """
+    if mask is None:
+        if reduction == "mean" and values.numel():
+            return values.mean()
+        mask = torch.ones_like(values, dtype=torch.bool)
     if reduction == "none":
         return values[mask]
     if reduction == "sum":
@@ -319,3 +359,20 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."], reduction: str = "mean") -
     if reduction == "mean":
         return masked_mean(values, mask)
     raise UserError(f"A reduction is one of mean, nonzero, sum, none; got {reduction!r}.")
+
+
+def grounded(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
+    """Return `loss` as part of the embeddings' graph, whatever it was made of; NaN where an embedding holds a NaN."""
+    return _Grounded.apply(loss, embeddings)
+
+
+class _Grounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, loss: Tensor, embeddings: Tensor) -> Tensor:
+        ctx.embeddings = embeddings.shape, embeddings.dtype
+        return loss + (embeddings * 0).sum()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        shape, dtype = ctx.embeddings
+        return gradient, torch.zeros((), dtype=dtype, device=gradient.device).expand(shape)

@@ -47,7 +47,7 @@ class ClassWeights(Loss):
 
 def each(values: Float[Tensor, " n"]) -> Terms:
     """One smooth term an image, all of which count."""
-    return Terms(values, torch.ones_like(values, dtype=torch.bool), smooth=True)
+    return Terms(values, None, smooth=True)
 
 
 def at_label(

@@ -46,6 +46,7 @@ STRUCTURED = [
         "NeurIPS 2016, as a hinge",
         accepts=_PAIRS,
         on_sphere=True,
+        lesson="Without a margin all images in one place cost nothing, and that is where they go: set a margin of 0.2.",
         parameters=(
             margin(0.0, "by how much the positive should win", maximum=2),
             reduction(),

@@ -85,5 +85,5 @@ class HierarchicalTriplet(Loss):
         if isinstance(batch.tuples, Triplets):
             a, p, n = batch.tuples
             values = (d[a, p] - below[a, n]).relu()
-            return Terms(values, torch.ones_like(values, dtype=torch.bool), self.reduction)
+            return Terms(values, None, self.reduction)
         return all_triplets.hinges(batch, d, below, self.reduction)

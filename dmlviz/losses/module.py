@@ -9,19 +9,19 @@ from torch import Tensor, nn
 
 from dmlviz.declarations import LossDeclaration
 from dmlviz.errors import UserError
-from dmlviz.geometry import bounded, check_batch, cosine_matrix, distance_matrix, reduce
+from dmlviz.geometry import bounded, check_batch, cosine_matrix, distance_matrix, grounded, reduce, without_autocast
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
 
 
 class Terms(NamedTuple):
-    """Values of any shape, the mask (broadcastable to it) of those that count, and how they become one number.
+    """Values of any shape, the mask (broadcastable to it; None: all) of those that count, and how they become a number.
 
     A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
     is left. Other terms are active when they are not 0.
     """
 
     values: Tensor
-    mask: Tensor
+    mask: Tensor | None
     reduction: str = "mean"
     smooth: bool = False
 
@@ -109,10 +109,11 @@ class Batch:
 
     def classes(self, count: int) -> Tensor:
         """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
-        if len(self) and not 0 <= int(self.labels.min()) <= int(self.labels.max()) < count:
+        low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
+        if not 0 <= low <= high < count:
             raise UserError(
-                f"Labels number the class weights, 0 to {count - 1}; got {int(self.labels.min())} to "
-                f"{int(self.labels.max())}: renumber the classes, or build with more num_classes."
+                f"Labels number the class weights, 0 to {count - 1}; got {low} to {high}: "
+                "renumber the classes, or build with more num_classes."
             )
         return self.labels
 
@@ -169,8 +170,9 @@ class Loss(nn.Module):
         for part in self._last:
             if isinstance(part, Terms):
                 alive = part.values > 0.01 if part.smooth else part.values != 0
-                active = active.to(alive.device) + (alive & part.mask).sum()
-                total = total.to(alive.device) + part.mask.expand_as(part.values).sum()
+                mask = torch.ones_like(alive) if part.mask is None else part.mask
+                active = active.to(alive.device) + (alive & mask).sum()
+                total = total.to(alive.device) + mask.expand_as(part.values).sum()
             else:
                 active, total = active.to(part.active.device) + part.active, total.to(part.terms.device) + part.terms
         return active / total.clamp_min(1)
@@ -179,9 +181,10 @@ class Loss(nn.Module):
     def values_of_images(self) -> Tensor | None:
         """The terms of the last call where it was one an image, each of which counts (n); None otherwise."""
         part = self._last[0] if len(self._last) == 1 else None
-        if not isinstance(part, Terms) or part.values.ndim != 1 or part.values.shape != part.mask.shape:
+        if not isinstance(part, Terms) or part.values.ndim != 1 or len(part.values) != self._images:
             return None
-        return part.values if len(part.values) == self._images and bool(part.mask.all()) else None
+        every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
+        return part.values if every else None
 
     def terms(self, batch: Batch) -> Parts:
         raise NotImplementedError
@@ -193,14 +196,14 @@ class Loss(nn.Module):
         """
         embeddings, labels = check_batch(embeddings, labels)
         batch = Batch(embeddings, labels, self._accepted(tuples))
-        with torch.autocast(embeddings.device.type, enabled=False):
+        with without_autocast(embeddings.device):
             parts = self.terms(batch)
             parts = [parts] if isinstance(parts, Terms | Totals) else list(parts)
             reduced = [part if isinstance(part, Tensor) else part.reduced() for part in parts]
             vectors = [part for part in reduced if part.ndim]
-            loss = torch.cat(vectors) if vectors else torch.stack(reduced).sum()
+            loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
-            loss = loss + (batch.x * 0).sum() + (embeddings.detach() * 0).sum()
+            loss = grounded(loss, embeddings)
         self._images = len(batch)
         self._last = [part.detached() for part in parts if not isinstance(part, Tensor)]
         return loss

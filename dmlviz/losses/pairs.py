@@ -82,7 +82,7 @@ def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, re
     s = batch.cosine() - base
     pull = softplus(masked_logsumexp(-alpha * s, batch.positive)) / alpha
     push = softplus(masked_logsumexp(beta * s, batch.negative)) / beta
-    return Terms(pull + push, torch.ones_like(pull, dtype=torch.bool), reduction, smooth=True)
+    return Terms(pull + push, None, reduction, smooth=True)
 
 
 @loss("circle")
@@ -137,7 +137,8 @@ class LogisticPair(Loss):
 class HingePair(Loss):
     """[1 − y o]₊, y = ±1, o the score of a small decision net on an ordered pair (Zagoruyko, Komodakis 2015).
 
-    The net is v · ReLU(A f_a + B f_b + b) + c: two layers on both embeddings side by side.
+    The net is v · ReLU(A f_a + B f_b + b) + c: two layers on both embeddings side by side. It begins as 1 minus a
+    distance (B = −A, v < 0), so that what it teaches the embedding can be seen in distances, too.
     """
 
     def __init__(self, *, hidden: int, reduction: str, embedding_dim: int | None, seed: int, **_: Any) -> None:
@@ -146,11 +147,11 @@ class HingePair(Loss):
             raise UserError("hinge_pair owns a decision net; got no embedding_dim: pass embedding_dim to build.")
         self.reduction = reduction
         generator = torch.Generator().manual_seed(seed)
-        self.first = nn.Parameter(torch.randn(embedding_dim, hidden, generator=generator) / embedding_dim**0.5)
-        self.second = nn.Parameter(torch.randn(embedding_dim, hidden, generator=generator) / embedding_dim**0.5)
-        self.score = nn.Parameter(torch.randn(hidden, generator=generator) / hidden**0.5)
+        first = torch.randn(embedding_dim, hidden, generator=generator)
+        self.first, self.second = nn.Parameter(first), nn.Parameter(-first)
+        self.score = nn.Parameter(-torch.randn(hidden, generator=generator).abs() / hidden**0.5)
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
-        self.bias = nn.Parameter(torch.zeros(()))
+        self.bias = nn.Parameter(torch.ones(()))
 
     def terms(self, batch: Batch) -> Terms:
         first = batch.x @ self.first.to(batch.x.dtype) + self.hidden_bias

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from dmlviz.geometry import masked_logsumexp, masked_max, masked_mean, safe_sqrt, softplus
+from dmlviz.geometry import masked_logsumexp, masked_max, reduce, safe_sqrt, softplus
 from dmlviz.losses.module import Batch, Parts, Terms
 from dmlviz.losses.registry import loss
 from dmlviz.miners.tuples import Pairs
@@ -47,9 +47,8 @@ def n_pairs(batch: Batch, *, l2: float, reduction: str) -> Parts:
     scores = batch.x[anchors] @ batch.x[positives].T
     together = rounds[:, None] == rounds
     surprise = masked_logsumexp(scores, together) - scores.diagonal()
-    every = torch.ones_like(surprise, dtype=torch.bool)
     lengths = batch.x[anchors].square().sum(dim=1) + batch.x[positives].square().sum(dim=1)
-    return [Terms(surprise, every, reduction, smooth=True), l2 / 2 * masked_mean(lengths, every)]
+    return [Terms(surprise, None, reduction, smooth=True), l2 / 2 * reduce(lengths, None)]
 
 
 def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:

@@ -80,4 +80,4 @@ def _sides(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
 
 
 def _listed(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
-    return Terms(values, torch.ones_like(values, dtype=torch.bool), reduction, smooth)
+    return Terms(values, None, reduction, smooth)

@@ -120,7 +120,7 @@ def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_
         sweep(points[ranker.queries], gallery_points, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = nearest_mean(queries, others, points, gallery_points, ranker.queries)
-    result |= distances.scores(unit) | space.scores(queries.points)
+    result |= distances.scores(unit) | space.scores(queries.points, len(queries.names))
     return result | _counted(queries, ranker.queries)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from dmlviz.metrics.inputs import Embedded
 
 COLLAPSED_BELOW = 0.01
+ON_A_LINE_BELOW = 1.1  # effective rank: a second direction with less than a fiftieth of the first
 
 
 class MeanDistances:
@@ -39,12 +40,12 @@ class MeanDistances:
         }
 
 
-def scores(points: np.ndarray) -> dict[str, float]:
-    """Effective rank, mean norm and the collapse flag (1 or 0) of finite points.
+def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
+    """Effective rank, mean norm and the collapse flag (1 or 0) of finite points of so many classes.
 
     Effective rank: the exponential of the entropy of the centred points' singular values, each over their sum (Roy and
     Vetterli 2007); 0 where all points are equal. Collapsed: the points lie within 1 % of their root mean square norm
-    about their centre, or are all equal.
+    about their centre, or are all equal; or three classes or more share one line, though there are more dimensions.
     """
     wide = points.astype(np.float64)
     size = np.abs(wide).max()
@@ -53,11 +54,13 @@ def scores(points: np.ndarray) -> dict[str, float]:
     centred[:, (wide == wide[0]).all(axis=0)] = 0
     spread = np.sqrt((centred**2).sum(axis=1).mean())
     norms = np.linalg.norm(wide, axis=1)
-    collapsed = spread <= COLLAPSED_BELOW * np.sqrt((norms**2).mean())
+    in_a_point = spread <= COLLAPSED_BELOW * np.sqrt((norms**2).mean())
+    rank = effective_rank(centred)
+    on_a_line = points.shape[1] > 1 and classes > 2 and rank < ON_A_LINE_BELOW
     return {
-        "effective_rank": effective_rank(centred),
+        "effective_rank": rank,
         "mean_norm": float(norms.mean() * size),
-        "collapsed": float(collapsed),
+        "collapsed": float(in_a_point or on_a_line),
     }
 
 

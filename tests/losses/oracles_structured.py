@@ -134,8 +134,8 @@ def fastap(bins):
 
         def histogram(a, partners):
             pulses = [
-                [(1 - (2 - 2 * case.s(a, j) - k * width).abs() / width).relu() for k in range(bins + 1)]
-                for j in partners
+                [(1 - (d2 - k * width).abs() / width).relu() for k in range(bins + 1)]
+                for d2 in (2 - 2 * case.s(a, j) for j in partners)
             ]
             return torch.stack([sum(column) + 0 * case.x.sum() for column in zip(*pulses, strict=True)])
 

@@ -61,6 +61,14 @@ def test_points_close_together_for_their_distance_from_the_origin_have_collapsed
     assert scores(points)["collapsed"] == collapsed
 
 
+@pytest.mark.parametrize(("classes", "width", "collapsed"), [(10, 1e-3, 1), (10, 0.2, 0), (2, 1e-3, 0)])
+def test_many_classes_on_one_line_have_collapsed_and_two_may_lie_opposite(classes, width, collapsed):
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % classes
+    points = np.outer(labels + 0.1 * rng.normal(size=200), np.ones(8)) + width * rng.normal(size=(200, 8))
+    assert evaluate(points, labels, clustering=False, verification=False)["collapsed"] == collapsed
+
+
 def test_the_mean_norm_is_the_mean_norm():
     points = np.random.default_rng(0).normal(size=(50, 6))
     assert scores(points)["mean_norm"] == pytest.approx(np.linalg.norm(points, axis=1).mean())

@@ -202,7 +202,7 @@ def test_distance_weighted_draws_by_the_inverse_density_of_the_sphere():
 
     drawn = torch.zeros(9, dtype=torch.float64)
     mine = miners.build("distance_weighted", seed=1, cutoff=cutoff, nonzero_cutoff=end)
-    rounds = 2000
+    rounds = 800
     for _ in range(rounds):
         triplets = mine(embeddings * 3, labels)  # lengths do not matter
         assert triplets.a.tolist() == [0, 1]
@@ -210,7 +210,7 @@ def test_distance_weighted_draws_by_the_inverse_density_of_the_sphere():
     share = drawn / (2 * rounds)
     assert (expected > 0).sum() > 4
     assert ((expected == 0) == (share == 0)).all()
-    torch.testing.assert_close(share, expected, atol=0.02, rtol=0)
+    torch.testing.assert_close(share, expected, atol=0.03, rtol=0)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 1024])

@@ -1,0 +1,122 @@
+"""Trains every loss on MNIST with three seeds and writes what each learned into docs/LEARNING.md.
+
+`python scripts/learning_table.py [--only LOSS ...] [--results FILE]`: one thread, about a quarter of an hour. What was
+measured is kept in FILE, so that a broken-off table goes on; remove it after a change of the code that trains.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, NamedTuple
+
+import torch
+from measured import RESULTS, STEPS, TRAIN_IMAGES, Learned, Measured, raw_pixels, setup, untrained
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs/LEARNING.md"
+SEEDS = (0, 1, 2)
+
+# What fails, and is kept to show that it does. On the sphere, or at the usual rate, hardest negatives do learn.
+LESSONS: dict[str, dict[str, Any]] = {
+    "contrastive_no_margin": {"loss": "contrastive_no_margin"},
+    "triplet, cold and fast": {
+        "loss": "triplet",
+        "miner": "hardest_negative",
+        "normalize": False,
+        "learning_rate": 0.05,
+    },
+}
+
+HEAD = f"""# What each loss learns
+
+P@1 (the share of images whose nearest neighbour is of their class) and MAP@R of the 10,000 test images of MNIST among
+themselves, after training on the first {TRAIN_IMAGES:,} training images: net `small`, 64 dimensions, {STEPS} steps, all
+else as the loss recommends. Mean ± standard deviation over {len(SEEDS)} seeds (net and batches); made by
+`python scripts/learning_table.py`. The defaults come from sweeps of the learning rate and the main parameter:
+`python scripts/sweep.py LOSS` prints one.
+
+The differences between good losses are of the size of the spread: MNIST tells which losses learn, not which is best.
+"""
+
+
+class Row(NamedTuple):
+    title: str
+    miner: str
+    results: list[Learned]
+
+
+def rows(measured: Measured, only: Sequence[str]) -> Iterator[tuple[str, Row]]:
+    """Each loss's family and row; one seed of all losses comes before the next, so that a first look comes early."""
+    asked: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].lesson} | LESSONS
+    configs = {name: setup(**fields) for name, fields in asked.items() if not only or name in only}
+    for seed in SEEDS:
+        for name, config in configs.items():
+            result = measured(config.but(seed=seed))
+            print(f"seed {seed}  {name:26s} P@1 {result.precision_at_1:.4f}  {result.cpu_seconds:.1f} s", flush=True)
+    for name, config in configs.items():
+        family = "lessons" if name in LESSONS else LOSSES[config.loss].family
+        results = [measured(config.but(seed=seed)) for seed in SEEDS]
+        yield family, Row(_title(name, config), f"`{config.miner}`" if config.miner else "", results)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is missing, then write the page; with --only, print instead."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", default=[], metavar="LOSS")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    families: dict[str, list[Row]] = {}
+    for family, row in rows(Measured(chosen.results), chosen.only):
+        families.setdefault(family, []).append(row)
+    data = load("mnist")
+    raw, fresh = raw_pixels(data), [untrained(seed, data) for seed in SEEDS]
+    scores = ("precision_at_1", "map_at_r")
+    text = HEAD + "\n| without training | P@1 | MAP@R |\n|---|---|---|\n"
+    text += f"| raw pixels | {raw[scores[0]]:.4f} | {raw[scores[1]]:.4f} |\n"
+    text += f"| the untrained net | {' | '.join(_spread([score[key] for score in fresh]) for key in scores)} |\n"
+    for family, members in families.items():
+        text += _lessons(members) if family == "lessons" else _table(family, members, raw[scores[0]])
+    if chosen.only:
+        print(text)
+    else:
+        PAGE.write_text(text)
+
+
+def _table(family: str, members: list[Row], raw: float) -> str:
+    text = f"\n## {family.capitalize()}\n\n| loss | miner | P@1 | MAP@R |\n|---|---|---|---|\n"
+    for title, miner, results in members:
+        below = " (below raw pixels)" if mean(result.precision_at_1 for result in results) <= raw else ""
+        text += f"| {title} | {miner} | {_spread([result.precision_at_1 for result in results])}{below} "
+        text += f"| {_spread([result.map_at_r for result in results])} |\n"
+    return text
+
+
+def _lessons(members: list[Row]) -> str:
+    text = "\n## Lessons: what does not learn, on purpose\n\n"
+    text += "| loss | P@1 | effective rank of 64 | collapse flag |\n|---|---|---|---|\n"
+    for title, _, results in members:
+        ranks = _spread([result.effective_rank for result in results], 1)
+        flags = f"{sum(result.collapsed for result in results)} of {len(results)}"
+        text += f"| {title} | {_spread([result.precision_at_1 for result in results])} | {ranks} | {flags} |\n"
+    return text
+
+
+def _title(name: str, config: TrainConfig) -> str:
+    title = f"{LOSSES[config.loss].title} `{config.loss}`"
+    if name in LESSONS and config.miner:
+        title += f" with {MINERS[config.miner].title.lower()}, learning rate {config.learning_rate:g} from a cold start"
+    return title
+
+
+def _spread(values: list[float], digits: int = 4) -> str:
+    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
+
+
+if __name__ == "__main__":
+    main()

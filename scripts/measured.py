@@ -1,0 +1,113 @@
+"""Trainings on MNIST whose scores are kept, line by line, so that a table that was broken off goes on where it was."""
+
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from dmlviz import metrics, nets
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, cache_folder, load
+from dmlviz.events import Failed, Finished, Snapshot
+from dmlviz.training import train
+
+TRAIN_IMAGES, STEPS = 10_000, 400
+RESULTS = cache_folder() / "learned.jsonl"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Scores on the 10,000 test images among themselves; `failed` says why there are none, NaN, after so many steps."""
+
+    precision_at_1: float
+    map_at_r: float
+    effective_rank: float
+    collapsed: bool
+    cpu_seconds: float
+    steps: int
+    failed: str = ""
+
+
+def setup(loss: str, seed: int = 0, **changes: object) -> TrainConfig:
+    """The training of the table: 10,000 images, `small`, 64 dimensions, 400 steps, all else as the loss recommends."""
+    fixed = {"dataset": "mnist", "train_images": TRAIN_IMAGES, "net": "small", "embedding_dim": 64, "steps": STEPS}
+    return TrainConfig(**{**fixed, "loss": loss, "seed": seed, "watched": 2000, "snapshots": 8, **changes})  # type: ignore[arg-type]
+
+
+class Measured:
+    """Trains what was not trained yet; results are found again by the config's identity, in `path`.
+
+    They know nothing of the code: remove the file after a change of a loss, a miner or the training.
+    """
+
+    def __init__(self, path: Path = RESULTS) -> None:
+        self.path = path
+        self.known = {}
+        self.data: Dataset | None = None
+        if path.exists():
+            for line in path.read_text().splitlines():
+                entry = json.loads(line)
+                identity = entry.pop("id")
+                self.known[identity] = Learned(**entry)
+
+    def __call__(self, config: TrainConfig) -> Learned:
+        if config.id not in self.known:
+            self.data = self.data or load("mnist")
+            self.known[config.id] = result = learn(config, self.data)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write(json.dumps({"id": config.id} | asdict(result)) + "\n")
+        return self.known[config.id]
+
+
+def learn(config: TrainConfig, data: Dataset) -> Learned:
+    """Train on one thread and score; of a training that diverged, what its last snapshot (of fewer images) held."""
+    torch.set_num_threads(1)
+    begun = time.process_time()
+    event, shot = None, None
+    # The end scores every test image in every way; two images leave the scoring to us.
+    few = replace(data, test=data.test.first(config.watched))
+    for event in train(config.but(watched=config.watched), data=few):
+        shot = event if isinstance(event, Snapshot) else shot
+    spent = time.process_time() - begun
+    if isinstance(event, Failed):
+        scores = shot.metrics if shot is not None else {}
+        return Learned(*_picked(scores), cpu_seconds=spent, steps=event.step, failed=event.reason)
+    assert isinstance(event, Finished), event
+    embeddings = embed(config, {name: torch.from_numpy(value) for name, value in event.weights.items()}, data)
+    return Learned(*_picked(_scores(embeddings, data.test.labels)), cpu_seconds=spent, steps=event.step)
+
+
+def untrained(seed: int, data: Dataset) -> dict[str, float]:
+    """The scores of the net before its first step."""
+    return _scores(embed(setup("nt_xent", seed), None, data), data.test.labels)
+
+
+def raw_pixels(data: Dataset) -> dict[str, float]:
+    """The scores of the images themselves, by the Euclidean distance of their pixels."""
+    pixels = data.test.images.reshape(len(data.test), -1) / np.float32(255)
+    return _scores(pixels, data.test.labels)
+
+
+@torch.no_grad()
+def embed(config: TrainConfig, weights: dict[str, torch.Tensor] | None, data: Dataset) -> np.ndarray:
+    """The test images through the config's net."""
+    shape = {"channels": data.channels, "size": data.size, "seed": config.seed}
+    net = nets.build(config.net, embedding_dim=config.embedding_dim, normalize=config.normalize, **shape)
+    if weights is not None:
+        net.load_state_dict(weights)
+    images = torch.from_numpy(data.test.images)[:, None].float().div(255).sub(data.mean).div(data.std)
+    return torch.cat([net.eval()(part) for part in images.split(1000)]).numpy()
+
+
+def _scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    return metrics.evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
+
+
+def _picked(scores: dict[str, float]) -> tuple[float, float, float, bool]:
+    missing = float("nan")
+    found = (scores.get(key, missing) for key in ("precision_at_1", "map_at_r", "effective_rank"))
+    return *found, bool(scores.get("collapsed", 0))  # type: ignore[return-value]

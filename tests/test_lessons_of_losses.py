@@ -1,0 +1,65 @@
+"""What is known to fail does fail, and the collapse flag says so; what is known to work does, on the digits."""
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import metrics
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.offline import OfflineHard
+from dmlviz.training import train
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load("digits")
+
+
+def learned(data, **fields):
+    """The scores at the end of a short training."""
+    torch.set_num_threads(1)
+    *_, end = train(
+        TrainConfig(**{"dataset": "digits", "steps": 60, "snapshots": 1, "watched": 100} | fields), data=data
+    )
+    return end.metrics
+
+
+@pytest.fixture(scope="module")
+def raw_pixels(digits):
+    return metrics.evaluate(digits.test.images.reshape(len(digits.test), -1), digits.test.labels)
+
+
+def test_without_a_margin_everything_is_pushed_onto_one_line_and_the_flag_is_up(digits, raw_pixels):
+    scores = learned(digits, loss="contrastive_no_margin", net="mlp", steps=150)
+    assert LOSSES["contrastive_no_margin"].lesson
+    assert scores["collapsed"] == 1
+    assert scores["effective_rank"] < 1.1
+    assert scores["precision_at_1"] < raw_pixels["precision_at_1"] - 0.3
+
+
+def test_batch_hard_with_its_defaults_does_not_collapse(digits):
+    scores = learned(digits, loss="batch_hard")
+    assert scores["collapsed"] == 0
+    assert scores["precision_at_1"] > 0.95
+
+
+def test_offline_hard_looks_at_the_training_set_every_epoch_and_teaches_digits(digits, monkeypatch):
+    seen, completed = [], []
+    refresh, complete = OfflineHard.refresh, OfflineHard.complete
+    monkeypatch.setattr(
+        OfflineHard, "refresh", lambda self, *given: (seen.append(len(given[1])), refresh(self, *given))[1]
+    )
+
+    def watched(self, batch):
+        result = complete(self, batch)
+        completed.append(np.setdiff1d(result, batch))
+        return result
+
+    monkeypatch.setattr(OfflineHard, "complete", watched)
+    scores = learned(digits, loss="triplet", miner="offline_hard", miner_params={"every": 2}, steps=40)
+    epoch = len(digits.train) // 160
+    assert seen == [len(digits.train)] * (1 + (40 - 1) // (2 * epoch))
+    assert np.mean([len(new) for new in completed]) > 10  # negatives from outside the batch
+    assert scores["precision_at_1"] > 0.95
