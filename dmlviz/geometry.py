@@ -196,8 +196,8 @@ class _Distance(torch.autograd.Function):
             distance.sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
-        a, b = a.to(x.dtype), None if y is None else b.to(y.dtype)
-        ctx.save_for_backward(a, b, None if square else distance)
+        kept = a.to(x.dtype), None if y is None else b.to(y.dtype), None if square else distance
+        ctx.save_for_backward(*kept)
         return distance
 
     @staticmethod

@@ -4,12 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from dmlviz.errors import UserError
 from dmlviz.geometry import distance_matrix, masked_logsumexp, masked_mean, softplus
 from dmlviz.losses.module import Batch, Loss, Parts, Terms
 from dmlviz.losses.registry import IMPLEMENTED, loss
+
+_ROWS = 64  # of a decision net: as many are computed at once
 
 
 @loss("contrastive")
@@ -154,18 +155,36 @@ class HingePair(Loss):
         self.bias = nn.Parameter(torch.ones(()))
 
     def terms(self, batch: Batch) -> Terms:
-        first = batch.x @ self.first.to(batch.x.dtype) + self.hidden_bias
-        second = batch.x @ self.second.to(batch.x.dtype)
-        # Hidden units are computed anew for backward, some rows at a time, so that n² numbers are kept and not n² h.
-        rows = [
-            checkpoint(self._scores, block, second, use_reentrant=False, preserve_rng_state=False)
-            for block in first.split(64)
-        ]
-        o, same, counts = batch.pairs(torch.cat(rows), directed=True)
+        kind = batch.x.dtype
+        first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)
+        scores = _Decisions.apply(first, batch.x @ self.second.to(kind), self.score.to(kind)) + self.bias.to(kind)
+        o, same, counts = batch.pairs(scores, directed=True)
         return Terms((1 - torch.where(same, o, -o)).relu(), counts, self.reduction)
 
-    def _scores(self, first: Tensor, second: Tensor) -> Tensor:
-        return (first[:, None] + second).relu() @ self.score.to(first.dtype) + self.bias
+
+class _Decisions(torch.autograd.Function):
+    """v · ReLU(first_i + second_j) for all i, j.
+
+    Hidden units are computed anew for backward, some rows at a time, so that n² numbers are kept and not n² h.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, first: Tensor, second: Tensor, score: Tensor) -> Tensor:
+        ctx.save_for_backward(first, second, score)
+        return torch.cat([(block[:, None] + second).relu_() @ score for block in first.split(_ROWS)])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        first, second, score = ctx.saved_tensors
+        to_first, to_second, to_score = [], torch.zeros_like(second), torch.zeros_like(score)
+        for block, pull in zip(first.split(_ROWS), gradient.split(_ROWS), strict=True):
+            hidden = (block[:, None] + second).relu_()
+            to_score += pull.flatten() @ hidden.flatten(0, 1)
+            to_hidden = (hidden > 0) * pull[:, :, None]
+            to_first.append(to_hidden.sum(dim=1) * score)
+            to_second += to_hidden.sum(dim=0) * score
+        return torch.cat(to_first), to_second, to_score
 
 
 def _each_side(values: Tensor, same: Tensor, counts: Tensor, reduction: str) -> list[Terms]:
