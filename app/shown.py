@@ -99,7 +99,7 @@ def ready_made(services: Services) -> Run | None:
     here = data.available(services.data)
     for path in sorted(services.runs.bundled.glob("*/run.json")):
         run = services.runs.get(path.parent.name)
-        if run.config.dataset in here:
+        if run.config.dataset in here and not run.info.get("fails"):
             return run
     return next(iter(services.runs.list()), None)
 

@@ -36,12 +36,14 @@ class Step:
 class Snapshot:
     """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
 
-    Of a training with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`.
+    Of a training with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the
+    snapshots, spread evenly, hold the net's `weights` too, unless it is large.
     """
 
     step: int
     embeddings: np.ndarray
     metrics: dict[str, float]
+    weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,9 @@ MOST_IMAGES = 1000
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """What the serving worker says to {"run": folder, "images": base64 of uint8 n × h × w, "shape": [n, h, w]}.
 
-    {"embeddings": n lists of d numbers, "places": {view: n positions}}; raise UserError when the run's net cannot
-    take the pictures, or the run has not come to its end.
+    {"embeddings": n lists of d numbers, "places": {view: n positions}}; with "way" also {"way": {"steps": […],
+    "embeddings": [steps × n × d], "places": [steps × n × 2]}}, as the nets kept on the way saw the pictures. Raise
+    UserError when the run's net cannot take the pictures, or the run has not come to its end.
     """
     run, shape = Run(question["run"]), tuple(question["shape"])
     pixels = b64decode(question["images"])
@@ -29,20 +30,32 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         raise UserError(f"Pictures come as n × height × width bytes; got {len(pixels)} bytes for {shape}.")
     images = np.frombuffer(pixels, np.uint8).reshape(shape)
     embeddings = embed(run, images)
-    return {"embeddings": embeddings.tolist(), "places": places(run, embeddings, question.get("views"))}
+    said = {"embeddings": embeddings.tolist(), "places": places(run, embeddings, question.get("views"))}
+    return said | ({"way": way(run, images)} if question.get("way") else {})
 
 
-def embed(run: Run, images: np.ndarray) -> np.ndarray:
-    """Embeddings (n × d, float32) of pictures (uint8, n × h × w (× 3)) by the net of a run that has ended."""
+def way(run: Run, images: np.ndarray) -> dict[str, Any]:
+    """The pictures as the nets kept on the way embed them, drawn on the basis of the end; nothing where none was kept."""
+    steps, basis = run.kept_steps, run.basis
+    seen = [embed(run, images, step) for step in steps]
+    drawn = [basis.project(embeddings).tolist() for embeddings in seen] if basis is not None else []
+    return {"steps": steps, "embeddings": [embeddings.tolist() for embeddings in seen], "places": drawn}
+
+
+def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
+    """Embeddings (n × d, float32) of pictures (uint8, n × h × w (× 3)) by the net of a run that has ended.
+
+    With a `step`, by the net that was kept then.
+    """
     declared = DATASETS[run.config.dataset]
     size = f"{declared.size} × {declared.size}"
     if images.shape[1:3] != (declared.size, declared.size):
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"The net of this run was trained on pictures of {size}; got {got}: prepare them alike.")
-    path = run.path / "weights.safetensors"
+    path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
     if not path.exists():
         raise UserError(f"{run.title} has no net to embed with yet; wait for the end of its training.")
-    net = _net(path, path.stat().st_mtime_ns)
+    net = _net(run.path, path, path.stat().st_mtime_ns)
     with torch.inference_mode():
         x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
         return net((x / 255 - declared.mean) / declared.std).numpy()
@@ -59,11 +72,11 @@ def places(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> 
     return found
 
 
-@lru_cache(maxsize=4)
-def _net(weights: Path, stamp: int) -> torch.nn.Module:
+@lru_cache(maxsize=40)  # those on the way of a few runs, too
+def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
     from safetensors.torch import load_file
 
-    config = Run(weights.parent).config
+    config = Run(run).config
     declared = DATASETS[config.dataset]
     net = build(
         config.net,

@@ -172,12 +172,15 @@ class Jobs:
             jobs = [*self._active.values(), *self._queue]
         return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
 
-    def embed(self, run: str, images: np.ndarray, views: Sequence[str] | None = None) -> dict[str, Any]:
+    def embed(
+        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
+    ) -> dict[str, Any]:
         """Embed pictures (uint8, n × h × w as the net saw them in training) with a run's net.
 
         Gives {"embeddings": n lists of d numbers, "places": {view: n lists of positions}}, the view "live" being the
-        run's own replay and the others the ids of its finished projections, only those in `views` when given. Raise
-        UserError before the run's end, and for pictures of another size.
+        run's own replay and the others the ids of its finished projections, only those in `views` when given. With
+        `way` also {"way": {"steps", "embeddings", "places"}} by the nets kept on the way. Raise UserError before the
+        run's end, and for pictures of another size.
         """
         found = self.runs.get(run)
         images = np.ascontiguousarray(images, np.uint8)
@@ -187,6 +190,7 @@ class Jobs:
             "images": b64encode(images.tobytes()).decode(),
             "shape": list(images.shape),
             "views": None if views is None else list(views),
+            "way": way,
         }
         return self.embedder.ask(question)
 

@@ -165,6 +165,11 @@ class Run(Record):
         """The steps at which the watched images were embedded so far."""
         return sorted(int(path.stem) for path in (self.path / "snapshots").glob("[0-9]*.npy"))
 
+    @property
+    def kept_steps(self) -> list[int]:
+        """The steps at which the net was kept, so that a picture can be embedded as it would have been then."""
+        return sorted(int(path.stem) for path in (self.path / "nets").glob("[0-9]*.safetensors"))
+
     def snapshot(self, step: int) -> np.ndarray:
         """The watched images after `step` batches (n × d, float32)."""
         stored = read_array(self.path / "snapshots" / f"{int(step)}.npy")

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dmlviz.alarms import Watch, remedies
 from dmlviz.bases import native, native_view
 from dmlviz.batches import SeenBatch
 from dmlviz.config import TrainConfig
@@ -67,10 +68,11 @@ def train_into(
     data: Any = None,
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
+    keep_nets: bool = True,
 ) -> Iterator[Event]:
     """Train what the run's config asks for, write it into its folder, and pass every event on.
 
-    `data` is its Dataset when that is at hand. Whatever goes wrong ends as a Failed event, on disk too. An iterator
+    `data` is its Dataset when that is at hand. `keep_nets` keeps the nets of some snapshots, up to 4 MB of them. Whatever goes wrong ends as a Failed event, on disk too. An iterator
     that is closed early, or a KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
     """
     with Writer(run, clock) as writer:
@@ -80,7 +82,7 @@ def train_into(
             from dmlviz.training import train
 
             data = data or load(run.config.dataset, data_root, progress=_Preparing(writer, run.config.dataset, stop))
-            recorder = Recorder(writer, run, data.test.labels)
+            recorder = Recorder(writer, run, data.test.labels, keep_nets)
             for event in train(run.config, data=data, stop=stop):
                 step = getattr(event, "step", step)
                 recorder.write(event)
@@ -97,16 +99,19 @@ def train_into(
 class Recorder:
     """Turns the events of a training into the files of its run."""
 
-    def __init__(self, writer: Writer, run: Run, labels: np.ndarray) -> None:
+    def __init__(self, writer: Writer, run: Run, labels: np.ndarray, keep_nets: bool = True) -> None:
         self.writer = writer
         self.run = run
         self.labels = labels
         self.view = LiveView()
         self.means = _Means(run.config)
+        self.watch = Watch(run.config)
+        self.keep_nets = keep_nets
         self.drawn: tuple[int, np.ndarray] | None = None
 
     def write(self, event: Event) -> None:
-        """Write one event, its arrays first, so that who reads the event finds them."""
+        """Write one event, its arrays first, so that who reads the event finds them; before it what it alarms of."""
+        self._alarm(event)
         match event:
             case Started():
                 self._started(event)
@@ -123,6 +128,14 @@ class Recorder:
             case Failed():
                 self.writer.event("failed", step=event.step, reason=event.reason)
 
+    def _alarm(self, event: Event) -> None:
+        raised, over = self.watch.take(event)
+        for alarm in raised:
+            words = [remedy.words for remedy in remedies(alarm.name, self.run.config)]
+            self.writer.event("alarm", step=event.step, alarm=alarm.name, sentence=alarm.sentence, remedies=words)
+        for name in over:
+            self.writer.event("alarm_over", step=event.step, alarm=name)
+
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
         self.view = LiveView(self.labels[event.watched])
@@ -130,6 +143,7 @@ class Recorder:
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         make_folder(path / "snapshots")
         make_folder(path / "batches")
+        make_folder(path / "nets")
         self._describe(device=event.device, threads=event.threads)
         self.writer.event(
             "started",
@@ -150,18 +164,17 @@ class Recorder:
 
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", _compact(event.embeddings))
+        if event.weights is not None and self.keep_nets:
+            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", halved(event.weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.drawn = (event.step, event.embeddings)
         self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics)
 
     def _ended(self, event: Finished) -> None:
-        from safetensors.numpy import save
-
         path = self.run.path
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
         if event.weights:
-            with atomic(path / "weights.safetensors") as file:
-                file.write(save({name: np.ascontiguousarray(value) for name, value in event.weights.items()}))
+            write_weights(path / "weights.safetensors", event.weights)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
         self._replay(event)
@@ -253,6 +266,22 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'The run folder'} could not be written or read: {error.strerror}."
     return f"Something went wrong inside the program ({type(error).__name__}: {text[:200]})."
+
+
+def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
+    """Write a net's weights, by name."""
+    from safetensors.numpy import save
+
+    with atomic(path) as file:
+        file.write(save({name: np.ascontiguousarray(value) for name, value in weights.items()}))
+
+
+def halved(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """float16 where the numbers fit into it."""
+    return {
+        name: value.astype(np.float16) if value.dtype == np.float32 and (np.abs(value) < 6e4).all() else value
+        for name, value in weights.items()
+    }
 
 
 def _compact(embeddings: np.ndarray) -> np.ndarray:

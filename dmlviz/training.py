@@ -48,6 +48,7 @@ def train(
     job = _Job(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     watched = watched_subset(data.test.labels, config.watched)
     planned, recorded = set(snapshot_steps(config.steps, config.snapshots)), set(recorded_steps(config))
+    kept = kept_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
     yield Started(
         steps=config.steps,
         watched=watched,
@@ -64,7 +65,8 @@ def train(
                 yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
                 return
             scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
-            yield Snapshot(step=step, embeddings=embeddings, metrics=scores)
+            weights = job.weights() if step in kept else None
+            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, weights=weights)
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -103,7 +105,7 @@ def train(
         embeddings=embeddings,
         # Somebody who pressed Stop waits: what takes longest, and what no page shows, is left to `dmlviz evaluate`.
         metrics=job.scores(embeddings, full_ranking=not waited_for, verification=not waited_for),
-        weights={name: np.ascontiguousarray(value.cpu().numpy()) for name, value in job.net.state_dict().items()},
+        weights=job.weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         reason=reason,
@@ -117,6 +119,19 @@ def snapshot_steps(steps: int, snapshots: int) -> list[int]:
     """
     planned = {round(steps * (i / snapshots) ** 1.5) for i in range(snapshots)}
     return sorted(planned - {steps})
+
+
+MOST_NETS = 12  # kept on the way of one training
+MOST_NUMBERS = 2_000_000  # of all of them together: 4 MB as float16
+FEWEST_NETS = 4  # fewer are no way
+
+
+def kept_steps(steps: list[int], parameters: int) -> set[int]:
+    """Return at which of the snapshots, spread evenly among them, a net of so many parameters is kept: maybe none."""
+    count = min(MOST_NETS, MOST_NUMBERS // max(1, parameters), len(steps))
+    if count < FEWEST_NETS:
+        return set()
+    return {steps[i] for i in np.linspace(0, len(steps), count, endpoint=False).astype(int)}
 
 
 def warm_up() -> None:
@@ -233,6 +248,10 @@ class _Job:
             same = labels[a] == labels[b]
             return Pairs(a[same], b[same], a[~same], b[~same])
         return Triplets(rows[0::3], rows[1::3], rows[2::3]) if makes == "triplets" else None
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the net's weights by name."""
+        return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
 
     def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
         """Return the embeddings (n × d, float32) of the test images at `indices`, of all of them when None."""

@@ -11,7 +11,8 @@ import torch
 
 from dmlviz.config import TrainConfig
 from dmlviz.events import Finished
-from dmlviz.recording import train_into
+from dmlviz.files import write_json
+from dmlviz.recording import halved, train_into, write_weights
 from dmlviz.runs import Runs
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets/runs"
@@ -35,16 +36,50 @@ READY_MADE = {
     ),
 }
 
+# Two that fail on purpose: a class sees a collapse before it causes one, and finds its name and a remedy beside it.
+# Without a margin nothing holds different classes apart. The hardest negatives at ten times the usual rate pull the
+# space into a point, from which the loss, equal to its margin, shows no way out.
+FAILING = {
+    "Fails: contrastive without a margin": TrainConfig(
+        dataset="digits",
+        net="mlp",
+        embedding_dim=2,
+        normalize=False,
+        loss="contrastive",
+        loss_params={"margin": 0.0},
+        miner=None,
+        steps=150,
+        snapshots=16,
+        watched=300,
+    ),
+    "Fails: hardest triplets, rate too large": TrainConfig(
+        dataset="digits",
+        net="mlp",
+        embedding_dim=4,
+        loss="triplet",
+        miner="batch_hard",
+        learning_rate=0.05,
+        steps=150,
+        snapshots=16,
+        watched=300,
+    ),
+}
+
 
 def main() -> None:
     """Train each of them anew and remove the others."""
     torch.set_num_threads(1)
     shutil.rmtree(FOLDER, ignore_errors=True)
     runs = Runs(FOLDER, bundled=FOLDER.parent / "none")
-    for title, config in READY_MADE.items():
+    for title, config in (READY_MADE | FAILING).items():
         run = runs.prepare(config, title)
-        *_, end = train_into(run)
+        if title in FAILING:
+            run.info["fails"] = True
+            write_json(run.path / "run.json", run.info)
+        *_, end = train_into(run, keep_nets=False)
         assert type(end) is Finished, end
+        if title in FAILING:
+            write_weights(run.path / "weights.safetensors", halved(end.weights))  # nobody asks much of these nets
         for name in ("lock", "error.txt"):
             (run.path / name).unlink(missing_ok=True)
         size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
