@@ -63,6 +63,8 @@ def map_data(
         data["watched"] = _watched(shown.run)
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbours": _linked(answer.neighbours)}
+        if answer.way and data["view"] == LIVE and shown.run.end is not None:
+            data["query"]["way"] = _way(answer, shown.run.end["step"], place)
     if shown.live or shown.drawing is not None:
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:
@@ -78,6 +80,7 @@ def pinned_data(shown: Shown, ui: UIState, item: int, neighbours: list[Neighbour
         "subject": {"item": item, "label": label},
         "near": _near(neighbours),
         "metric": ui.metric,
+        "film": routes,
         "among": _count(shown.run) if shown.complete else None,
     }
 
@@ -93,6 +96,7 @@ def answer_data(shown: Shown, answer: Answer, routes: bool) -> dict[str, Any]:
         "among": _count(shown.run),
         "steps": [{"caption": step.caption} | picture(small(step.image)) for step in answer.steps],
         "far": answer.far,
+        "way": len(answer.way),
     }
 
 
@@ -126,6 +130,12 @@ def _linked(neighbours: list[Neighbour]) -> list[dict[str, Any]]:
     for first in linked[:1]:
         first["distance"] = round(neighbours[0].distance, 4)
     return linked
+
+
+def _way(answer: Answer, last: int, place: list[float]) -> list[tuple[float, ...]]:
+    """Steps with places, the end included: where the star walks."""
+    kept = [(station.step, *station.place) for station in answer.way if station.step < last]
+    return [(step, *(float(f"{x:.4g}") for x in at)) for step, *at in [*kept, (last, *place)]]
 
 
 def _count(run: Run) -> int:

@@ -4,7 +4,7 @@ import hashlib
 from base64 import b64decode
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,8 @@ _answers: dict[tuple[str, int, bytes, int], "Answer"] = {}
 class Answer:
     """What a run says of a picture: the steps to the net's input, neighbours, their vote, places by view.
 
-    `far` is a sentence when the picture is unlike every test image, otherwise empty.
+    `far` is a sentence when the picture is unlike every test image, otherwise empty. `way` are the steps at which the
+    run kept its net, with the place and the embedding that it gave the picture; empty where it kept none.
     """
 
     steps: tuple[query.PreparationStep, ...]
@@ -32,6 +33,15 @@ class Answer:
     agreeing: int
     far: str
     places: dict[str, list[float]]
+    way: list["Station"]
+
+
+class Station(NamedTuple):
+    """A picture as the net saw it after `step` batches: its place on the map, and its embedding."""
+
+    step: int
+    place: list[float]
+    embedding: np.ndarray
 
 
 def drawn(drawing: Any) -> np.ndarray | None:
@@ -60,11 +70,18 @@ def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
 
 def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
     prepared = query.prepare(picture, run.config.dataset)
-    answer = services.jobs.embed(run.id, prepared.image[None])
+    answer = services.jobs.embed(run.id, prepared.image[None], way=True)
     neighbours = run.nearest(np.asarray(answer["embeddings"][0], np.float32), k)
     label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
-    return Answer(prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places)
+    return Answer(prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, stations(answer))
+
+
+def stations(answer: dict[str, Any]) -> list[Station]:
+    """The way of the one picture that was asked about, out of the worker's answer."""
+    way = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
+    parts = zip(way["steps"], way["places"], way["embeddings"], strict=True)
+    return [Station(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]
 
 
 def _far(run: Run, neighbours: list[Neighbour]) -> str:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from app import downloads, pictures, portraits, seen
 from app.baselines import pixels_of
+from app.film import film_of
 from app.judged import judged_of
 from app.nearest import nearest_of
 from app.services import services
@@ -27,6 +28,7 @@ from dmlviz.export import FORMATS
 from dmlviz.files import is_id
 from dmlviz.record import Record, Run
 
+NEIGHBOURS = 10  # of a film-strip, as many as the inspector shows
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 YEAR_OF_ONE_BROWSER = {"Cache-Control": "private, max-age=31536000, immutable"}
 NEVER = {"Cache-Control": "no-store"}
@@ -50,6 +52,7 @@ def routes() -> list[Route]:
         *seen.routes(),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixels),
+        Route("/api/runs/{run}/film/{item:int}.json", film),
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
         Route("/api/runs/{run}/export/{format}", export),
         Route("/api/runs/{run}/run.zip", whole),
@@ -152,6 +155,15 @@ async def pixels(request: Request) -> Response:
     folder = found.folder(cache())
     scores = await asyncio.to_thread(pixels_of, run, services().data, folder)
     return JSONResponse(scores, headers=YEAR_OF_ONE_BROWSER)
+
+
+async def film(request: Request) -> Response:
+    """The neighbours of a test image at every snapshot; `metric` is euclidean or cosine."""
+    run = services().runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    metric = request.query_params.get("metric", "euclidean")
+    told = await asyncio.to_thread(film_of, run, request.path_params["item"], NEIGHBOURS, metric, found, services())
+    return JSONResponse(told, headers=NEVER)
 
 
 def _step(request: Request) -> int | None:

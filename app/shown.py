@@ -67,7 +67,8 @@ def fingerprint(now: Now) -> tuple[object, ...]:
         return ()
     view = shown.drawing.id if shown.drawing is not None else LIVE
     standing = shown.live, shown.drawing_live, shown.pictures is None, now.routes
-    return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side")
+    chosen = repr((now.ui.settings, now.ui.params))
+    return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side"), chosen
 
 
 def resolve(ui: UIState, services: Services, who: str) -> Shown | None:

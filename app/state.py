@@ -101,6 +101,21 @@ class UIState:
         if value == default and name != "dataset":
             self.settings = rest
 
+    def adopt(self, config: TrainConfig) -> None:
+        """Set up the next training as this one."""
+        self.notes.clear()
+        roles = {"loss": (LOSSES, config.loss, config.loss_params)}
+        if config.miner is not None:
+            roles["miner"] = (MINERS, config.miner, config.miner_params)
+        for role, (catalogue, name, values) in roles.items():
+            usual = {parameter.name: parameter.default for parameter in catalogue[name].parameters}
+            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
+        self.settings = {"dataset": config.dataset} | ({"loss": config.loss} if config.loss != _LOSS else {})
+        recommended = self.config(config.dataset)
+        for name in SETTINGS:
+            if getattr(config, name) != getattr(recommended, name):
+                self.settings[name] = getattr(config, name)
+
     def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
         chosen = self.params.setdefault(f"{role}.{choice.name}", {})

@@ -15,6 +15,7 @@ from app.services import Services
 from app.shown import Shown
 from app.state import UIState
 from app.streaming import LIVE_PHASES
+from dmlviz.alarms import REMEDIES, remedies
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Neighbour, Record
 
@@ -93,6 +94,12 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         if st.session_state["map"].get("selected"):  # what is selected is shown where what is pinned is
             st.session_state[side.KEY] = side.SIDES[0]
 
+    def remedied() -> None:
+        chosen = st.session_state["map"].get("remedy") or {}
+        offered = remedies(chosen["alarm"], shown.run.config) if chosen.get("alarm") in REMEDIES else []
+        if isinstance(chosen.get("index"), int) and 0 <= chosen["index"] < len(offered):
+            ui.adopt(shown.run.config.but(**offered[chosen["index"]].changes))
+
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:
         state["pinned"] = ui.pinned
@@ -103,6 +110,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         on_pinned_change=pinned,
         on_selected_change=selected,
         on_ended_change=lambda: None,
+        on_remedy_change=remedied,
         on_routes_change=lambda: None,
     )
 
@@ -115,3 +123,5 @@ def scores(shown: Shown, routes: bool) -> None:
         mount("readouts", key="readouts", data=data)
     with right:
         mount("curve", key="curve", data=data)
+    if routes:
+        mount("study", key="study", data=data | feed.pictures(shown, routes))

@@ -4,7 +4,7 @@ import { onSelection } from "../shared/selection.js";
 import { paintBytes, tileStyle } from "../shared/sprites.js";
 import { element, textButton } from "./dom.js";
 import { sheetOf } from "./sheet.js";
-import { captionOf, placeOf, summaryOf } from "./words.js";
+import { captionOf, placeOf, summaryOf, wayOf } from "./words.js";
 
 const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
 const inspectors = new WeakMap();
@@ -44,6 +44,10 @@ class Inspector {
     // A new pin comes before the selection it was picked from, to which a link leads back.
     if (subjectOf(data) && subjectOf(data) !== subjectOf(this.data)) this.sheet = false;
     this.data = data;
+    if (data.metric && data.metric !== page.metric) {
+      page.metric = data.metric;
+      bus.emit("metric", data.metric);
+    }
     this.show();
   }
 
@@ -81,7 +85,7 @@ class Inspector {
       const far = data.far ? [element("p", "far", data.far)] : [];
       const strip = steps.length ? [stripOf(steps)] : [];
       root.replaceChildren(...back, ...(subject
-        ? [headOf(data), ...strip, ...far, ...this.choices(), this.list(), ...this.key()]
+        ? [headOf(data), ...strip, ...far, ...this.choices(), this.list(), this.key()]
         : [element("p", "quiet", placeholder)]));
       this.markPlaces();
     }
@@ -142,7 +146,9 @@ class Inspector {
     const key = element("p", "quiet key");
     key.append(element("span", "where near"), " near on the map too ", element("span", "where off"), " far on the map");
     key.hidden = true;
-    return [key];
+    const foot = element("div");
+    foot.append(key, element("p", "quiet key", wayOf(this.data)));
+    return foot;
   }
 
   // The map tells how near each of them is drawn.

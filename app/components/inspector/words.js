@@ -11,6 +11,13 @@ export function summaryOf({ subject, neighbours = [], vote, classes }) {
   return `${same} of the ${neighbours.length} nearest say ${classes[truth]}`;
 }
 
+/** What its way on the map rests on; "" for what has none. */
+export function wayOf({ subject, way }) {
+  if (!subject || subject.item !== undefined || way === undefined) return "";
+  if (!way) return "Its way over the training cannot be drawn: this run kept its net at the end only.";
+  return `On the map it walks with the frames: embedded by the nets kept at ${way} of them, straight lines between.`;
+}
+
 /** Of which image, and nearest among which. */
 export function captionOf({ subject, among }) {
   const where = among ? `${among.toLocaleString("en")} test images` : "those watched, at the last snapshot";

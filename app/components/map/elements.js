@@ -1,4 +1,5 @@
 // The map's elements, and how they lie in one another.
+import { AlarmNote } from "./alarm.js";
 import { Announcer, HELP } from "./announce.js";
 import { Card } from "./card.js";
 import { element } from "./dom.js";
@@ -17,10 +18,11 @@ export function buildElements(id, mounts, on) {
     "aria-describedby": `help-${id}`,
   });
   const [legend, toolbar, card, bar, announcer] = [new Legend(on), new Toolbar(on), new Card(), new PlayerBar(on), new Announcer()];
+  const alarm = new AlarmNote(on);
   const caption = element("div", { class: "caption" });
   const status = element("div", { class: "status" });
   const stage = element(
-    "div", { class: "stage" }, points, overlay, legend.node, toolbar.node, caption, status, card.node,
+    "div", { class: "stage" }, points, overlay, legend.node, toolbar.node, caption, status, alarm.node, card.node,
   );
   const help = element("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = element(
@@ -29,5 +31,5 @@ export function buildElements(id, mounts, on) {
     stage, bar.node, announcer.node, help,
   );
   const style = element("link", { rel: "stylesheet", href: new URL("map.css", import.meta.url).href });
-  return { root, stage, points, overlay, legend, toolbar, card, bar, announcer, caption, status, style };
+  return { root, stage, points, overlay, legend, toolbar, card, bar, announcer, alarm, caption, status, style };
 }

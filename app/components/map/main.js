@@ -15,10 +15,11 @@
 //   view                                "live" or a projection's id
 //   pinned, neighbours [{item, distance}], selected {bits}, step
 //                                       taken when they differ from what Python sent before
-//   query {xy | frames {frame id or step: xy}, neighbours}
+//   query {xy | frames {frame id or step: xy} | way [[step, x, y]], neighbours}
 //   colour "class" | "error", autoplay, height (pixels or "fill"), renderer ("canvas" forces the fallback)
 //   fallback {events, frames {id: base64}, from}
-// state: pinned, selected {count, bits}, routes ("blocked"); trigger: ended (how a run that was running ended)
+// state: pinned, selected {count, bits}, routes ("blocked"); triggers: ended (how a run that
+// was running ended), remedy {alarm, index}
 import { MapView } from "./view.js";
 
 const views = new WeakMap();

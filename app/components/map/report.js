@@ -1,5 +1,5 @@
 // What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
-import { bus } from "../shared/bus.js";
+import { bus, page } from "../shared/bus.js";
 import { mark } from "./dom.js";
 import { statusOf } from "./status.js";
 
@@ -10,6 +10,7 @@ export function report(view) {
   const { model, scene, playback, theme, root } = view;
   countClasses(view);
   view.toolbar.update(view);
+  view.alarm.update(view);
   view.bar.update(playback.timeline, playback.player, theme);
   // Until a new run has a frame of its own, the stage still holds the one before, faded.
   const visible = playback.shown && scene.frame ? sum(scene.usable) : 0;
@@ -34,6 +35,7 @@ export function report(view) {
   };
   for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
   tellFrame(view, index);
+  tellPinned(view);
 }
 
 // Counting goes through all items, so only when something that counts has changed.
@@ -45,6 +47,13 @@ function countClasses(view) {
   view.legend.update({ model, counts: view.counted, colours, shapes, theme });
   // The legend may have grown; for a selection, which comes and goes, the points do not make way.
   if (!model.selected) view.measure();
+}
+
+// Whoever pinned it, Python or the person; a part that comes later finds it on the page.
+function tellPinned({ data: { run }, model: { pinned: item } }) {
+  if (page.pinned?.run === run && page.pinned.item === item) return;
+  page.pinned = { run, item };
+  bus.emit("pinned", page.pinned);
 }
 
 function tellFrame(view, index) {

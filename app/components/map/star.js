@@ -2,9 +2,24 @@
 
 import { carry } from "./camera.js";
 
-/** Where the query lies at a timeline entry: by frame, by step, or one place for all that are final; null elsewhere. */
+// Between two nets that were kept, straight on; null before the first.
+function onTheWay(way, step) {
+  const next = way.findIndex(([at]) => at >= step);
+  if (next < 0 || (next === 0 && way[0][0] > step)) return null;
+  const [to, x, y] = way[next];
+  if (to === step) return [x, y];
+  const [from, ...before] = way[next - 1];
+  const share = (step - from) / (to - from);
+  return [before[0] + (x - before[0]) * share, before[1] + (y - before[1]) * share];
+}
+
+/**
+ * Where the query lies at a timeline entry: by frame, by step, on its `way` ([step, x, y] in order), or one place for all
+ * that are final; null elsewhere.
+ */
 export function placeAt(query, entry) {
   if (!query || entry?.own) return null;
+  if (query.way && entry) return onTheWay(query.way, entry.step);
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
   return known ?? (entry?.provisional ? null : query.xy) ?? null;
 }
@@ -17,7 +32,8 @@ export class QueryStar {
   age = 1; // 0 when it has just landed, 1 from a third of a second later
 
   set(query, entry, still) {
-    const isNew = JSON.stringify(query?.frames ?? query?.xy) !== JSON.stringify(this.query?.frames ?? this.query?.xy);
+    const placesOf = (asked) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
+    const isNew = placesOf(query) !== placesOf(this.query);
     this.query = query;
     if (!isNew) return false;
     this.from = this.to = placeAt(query, entry);
@@ -46,7 +62,7 @@ export class QueryStar {
 
   /** The places it took up to an entry, oldest first. */
   trail(entries, until) {
-    if (!this.query?.frames) return [];
+    if (!this.query?.frames && !this.query?.way) return [];
     const places = [];
     for (const entry of entries) {
       const place = placeAt(this.query, entry);

@@ -12,6 +12,7 @@ export const emptyTimeline = () => ({
   refitted: null, // at the end: each step on its own basis, turned to the one before
   refit: false, // which of the two is shown
   view: null, // how a run is drawn: "plane", "fan", "pca"
+  alarms: [], // what went wrong: {alarm, from, until (null: to the end), sentence, remedies}
   queue: null, // {position, of} while waiting
   state: "waiting",
   reason: "",
@@ -51,6 +52,12 @@ export function takeEvent(timeline, event) {
       // Until the end its units are its own, and nothing else has a place in it.
       timeline.live.push({ step: event.iteration, frame: event.frame, provisional: true });
       return "frames";
+    case "alarm":
+      timeline.alarms.push({ alarm: event.alarm, from: event.step, until: null, sentence: event.sentence, remedies: event.remedies });
+      return "state";
+    case "alarm_over":
+      for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
+      return "state";
     case "replay":
       timeline.replay = event.frames.map(({ step, frame, ...rest }) => ({ step, frame: frame ?? rest }));
       timeline.refitted = refitted(timeline);
@@ -105,6 +112,10 @@ export function headOfStep(timeline, step) {
   const apart = (frames[low + 1]?.step ?? 0) - frames[low]?.step;
   return apart > 0 ? low + Math.max(0, step - frames[low].step) / apart : low;
 }
+
+/** The alarm to show at a step: of those that are on, the one that came first. */
+export const alarmAt = ({ alarms }, step) =>
+  alarms.find(({ from, until }) => step >= from && (until === null || step < until)) ?? null;
 
 /** Whether more frames may come. */
 export const isOpen = (timeline) => !timeline.ended && !Object.values(OVER).includes(timeline.state);

@@ -83,6 +83,7 @@ export class MapView {
       step: act("step"),
       seek: act("seek"),
       scrub: act("scrub"),
+      remedy: (chosen) => this.setTrigger("remedy", chosen),
       speed: act("speed"),
     }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)

@@ -6,7 +6,8 @@ export const page = (globalThis[Symbol.for("dmlviz.page")] ??= { listeners: new 
 
 /**
  * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run, step,
- * scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection" (selection.js).
+ * scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection" (selection.js), "pinned" {run, item}, "metric" its
+ * name, "ranks" (map/ranks.js), "study" {run, what}.
  */
 export const bus = {
   emit(name, detail) {
