@@ -207,7 +207,7 @@ def _margin(config: TrainConfig, times: float) -> list[Remedy]:
 
 
 def _kinder_miner(config: TrainConfig) -> list[Remedy]:
-    return _miner(config, "semihard_nearest", "all_pairs")
+    return _miner(config, "semihard_nearest")
 
 
 def _harder_miner(config: TrainConfig) -> list[Remedy]:
@@ -217,4 +217,5 @@ def _harder_miner(config: TrainConfig) -> list[Remedy]:
 def _miner(config: TrainConfig, *names: str) -> list[Remedy]:
     takes = LOSSES[config.loss].given(config.loss_params).accepts
     fitting = [name for name in names if MINERS[name].makes in takes and name != config.miner]
-    return [Remedy(f"{MINERS[name].title.lower()} mining", {"miner": name}) for name in fitting[:1]]
+    words = {name: f"{MINERS[name].title.lower().replace(',', '')} mining" for name in fitting}
+    return [Remedy(words[name], {"miner": name}) for name in fitting[:1]]

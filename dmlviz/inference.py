@@ -35,7 +35,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def way(run: Run, images: np.ndarray) -> dict[str, Any]:
-    """The pictures as the nets kept on the way embed them, drawn on the basis of the end; nothing where none was kept."""
+    """The pictures as the nets kept on the way embed them, drawn on the end's basis; nothing where none was kept."""
     steps, basis = run.kept_steps, run.basis
     seen = [embed(run, images, step) for step in steps]
     drawn = [basis.project(embeddings).tolist() for embeddings in seen] if basis is not None else []

@@ -72,8 +72,9 @@ def train_into(
 ) -> Iterator[Event]:
     """Train what the run's config asks for, write it into its folder, and pass every event on.
 
-    `data` is its Dataset when that is at hand. `keep_nets` keeps the nets of some snapshots, up to 4 MB of them. Whatever goes wrong ends as a Failed event, on disk too. An iterator
-    that is closed early, or a KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
+    `data` is its Dataset when that is at hand; with `keep_nets` the nets of some snapshots are kept, up to 4 MB of
+    them. Whatever goes wrong ends as a Failed event, on disk too. An iterator that is closed early, or a
+    KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
     """
     with Writer(run, clock) as writer:
         step = 0

@@ -4,10 +4,12 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from dmlviz.alarms import remedies
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import watched_subset
 from dmlviz.errors import UserError
@@ -444,20 +446,63 @@ def test_what_went_wrong_is_a_sentence(error, said):
     assert "\n" not in sentence(error)
 
 
-def test_the_ready_made_runs_play_without_anything_else(tmp_path):
-    runs = Runs(tmp_path).list()
-    assert runs
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_ready_made_runs_play_without_anything_else(tmp_path, fails):
+    runs = [run for run in Runs(tmp_path).list() if bool(run.info.get("fails")) is fails]
+    assert len(runs) == (2 if fails else 1)
     for run in runs:
         assert run.state == "finished"
         assert run.id == run.config.id, "the config has changed: make the ready-made runs again"
         assert run.config.dataset == "digits"  # the one that needs no download
         replay = next(event for event in run.events() if event["event"] == "replay")
-        assert 30 <= len(replay["frames"]) <= 60
+        assert len(replay["frames"]) >= (15 if fails else 30)
         assert all(len(run.frame(frame["id"])) == frame["n"] * 4 for frame in replay["frames"])
         assert len(run.neighbours(0, 10)) == 10
-        assert run.basis.view == replay["view"] == "plane"
-        assert run.metrics["precision_at_1"] > 0.9
-        assert sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) < 1e6
+        size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+        assert size < (500_000 if fails else 1_100_000)
+        if not fails:
+            assert run.basis.view == replay["view"] == "plane"
+            assert run.metrics["precision_at_1"] > 0.9
+
+
+def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_path):
+    failing = [run for run in Runs(tmp_path).list() if run.info.get("fails")]
+    for run in failing:
+        assert run.title.startswith("Fails: ")
+        alarms = [event for event in run.events() if event["event"] == "alarm"]
+        assert [event["alarm"] for event in alarms] == ["collapsed"]
+        assert alarms[0]["remedies"] == [remedy.words for remedy in remedies("collapsed", run.config)]
+        assert not [event for event in run.events() if event["event"] == "alarm_over"]
+
+
+def test_an_alarm_stands_in_the_log_before_the_end_it_belongs_to(runs):
+    def events():
+        *before, end = told()
+        yield from before[:1]
+        yield replace(before[1], metrics={"mean_negative_distance": 1.0})
+        yield from (event for event in before[2:] if isinstance(event, Step))
+        yield replace(end, metrics={"mean_negative_distance": 0.01})
+
+    log = [(event["event"], event.get("alarm")) for event in write(runs, events=events()).events()]
+    assert log[-1] == ("finished", None)
+    assert ("alarm", "collapsed") in log[:-1]
+
+
+def test_nets_are_kept_on_the_way_where_there_are_any_and_nobody_objects(runs):
+    weights = {"layer.weight": np.full((2, 3), 0.5, np.float32), "large": np.array([1e6], np.float32)}
+
+    def events():
+        for event in told():
+            yield replace(event, weights=weights) if isinstance(event, Snapshot) and event.step < 3 else event
+
+    run = write(runs, events=events())
+    assert run.kept_steps == [0, 1, 2]
+    from safetensors.numpy import load_file
+
+    kept = load_file(run.path / "nets" / "1.safetensors")
+    assert kept["layer.weight"].dtype == np.float16
+    assert kept["large"].dtype == np.float32  # too large for half precision
+    assert write(runs, CONFIG.but(seed=9)).kept_steps == []
 
 
 def test_reading_runs_and_queueing_jobs_needs_no_torch():

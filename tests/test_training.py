@@ -19,7 +19,7 @@ from dmlviz.geometry import distance_matrix
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets import build
-from dmlviz.training import snapshot_steps, train, warm_up
+from dmlviz.training import kept_steps, snapshot_steps, train, warm_up
 
 
 @pytest.fixture(scope="module")
@@ -354,6 +354,34 @@ def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
     assert len(steps) <= 60
     assert snapshot_steps(3, 60) == [0, 1, 2]
     assert snapshot_steps(1, 1) == [0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)]
+)
+def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, kept: int) -> None:
+    steps = snapshot_steps(600, 60)
+    chosen = sorted(kept_steps(steps, parameters))
+    assert len(chosen) == kept
+    assert not chosen or chosen[0] == 0
+    places = [steps.index(step) for step in chosen]
+    assert len(set(np.diff(places))) <= 2
+    assert len(kept_steps([0, 5, 9, 20], 1)) == 4
+    assert kept_steps([0, 5], 1) == set()
+
+
+def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset) -> None:
+    config = quick(net="mlp", embedding_dim=4, snapshots=6)
+    snapshots = [event for event in train(config, data=digits) if isinstance(event, Snapshot)]
+    assert [event.weights is not None for event in snapshots] == [True] * len(snapshots)
+    watched = next(event.watched for event in train(config, data=digits) if isinstance(event, Started))
+    net = build("mlp", embedding_dim=4, normalize=True, channels=digits.channels, size=digits.size)
+    images = torch.from_numpy(digits.test.images[watched].astype(np.float32)).reshape(len(watched), 1, 8, 8)
+    for event in (snapshots[0], snapshots[-1]):
+        net.load_state_dict({name: torch.from_numpy(value) for name, value in event.weights.items()})
+        with torch.no_grad():
+            again = net.eval()((images / 255 - digits.mean) / digits.std).numpy()
+        assert np.allclose(again, event.embeddings, atol=1e-5)
 
 
 def test_warming_up_once_makes_the_first_step_quick() -> None:

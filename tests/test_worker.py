@@ -65,6 +65,23 @@ def test_a_folder_is_enough_to_do_its_job(runs):
     assert len(run.embeddings) == len(load("digits").test)
 
 
+def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
+    from dmlviz.inference import embed, way
+
+    run = runs.prepare(SHORT)
+    with worker(run.path, stdin=subprocess.DEVNULL) as process:
+        process.wait(120)
+    item = int(run.watched[7])
+    images = load("digits").test.images[[item]]
+    went = way(run, images)
+    assert went["steps"] == run.kept_steps
+    assert len(went["steps"]) == 4
+    for step, embedding, place in zip(went["steps"], went["embeddings"], went["places"], strict=True):
+        assert np.allclose(embedding[0], run.snapshot(step)[7], atol=5e-3)  # both were kept in half precision
+        assert np.allclose(place[0], run.basis.project(np.float32(embedding))[0], atol=1e-5)
+    assert np.allclose(embed(run, images)[0], run.embeddings[item], atol=1e-5)
+
+
 def test_a_folder_without_a_job_is_a_sentence(tmp_path):
     with worker(tmp_path, stdin=subprocess.DEVNULL) as process:
         _, errors = process.communicate(timeout=60)

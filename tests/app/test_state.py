@@ -186,3 +186,17 @@ def test_another_run_is_shown_from_its_own_side():
 
 def test_every_field_of_a_training_is_in_the_address():
     assert set(SETTINGS) | {"loss_params", "miner_params"} == set(TrainConfig.model_fields)
+
+
+def test_a_training_is_set_up_again_as_it_was():
+    config = TrainConfig(
+        dataset="digits", loss="triplet", loss_params={"margin": 0.7}, miner="batch_hard", steps=77, learning_rate=0.01
+    )
+    ui = UIState()
+    ui.choose("optimizer", "sgd")
+    ui.adopt(config)
+    assert ui.config("mnist") == config
+    assert UIState.from_query(ui.to_query()).config("mnist") == config
+    plain = TrainConfig(dataset="digits", loss="contrastive", miner=None)
+    ui.adopt(plain)
+    assert ui.config("mnist") == plain

@@ -104,14 +104,16 @@ export function drawStar(context, [x, y], theme, grow = 1) {
 /** The way a query took so far: places [x, y] in order. */
 export function drawTrail(context, places, theme) {
   context.save();
-  context.lineWidth = 1.5;
-  context.lineJoin = "round";
-  for (let i = 1; i < places.length; i++) {
-    context.beginPath();
-    context.moveTo(...places[i - 1]);
-    context.lineTo(...places[i]);
-    context.strokeStyle = css(theme.primary, 0.1 + (0.6 * i) / places.length);
-    context.stroke();
+  context.lineJoin = context.lineCap = "round";
+  for (const [width, colour, clear] of [[4.5, theme.background, 0.8], [2, theme.primary, 0.95]]) {
+    context.lineWidth = width;
+    for (let i = 1; i < places.length; i++) {
+      context.beginPath();
+      context.moveTo(...places[i - 1]);
+      context.lineTo(...places[i]);
+      context.strokeStyle = css(colour, clear * (0.25 + (0.75 * i) / places.length));
+      context.stroke();
+    }
   }
   context.restore();
 }

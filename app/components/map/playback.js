@@ -1,5 +1,6 @@
 // From events to motion: follows a run's or a projection's timeline and brings its frames onto the stage.
 import { stream } from "../shared/stream.js";
+import { union } from "./camera.js";
 import { Frames } from "./frames.js";
 import { Player } from "./player.js";
 import { canRefit, emptyTimeline, framesOf, headOfStep, indexOfStep, isCommon, isOpen, takeEvent } from "./timeline.js";
@@ -71,6 +72,14 @@ export class Playback {
 
   get open() {
     return isOpen(this.timeline);
+  }
+
+  /** Bounds that Home shows besides the frame on the stage: a play may not outgrow it, and a collapse not fill it. */
+  get frameOfReference() {
+    const first = this.entries[0]?.frame;
+    const collapsed = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
+    const before = collapsed && !this.unitless && this.frames.have(first)?.bounds;
+    return union(this.anchor, before || null);
   }
 
   /** Whether all frames share one basis. */

@@ -56,7 +56,7 @@ export class MapView {
   // Home shows the last frame of a replay too, so that a play does not outgrow it, and the query.
   alsoSee() {
     const place = this.star.to;
-    return union(this.playback?.anchor ?? null, place && [...place, ...place]);
+    return union(this.playback?.frameOfReference ?? null, place && [...place, ...place]);
   }
 
   get thumbnail() {

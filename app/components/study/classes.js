@@ -25,7 +25,7 @@ function heatmap(judged, classes, select) {
   const figure = make("figure", "confusion");
   const grid = make("div", "grid");
   grid.style.setProperty("--classes", used.length);
-  grid.append(make("span"), ...used.map((c) => headerOf(classes[c])));
+  grid.append(make("span"), ...used.map((c) => headerOf(classes[c], "name column")));
   for (const own of used) {
     grid.append(headerOf(classes[own]));
     for (const taken of used) grid.append(cell(own, taken));
@@ -42,15 +42,17 @@ function heatmap(judged, classes, select) {
       : `Class ${classes[own]}, but their nearest neighbour is ${classes[taken]}`;
     button.title = `${words}: ${grouped(count)}`;
     button.setAttribute("aria-label", button.title);
-    if (own !== taken) button.style.setProperty("--heat", `${Math.round(100 * (count / worst) ** 0.7)}%`);
+    const heat = own === taken ? 0 : (count / worst) ** 0.7;
+    button.style.setProperty("--heat", `${Math.round(85 * heat)}%`);
+    button.classList.toggle("hot", heat > 0.55);
     button.dataset.cell = `${own}-${taken}`;
     button.addEventListener("click", () => select(takenFor(judged, own, taken), words));
     return button;
   }
 }
 
-const headerOf = (name) => {
-  const head = make("span", "name", name);
+const headerOf = (name, className = "name") => {
+  const head = make("span", className, name);
   head.title = name;
   return head;
 };

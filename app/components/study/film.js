@@ -64,5 +64,5 @@ export async function filmView({ run, events_url, item, metric = "euclidean", cl
 export function captionOf({ item, label, among, nets }, classes, metric) {
   const how = nets ? " It is not watched itself: the nets kept on the way embedded it." : "";
   const by = metric === "cosine" ? "cosine" : "Euclidean";
-  return `Test image ${grouped(item)}, ${classes[label]}: nearest first, among the ${grouped(among)} watched test images, by ${by} distance.${how}`;
+  return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} watched test images, by ${by} distance.${how}`;
 }
