@@ -107,7 +107,9 @@ def test_every_remedy_is_a_training_of_its_own(loss):
 
 
 def test_a_missing_margin_is_put_back_and_hard_mining_is_made_kinder():
-    words = [remedy.words for remedy in remedies("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))]
+    words = [
+        remedy.words for remedy in remedies("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
+    ]
     assert words[0] == "a margin of 1"
     hard = TrainConfig(loss="triplet", miner="batch_hard", learning_rate=0.05)
     assert [remedy.changes for remedy in remedies("collapsed", hard)] == [

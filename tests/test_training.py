@@ -356,9 +356,7 @@ def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
     assert snapshot_steps(1, 1) == [0]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)]
-)
+@pytest.mark.parametrize(("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)])
 def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, kept: int) -> None:
     steps = snapshot_steps(600, 60)
     chosen = sorted(kept_steps(steps, parameters))
