@@ -8,13 +8,12 @@ from app.pictures import Pictures
 from app.query import stations
 from app.services import Services
 from dmlviz.errors import UserError
-from dmlviz.gallery import Metric
 from dmlviz.record import Run
 
 LONGEST = 30
 
 
-def film_of(run: Run, item: int, k: int, metric: Metric, found: Pictures, services: Services) -> dict[str, Any]:
+def film_of(run: Run, item: int, k: int, metric: str, found: Pictures, services: Services) -> dict[str, Any]:
     """The k watched images nearest to test image `item` at every snapshot, and at the end of the run.
 
     {"item", "label", "among": how many are watched, "nets": whether the image is not watched and was embedded by the
@@ -55,7 +54,7 @@ def film_of(run: Run, item: int, k: int, metric: Metric, found: Pictures, servic
 
 
 def _nearest(
-    points: np.ndarray, point: np.ndarray, k: int, metric: Metric, item: int, watched: np.ndarray
+    points: np.ndarray, point: np.ndarray, k: int, metric: str, item: int, watched: np.ndarray
 ) -> list[tuple[int, float]]:
     """The k of the watched `points` (n × d) nearest to `point`, `item` itself left out."""
     if metric == "cosine":

@@ -12,7 +12,7 @@ from app import address
 from app.lessons import LESSONS, Lesson, Task
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Declaration, LossDeclaration, Parameter
+from dmlviz.declarations import Catalogue, Declaration, LossDeclaration, Parameter
 from dmlviz.errors import UserError
 from dmlviz.files import is_id
 from dmlviz.losses.declared import LOSSES
@@ -104,7 +104,9 @@ class UIState:
     def adopt(self, config: TrainConfig) -> None:
         """Set up the next training as this one."""
         self.notes.clear()
-        roles = {"loss": (LOSSES, config.loss, config.loss_params)}
+        roles: dict[str, tuple[Catalogue[Any], str, dict[str, Any]]] = {
+            "loss": (LOSSES, config.loss, config.loss_params)
+        }
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalogue, name, values) in roles.items():

@@ -197,8 +197,9 @@ def _margin(config: TrainConfig, times: float) -> list[Remedy]:
     """The margin that is usual, or `times` as large where it has that already."""
     for parameter in LOSSES[config.loss].parameters:
         now = config.loss_params.get(parameter.name)
-        numbers = isinstance(now, int | float) and isinstance(parameter.default, int | float)
-        if parameter.name != "margin" or not numbers:
+        if parameter.name != "margin" or not isinstance(now, int | float):
+            continue
+        if not isinstance(parameter.default, int | float):
             continue
         margin = parameter.default if now < parameter.default else times * now
         words = f"a margin of {margin:g}"

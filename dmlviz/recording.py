@@ -131,11 +131,12 @@ class Recorder:
 
     def _alarm(self, event: Event) -> None:
         raised, over = self.watch.take(event)
+        step = getattr(event, "step", 0)
         for alarm in raised:
             words = [remedy.words for remedy in remedies(alarm.name, self.run.config)]
-            self.writer.event("alarm", step=event.step, alarm=alarm.name, sentence=alarm.sentence, remedies=words)
+            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.sentence, remedies=words)
         for name in over:
-            self.writer.event("alarm_over", step=event.step, alarm=name)
+            self.writer.event("alarm_over", step=step, alarm=name)
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
