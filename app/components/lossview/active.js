@@ -32,11 +32,12 @@ export class Active {
   }
 
   begin() {
-    Object.assign(this, { points: [], total: 1, steps: [] });
+    Object.assign(this, { points: [], total: 1, steps: [], kept: new Map() });
   }
 
   take(event) {
     if (event.event === "started") this.total = event.steps;
+    if (event.event === "batch") this.kept.set(event.step, event.active);
     if (event.event === "stopped") this.total = event.step || this.total;
     if (event.event !== "step" || !Number.isFinite(event.active)) return false;
     this.points.push({ step: event.step, loss: event.active });
@@ -71,8 +72,8 @@ export class Active {
         ];
       }),
     );
-    const now = this.points.findLast((point) => point.step <= (step ?? 0));
-    const strong = element("strong", {}, now ? `${Math.round(100 * now.loss)} %` : "–");
+    const now = this.kept.get(step);
+    const strong = element("strong", {}, now === undefined ? "–" : `${Math.round(100 * now)} %`);
     this.words.replaceChildren("Batch of step ", element("strong", {}, step === null ? "–" : step.toLocaleString("en")), " · active terms ", strong);
   }
 

@@ -137,7 +137,7 @@ export class BatchView {
     this.batch = this.error ? null : readBatch(answer);
     Object.assign(this, { of: [], hover: null, pair: null, chosen: null });
     if (!this.batch) return;
-    this.batch.sheet.urls = this.batch.sheet.urls.map((sheet) => `${sheet}?${this.begun}`);
+    this.batch.sheet = { ...answer.sheet, urls: answer.sheet.urls.map((sheet) => `${sheet}?${this.begun}`) };
     const distances = this.batch.space.matrix(this.batch.reach.measure);
     this.means = meanDistances(this.batch, distances);
     this.matrix.show(this.batch, distances);

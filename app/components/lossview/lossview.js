@@ -1,8 +1,7 @@
-// Two drawers below the map: what the loss sees of a batch, and how far test images are apart. Closed, they ask nothing.
+// Two drawers below the map: what the loss sees of a batch, and how far test images are apart. What is in them is loaded
+// when somebody opens them: closed, they ask nothing and follow nothing.
 import { Following } from "../charts/following.js";
 import { element } from "../map/dom.js";
-import { BatchView } from "./batchview.js";
-import { DistancesView } from "./distancesview.js";
 
 const mounted = new WeakMap();
 
@@ -18,46 +17,63 @@ export default function ({ parentElement, data }) {
 
 class Drawers {
   constructor(parent) {
-    this.bar = element("div", { class: "bar", role: "group", "aria-label": "Look closer" });
-    this.root = element("section", { class: "lossview" }, this.bar);
     this.drawers = [
-      this.drawer("What the loss sees", new BatchView()),
-      this.drawer("Distances", new DistancesView()),
+      new Drawer("What the loss sees", async () => new (await import("./batchview.js")).BatchView()),
+      new Drawer("Distances", async () => new (await import("./distancesview.js")).DistancesView()),
     ];
+    const bar = element("div", { class: "bar", role: "group", "aria-label": "Look closer" });
+    bar.append(...this.drawers.map((drawer) => drawer.button));
+    this.root = element("section", { class: "lossview" }, bar, ...this.drawers.map((drawer) => drawer.panel));
     parent.append(this.root);
-    this.following = new Following(
-      () => this.views((view) => view.begin()),
-      (event) => this.views((view) => view.take(event)),
-    );
   }
 
-  drawer(title, view) {
-    const button = element("button", { type: "button", "aria-expanded": "false" }, title);
-    const panel = element("div", { class: "panel", hidden: true }, view.node);
-    button.addEventListener("click", () => {
-      const open = panel.hidden;
-      panel.hidden = !open;
-      button.setAttribute("aria-expanded", String(open));
-      view.open(open);
-    });
-    this.bar.append(button);
-    this.root.append(panel);
-    return { view, panel };
-  }
-
-  views(tell) {
-    for (const { view } of this.drawers) tell(view);
-  }
-
-  update({ run, begun, events_url }) {
-    this.views((view) => view.follow(run, begun));
-    this.following.follow({ run, begun, events_url });
-    Object.assign(this.root.dataset, { ready: "true", run });
+  update(source) {
+    for (const drawer of this.drawers) drawer.update(source);
+    Object.assign(this.root.dataset, { ready: "true", run: source.run });
   }
 
   stop() {
-    this.following.stop();
-    this.views((view) => view.stop());
+    for (const drawer of this.drawers) drawer.stop();
     this.root.remove();
+  }
+}
+
+/** A button and the panel that it opens, with a view in it from the first time on. */
+class Drawer {
+  constructor(title, load) {
+    this.load = load;
+    this.view = null;
+    this.stopped = false;
+    this.button = element("button", { type: "button", "aria-expanded": "false", click: () => this.toggle() }, title);
+    this.panel = element("div", { class: "panel", hidden: true });
+    this.following = new Following(() => this.view.begin(), (event) => this.view.take(event));
+  }
+
+  update(source) {
+    this.source = source;
+    if (!this.view) return;
+    this.view.follow(source.run, source.begun);
+    this.following.follow(source);
+  }
+
+  async toggle() {
+    const open = this.panel.hidden;
+    this.panel.hidden = !open;
+    this.button.setAttribute("aria-expanded", String(open));
+    if (open && !this.view) {
+      this.loading ??= this.load();
+      const view = await this.loading;
+      if (this.view || this.stopped) return;
+      this.view = view;
+      this.panel.append(view.node);
+      this.update(this.source);
+    }
+    this.view?.open(!this.panel.hidden);
+  }
+
+  stop() {
+    this.stopped = true;
+    this.following.stop();
+    this.view?.stop();
   }
 }

@@ -27,7 +27,8 @@ export function sentence(b, moment, means) {
     case 3: {
       const of = countOf(b);
       const how = b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms above zero, of" : "mean of";
-      return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
+      const rest = b.active > 0.9995 ? "All of its terms are active." : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
+      return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
     }
     case 4: {
       const most = Math.max(...b.force);

@@ -28,17 +28,8 @@ export class Stage {
     this.b = b;
     const by = magnification(b) ?? 1;
     this.moved = b.places.map((at, k) => at + by * (b.moved[k] - at));
-    const points = [b.places, this.moved, ...(b.centres ? [b.centres.places] : [])];
-    const box = [Infinity, Infinity, -Infinity, -Infinity];
-    for (const places of points) {
-      for (let i = 0; i < places.length; i += 2) {
-        box[0] = Math.min(box[0], places[i]);
-        box[1] = Math.min(box[1], places[i + 1]);
-        box[2] = Math.max(box[2], places[i]);
-        box[3] = Math.max(box[3], places[i + 1]);
-      }
-    }
-    this.box = box[0] > box[2] ? [-1, -1, 1, 1] : box;
+    const still = [b.places, ...(b.centres ? [b.centres.places] : [])];
+    this.boxes = [around(still), around([...still, this.moved])];
     this.arcs = arcs(b);
     this.strongest = Math.max(1e-30, ...b.labels.map((_, i) => Math.hypot(b.push[2 * i], b.push[2 * i + 1])));
   }
@@ -47,7 +38,7 @@ export class Stage {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (this.canvas.width !== Math.round(width * pixels)) this.canvas.width = Math.round(width * pixels);
     if (this.canvas.height !== Math.round(height * pixels)) this.canvas.height = Math.round(height * pixels);
-    const [x0, y0, x1, y1] = this.box;
+    const [x0, y0, x1, y1] = this.boxes[0].map((edge, k) => edge + (this.boxes[1][k] - edge) * this.gone);
     this.scale = Math.min((width - 2 * EDGE) / Math.max(1e-12, x1 - x0), (height - 2 * EDGE) / Math.max(1e-12, y1 - y0));
     this.corner = [width / 2 - ((x0 + x1) / 2) * this.scale, height / 2 + ((y0 + y1) / 2) * this.scale];
   }
@@ -64,8 +55,8 @@ export class Stage {
   /** `view` holds theme, colours, positive, negative, shown, of, chosen, hover, lines, arrows, gone, pixels. */
   paint(view) {
     if (!this.b) return;
-    this.fit(view.pixels);
     this.gone = view.gone;
+    this.fit(view.pixels);
     const context = this.canvas.getContext("2d");
     context.setTransform(view.pixels, 0, 0, view.pixels, 0, 0);
     context.clearRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
@@ -248,6 +239,20 @@ export class Stage {
   lineAt(event) {
     return nearestLine(this.lines, ...this.pointer(event));
   }
+}
+
+/** The box around all of several lists of x, y as [x0, y0, x1, y1]. */
+function around(lists) {
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const places of lists) {
+    for (let i = 0; i < places.length; i += 2) {
+      box[0] = Math.min(box[0], places[i]);
+      box[1] = Math.min(box[1], places[i + 1]);
+      box[2] = Math.max(box[2], places[i]);
+      box[3] = Math.max(box[3], places[i + 1]);
+    }
+  }
+  return box[0] > box[2] ? [-1, -1, 1, 1] : box;
 }
 
 function arrow(context, x, y, dx, dy) {
