@@ -14,6 +14,7 @@ from dmlviz.batches import SeenBatch
 from dmlviz.comparisons import Seer, compare, prototypes
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.errors import UserError
 from dmlviz.files import atomic
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
@@ -34,6 +35,8 @@ def described(run: Run, step: int) -> dict[str, Any]:
 
 def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
     """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
+    if not np.isin(batch.labels, config.seen_classes).all():
+        raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
     seer, seen = Seer.of(config, batch), compare(config, batch)
     places = basis.project(batch.before)[:, :2]
     return {
@@ -97,6 +100,10 @@ def sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
     wanted = _sheet(run, run.batch(step), cache)
     if not wanted.exists():
         images = data.load(run.config.dataset, root).train.images
+        if not all(
+            0 <= batch.images.min() <= batch.images.max() < len(images) for batch in map(run.batch, run.batch_steps)
+        ):
+            raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
         wanted.parent.mkdir(parents=True, exist_ok=True)
         for batch in map(run.batch, run.batch_steps):
             path = _sheet(run, batch, cache)

@@ -80,14 +80,14 @@ class SeenBatch:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
+        """Read what `save` wrote; raise ValueError or KeyError for anything else."""
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             step, loss, active, anchored, mined = stored["numbers"].tolist()
             labels = stored["labels"].astype(np.int64)
             before = _unpacked("before", stored)
             names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
             pairs = stored.get("pairs")
-            return cls(
+            found = cls(
                 step=int(step),
                 loss=loss,
                 active=active,
@@ -103,6 +103,23 @@ class SeenBatch:
                 learned={name: _unpacked(f"learned.{name}", stored) for name in names},
                 terms=stored.get("terms"),
             )
+        if not found.whole:
+            raise ValueError(f"{path.name} holds no batch")
+        return found
+
+    @property
+    def whole(self) -> bool:
+        """Whether its parts are of one batch."""
+        n, triplets = len(self.labels), self.triplets
+        return (
+            self.before.ndim == 2
+            and self.before.shape == self.after.shape == self.gradient.shape
+            and len(self.before) == len(self.images) == n
+            and (self.terms is None or self.terms.shape == (n,))
+            and (self.pairs is None or self.pairs.shape == (n, n))
+            and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and bool((triplets < n).all())))
+            and all(np.isfinite(part).all() for part in (self.before, self.after, self.gradient))
+        )
 
 
 def _packed(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:

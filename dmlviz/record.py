@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -187,7 +188,10 @@ class Run(Record):
         path = self.path / "batches" / f"{int(step)}.npz"
         if not path.is_file():
             raise UnknownRun(f"Run {self.id} kept no batch of step {step}.")
-        return SeenBatch.load(path)
+        try:
+            return SeenBatch.load(path)
+        except (KeyError, ValueError, OSError, BadZipFile):
+            raise UnknownRun(f"The batch of step {step} of run {self.id} cannot be read; train it again.") from None
 
     def neighbours(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbour]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.

@@ -200,3 +200,23 @@ def test_a_run_tells_of_its_batches_and_holds_them(tmp_path, digits):
     assert told[0]["images"] == 20
     with pytest.raises(UnknownRun, match="no batch of step 9"):
         run.batch(9)
+
+
+def test_a_file_that_holds_no_batch_is_a_sentence(tmp_path, digits):
+    run = Runs(tmp_path).prepare(quick(loss="triplet"))
+    for _ in train_into(run, data=digits):
+        pass
+    path = run.path / "batches" / "1.npz"
+    with np.load(path) as stored:
+        whole = dict(stored)
+    for name, wrong in (
+        ("triplets", whole["triplets"] + 200),
+        ("images", whole["images"][1:]),
+        ("labels", np.zeros(0)),
+    ):
+        np.savez(path, **whole | {name: wrong})
+        with pytest.raises(UnknownRun, match="cannot be read"):
+            run.batch(1)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(UnknownRun, match="cannot be read"):
+        run.batch(1)

@@ -2,6 +2,7 @@
 
 import io
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,6 +122,15 @@ def test_what_was_not_kept_is_a_sentence(client, told, path):
     answer = client.get(f"/api/runs/{told.id}/{path}")
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
+
+
+def test_a_batch_of_other_images_or_classes_is_a_sentence(client, run):
+    with Writer(run) as writer:
+        recorder = Recorder(writer, run, np.asarray(run.labels))
+        recorder.write(replace(seen(3), images=IMAGES_SEEN + 10_000))
+        recorder.write(replace(seen(4), labels=np.full(N, 77)))
+    assert "does not have" in client.get(f"/api/runs/{run.id}/batches/3.png").json()["error"]
+    assert "not trained on" in client.get(f"/api/runs/{run.id}/batches/4.json").json()["error"]
 
 
 @pytest.mark.parametrize("run", ["../secret", "0123456789abcdeg", "ffffffffffffffff"])

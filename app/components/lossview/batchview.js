@@ -154,7 +154,7 @@ export class BatchView {
     this.active.paint(this.step, this.steps);
     this.node.dataset.step = this.step ?? "";
     this.message.textContent = this.error ?? (this.steps.length ? "" : this.over
-      ? "This run kept no batches: they were too large, or it was trained before batches were kept. Train it again to see them."
+      ? "This run kept no batches: nothing was trained, they were too large, or it is older than this panel."
       : "The first batch is here as soon as the training has begun.");
     this.message.hidden = !this.message.textContent;
     this.body.hidden = !this.batch;
