@@ -19,7 +19,7 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
     drawers.wait_for()
     assert asked("batches") == asked("distances") == [], "closed drawers ask nothing"
 
-    drawers.get_by_role("button", name="What the loss sees").click()
+    drawers.locator(".bar").get_by_role("button", name="What the loss sees").click()
     steps, batch = recorded_steps(digits_run.config), page.locator(".lossview .batch")
     expect(batch).to_have_attribute("data-batch", str(steps[2]))
     expect(batch.locator(".sentence")).to_contain_text("against its gradient")
@@ -50,7 +50,7 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
     expect(batch.locator(".card")).to_contain_text(re.compile(r"\d and \d · [0-9.]+"))
     assert batch.locator(".card .tile").count() == 2
 
-    drawers.get_by_role("button", name="Distances").click()
+    drawers.locator(".bar").get_by_role("button", name="Distances").click()
     distances = page.locator(".lossview .distances[data-step]")
     distances.wait_for()
     threshold = distances.get_by_role("slider")
