@@ -1,5 +1,6 @@
 """Linear pictures of an embedding space: the space itself, its principal axes, or its classes fanned out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Self
@@ -10,6 +11,7 @@ from dmlviz.errors import UserError
 
 View = Literal["plane", "pca", "fan"]
 MOST_FANNED = 20  # more classes than this are no longer told apart on a ring
+_BLOCK = 8192
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,36 @@ class Basis:
         Rows that are not finite are left out. The sign of an axis makes its largest entry positive.
         """
         d = embeddings.shape[1]
-        finite = embeddings[np.isfinite(embeddings).all(axis=1)].astype(np.float64)
-        if d <= dims or len(finite) == 0:
-            mean, components = np.zeros(d), np.eye(dims, d)
-        else:
-            mean = finite.mean(axis=0)
-            centred = finite - mean
-            _, vectors = np.linalg.eigh(centred.T @ centred)
-            components = vectors.T[::-1][:dims]
-            largest = np.abs(components).argmax(axis=1)
-            components = components * np.sign(components[np.arange(dims), largest])[:, None]
-        return cls(mean, components, _explained(finite, components), "plane" if d <= dims else "pca")
+        finite = embeddings[np.isfinite(embeddings).all(axis=1)]
+        if d > dims and len(finite):
+            return cls.principal([finite], range(1, dims + 1))
+        components = np.eye(dims, d)
+        return cls(np.zeros(d), components, _explained(finite, components), "plane" if d <= dims else "pca")
+
+    @classmethod
+    def principal(cls, epochs: Sequence[np.ndarray], axes: Sequence[int]) -> Self:
+        """The principal axes of those numbers, 1 being the widest, of one or several epochs (each n × d) together.
+
+        Each points to where its largest loading is positive, so that equal data give equal maps. Axes beyond the d-th
+        are zero. Raises UserError for no epochs, or epochs of several spaces.
+        """
+        if len(epochs) == 0 or len({np.shape(epoch)[1] for epoch in epochs}) > 1:
+            raise UserError("A joint PCA takes epochs of one embedding space; got none, or several dimensions.")
+        d, count = epochs[0].shape[1], sum(len(epoch) for epoch in epochs)
+        mean = sum(np.asarray(epoch).sum(axis=0, dtype=np.float64) for epoch in epochs) / count
+        scatter = np.zeros((d, d))
+        for epoch in epochs:
+            for start in range(0, len(epoch), _BLOCK):
+                rows = np.asarray(epoch[start : start + _BLOCK], np.float32) - mean.astype(np.float32)
+                scatter += rows.T @ rows
+        variances, directions = np.linalg.eigh(scatter)
+        missing = max(0, max(axes) - d)
+        variances = np.pad(np.maximum(variances[::-1], 0), (0, missing))
+        directions = np.pad(directions.T[::-1], ((0, missing), (0, 0)))
+        chosen = [axis - 1 for axis in axes]
+        components, explained = directions[chosen], variances[chosen] / max(variances.sum(), np.finfo(np.float64).tiny)
+        largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
+        return cls(mean, components * np.sign(largest), explained, "pca")
 
     @classmethod
     def fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
@@ -68,7 +89,7 @@ class Basis:
     def project(self, embeddings: np.ndarray) -> np.ndarray:
         """Positions (n × dims, float32) of embeddings (n × d)."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return ((embeddings.astype(np.float64) - self.mean) @ self.components.T).astype(np.float32)
+            return ((np.asarray(embeddings, np.float64) - self.mean) @ self.components.T).astype(np.float32)
 
     def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "Basis":
         """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
@@ -128,6 +149,6 @@ def directions(count: int, dims: int) -> np.ndarray:
 def _explained(finite: np.ndarray, components: np.ndarray) -> np.ndarray:
     if len(finite) == 0:
         return np.zeros(len(components))
-    total = finite.var(axis=0).sum()
-    along = (finite @ components.T).var(axis=0)
+    total = finite.var(axis=0, dtype=np.float64).sum()
+    along = (finite.astype(np.float64) @ components.T).var(axis=0)
     return along / total if total > 0 else np.zeros(len(components))

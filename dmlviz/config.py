@@ -196,16 +196,29 @@ class TrainConfig(Config):
 
 
 class ProjectionConfig(Config):
-    """A map of embeddings: the method, its parameters, dimensions and seed."""
+    """A map of embeddings: the method, its parameters, dimensions and seed; of a run, also which epoch or all."""
 
     method: str = Field("pca", description="how the embedding is drawn in two or three dimensions")
     params: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
     dims: Literal[2, 3] = Field(2, description="dimensions of the map")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of whatever the method draws at random")
+    step: int | None = Field(
+        None, ge=0, description="of a run: the epoch to draw, as a step of its training; its end when empty"
+    )
+    film: bool = Field(False, description="of a run: draw its epochs one after another, as maps that can be played")
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The principal axes that a PCA draws, from left to right, bottom to top, back to front."""
+        return tuple(self.params[name] for name in "xyz"[: self.dims])
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         object.__setattr__(self, "params", PROJECTIONS[self.method].complete(self.params))
+        if self.method == "pca" and len(set(self.axes)) < self.dims:
+            raise UserError(f"PCA draws {self.dims} different components; got {', '.join(map(str, self.axes))}.")
+        if self.film and PROJECTIONS[self.method].native:
+            raise UserError(f"{PROJECTIONS[self.method].title} of all epochs is what a run plays by itself.")
         return self
 
 

@@ -1,62 +1,128 @@
-"""Draws the map of a run's embeddings into its folder, frame by frame."""
+"""Draws the map of a run's embeddings into its folder, frame by frame: at its end, at an epoch, or of all epochs."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.files import atomic, write_array
-from dmlviz.frames import Frame, SteadyBox
+from dmlviz.frames import Box, Frame, Items, SteadyBox
 from dmlviz.record import Drawing, Run
 from dmlviz.recording import Writer
 
 EVERY = 0.2  # seconds between two frames on disk; what lies between is eased in the browser
+MOST_EPOCHS = 20  # of a film of layouts, each of which takes seconds
+
+Stop = Callable[[], bool] | None
 
 
-def draw_into(folder: Path, *, stop: Callable[[], bool] | None = None) -> None:
-    """Do the projection that the folder describes, of all test images of the run that it lies in.
+def draw_into(folder: Path, *, stop: Stop = None) -> None:
+    """Do the projection that the folder describes, of the run that it lies in; go on where an earlier try stopped.
 
     Whatever goes wrong ends as a "failed" event; raise UserError only for a folder that holds no projection, or that
     another process is writing.
     """
     drawing, run = Drawing(folder), Run(folder.parent.parent)
-    config, begun = drawing.config, time.perf_counter()
+    config = drawing.config
     with Writer(drawing) as writer:
         try:
-            writer.event("started", method=config.method, iterations=config.params.get("iterations"))
-            from dmlviz.projection import project
-
-            painter = _Painter(writer)
-            projection = project(run.embeddings, config, painter.show, labels=run.labels, stop=stop)
-            seconds = time.perf_counter() - begun
-            if projection.stopped:
-                writer.event("stopped", frame=painter.latest, seconds=seconds, reason="stopped by hand")
-                return
-            write_array(folder / "coordinates.npy", projection.coordinates)
-            frame = painter.written(projection.coordinates)
-            kept = projection.faithfulness
-            with atomic(folder / "faithfulness.npz") as file:
-                np.savez(file, **kept.per_point)  # type: ignore[arg-type]
-            writer.event(
-                "finished",
-                frame=frame,
-                seconds=seconds,
-                explained=projection.explained,
-                error=projection.error,
-                faithfulness={**kept.overall, "k": kept.k, "measured": kept.measured},
-            )
+            if not drawing.events():
+                writer.event("started", method=config.method, iterations=config.params.get("iterations"))
+            (_draw_film if config.film else _draw_map)(writer, drawing, run, stop)
         except Exception as error:
             writer.failed(error)
+
+
+def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
+    from dmlviz.projection import project
+
+    began, config = time.perf_counter(), drawing.config
+    embeddings, labels = run.epoch(config.step)
+    fitted_to = [run.epoch(step)[0] for step in run.epochs] if config.params.get("fitted") == "all" else None
+    iteration, start = drawing.reached or (0, None)
+    painter = _Painter(writer, "all" if config.step is None else "watched")
+    show = painter.show
+    projection = project(
+        embeddings, config, show, labels=labels, fitted_to=fitted_to, start=start, begun=iteration, stop=stop
+    )
+    if projection.stopped:
+        _stopped(writer, painter.written(projection.coordinates), projection.iterations, began)
+        return
+    write_array(drawing.path / "coordinates.npy", projection.coordinates)
+    kept = projection.faithfulness
+    with atomic(drawing.path / "faithfulness.npz") as file:
+        np.savez(file, **kept.per_point)  # type: ignore[arg-type]
+    writer.event(
+        "finished",
+        frame=painter.written(projection.coordinates),
+        iteration=projection.iterations,
+        seconds=time.perf_counter() - began,
+        explained=projection.explained,
+        error=projection.error,
+        faithfulness=kept.summary,
+    )
+
+
+def _draw_film(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
+    from dmlviz.projection import iterations_of, project_epochs
+
+    began, config = time.perf_counter(), drawing.config
+    steps = film_steps(run, config)
+    painter = _Painter(writer, "watched")
+    layout = "iterations" in config.params
+    before = np.cumsum([0, *(iterations_of(config, number) for number in range(len(steps)))]) if layout else [0] * 2
+    reached = 0
+
+    def show(epoch: int, iteration: int, _of: int, error: float | None, coordinates: np.ndarray) -> None:
+        nonlocal reached
+        reached = int(before[epoch]) + iteration
+        painter.show(reached, int(before[-1]), error, coordinates)
+
+    epochs, labels = [run.epoch(step)[0] for step in steps], run.epoch(steps[0])[1]
+    chosen = steps.index(config.step) if config.step in steps else -1
+    drawn = project_epochs(epochs, config, show, labels=labels, chosen=chosen, stop=stop)
+    if len(drawn) < len(steps):
+        _stopped(writer, painter.latest, reached, began)
+        return
+    places = np.stack([projection.coordinates for projection in drawn])
+    write_array(drawing.path / "coordinates.npy", places)
+    box = Box.around(places.reshape(-1, config.dims), room=1.02)
+    frames = [
+        {"step": step, "explained": projection.explained, "faithfulness": projection.faithfulness.summary}
+        | writer.frame(Frame.of(projection.coordinates, "watched", box))
+        for step, projection in zip(steps, drawn, strict=True)
+    ]
+    writer.event("replay", view=config.method, epochs=len(run.epochs), frames=frames)
+    writer.event(
+        "finished", iteration=reached, seconds=time.perf_counter() - began, faithfulness=frames[-1]["faithfulness"]
+    )
+
+
+def film_steps(run: Run, config: ProjectionConfig) -> list[int]:
+    """The epochs that a film shows: every one, or, where each takes a layout, 20 spread evenly over them."""
+    steps = run.epochs
+    if "iterations" not in config.params or len(steps) <= MOST_EPOCHS:
+        return steps
+    chosen = np.unique(np.linspace(0, len(steps) - 1, MOST_EPOCHS).round().astype(int))
+    return [steps[number] for number in chosen]
+
+
+def _stopped(writer: Writer, frame: dict[str, Any] | None, iteration: int, began: float) -> None:
+    seconds = time.perf_counter() - began
+    writer.event("stopped", frame=frame, iteration=iteration, seconds=seconds, reason="paused")
 
 
 class _Painter:
     """Writes the positions of a layout on its way as frames and events, a few a second."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, items: Items) -> None:
         self.writer = writer
+        self.items = items
         self.box = SteadyBox()
-        self.latest: dict[str, object] | None = None
+        self.latest: dict[str, Any] | None = None
         self._due = -np.inf
 
     def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
@@ -65,5 +131,5 @@ class _Painter:
             self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
             self._due = time.monotonic() + EVERY
 
-    def written(self, coordinates: np.ndarray) -> dict[str, object]:
-        return self.writer.frame(Frame.of(coordinates, "all", self.box.around(coordinates)))
+    def written(self, coordinates: np.ndarray) -> dict[str, Any]:
+        return self.writer.frame(Frame.of(coordinates, self.items, self.box.around(coordinates)))

@@ -62,12 +62,16 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
 
 
 def places(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> dict[str, list[list[float]]]:
-    """Where embeddings (n × d) lie on its run's picture ("live") and on its projections: those in `views`, or all."""
+    """Where embeddings (n × d) lie on its run's picture ("live") and on its projections: those in `views`, or all.
+
+    Projections of earlier epochs have no place for them: the net that embedded the pictures is that of the end.
+    """
     found, basis, known = {}, run.basis, run.embeddings
     if basis is not None:
         found["live"] = basis.project(embeddings).tolist()
     for drawing in run.drawings():
-        if drawing.state == "finished" and (views is None or drawing.id in views):
+        ours = drawing.config.step is None and not drawing.config.film
+        if ours and drawing.state == "finished" and (views is None or drawing.id in views):
             found[drawing.id] = place_on(drawing.config, known, drawing.coordinates, embeddings).tolist()
     return found
 

@@ -17,7 +17,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.crew import Answering, Crew
 from dmlviz.errors import UserError
 from dmlviz.projection import check
-from dmlviz.record import Record
+from dmlviz.record import Drawing, Record
 from dmlviz.recording import Writer
 from dmlviz.runs import Runs, UnknownRun
 from dmlviz.supervisor import Worker, worker_arguments
@@ -103,19 +103,25 @@ class Jobs:
         self._enter(key, owner, prepare)
         return key.run
 
-    def project(self, run: str, config: ProjectionConfig, owner: str = "") -> str:
-        """The id of this projection of a run, as `submit`; raise UserError while the run has no embeddings yet."""
+    def project(self, run: str, config: ProjectionConfig, owner: str = "", *, resume: bool = False) -> str:
+        """The id of this projection of a run, as `submit`; raise UserError while the run has no embeddings yet.
+
+        One that was stopped or cut off is begun anew, or, with `resume`, goes on where it was.
+        """
         found = self.runs.get(run)
-        embeddings = found.embeddings
-        if embeddings is None:
+        if found.embeddings is None:
             raise UserError(f"{found.title} has no map of all test images yet; wait for the end of its training.")
+        embeddings, _ = found.epoch(found.epochs[0] if config.film else config.step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
 
         def prepare() -> _Job | None:
             with contextlib.suppress(UnknownRun):
-                if found.drawing(config.id).state in ("finished", "running"):
+                drawing = found.drawing(config.id)
+                if drawing.state in ("finished", "running"):
                     return None
+                if resume and (reached := drawing.reached) is not None:
+                    return self._resumed(key, drawing, reached[0], found.config.dataset, owner)
             drawing = self.runs.prepare_drawing(found, config)
             order = {"job": "project", "folder": str(drawing.path)}
             return _Job(key, drawing, order, found.config.dataset, [owner])
@@ -228,6 +234,13 @@ class Jobs:
             if job is not None:
                 self._queue.append(job)
                 self._dispatch()
+
+    @staticmethod
+    def _resumed(key: Key, drawing: Drawing, iteration: int, dataset: str, owner: str) -> _Job:
+        (drawing.path / "projection.json").touch()  # readers follow its events from the start again
+        iterations = drawing.config.params.get("iterations")
+        drawing.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
+        return _Job(key, drawing, {"job": "project", "folder": str(drawing.path)}, dataset, [owner])
 
     def _wait_for_the_stopped(self, key: Key) -> None:
         """A job that is being stopped, or is over but for its process, is not shared: the wish is for a new one."""

@@ -14,6 +14,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.files import Follower, Lock, Log, is_id, read_array, read_json
+from dmlviz.frames import Box, restore
 
 if TYPE_CHECKING:
     from dmlviz.gallery import Gallery, Metric
@@ -88,8 +89,23 @@ class Drawing(Record):
 
     @property
     def coordinates(self) -> np.ndarray | None:
-        """Where every test image lies at the end (n × dims, float32)."""
+        """Where the images lie in the end (n × dims, float32; of a film one such table for each epoch)."""
         return read_array(self.path / "coordinates.npy")
+
+    @property
+    def reached(self) -> tuple[int, np.ndarray] | None:
+        """How many iterations a layout had behind it, and where the images lay then (n × dims), before it was cut off.
+
+        None where it can only be begun anew: nothing was laid out yet, it is finished, or it is a film.
+        """
+        if self.config.film or self.coordinates is not None:
+            return None
+        for event in reversed(self.events()):
+            frame = event.get("frame")
+            if frame and event.get("iteration"):
+                box = Box(tuple(frame["centre"]), frame["scale"])
+                return event["iteration"], restore(self.frame(frame["id"]), frame["dims"], box)
+        return None
 
     @property
     def faithfulness(self) -> dict[str, np.ndarray]:
@@ -192,6 +208,30 @@ class Run(Record):
             return SeenBatch.load(path)
         except (KeyError, ValueError, OSError, BadZipFile):
             raise UnknownRun(f"The batch of step {step} of run {self.id} cannot be read; train it again.") from None
+
+    @property
+    def epochs(self) -> list[int]:
+        """The steps at which the watched images are known: those of the snapshots, and the end's."""
+        end = (self.end or {}).get("step")
+        return self.snapshot_steps + ([end] if self.embeddings is not None and end is not None else [])
+
+    def epoch(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Embeddings and labels of the watched images after `step` batches; of all test images at the end when None.
+
+        Raise UnknownRun where they are not there.
+        """
+        embeddings, labels, watched, steps = self.embeddings, self.labels, self.watched, self.epochs
+        if labels is None or watched is None or (step is None and embeddings is None):
+            raise UnknownRun(f"{self.title} has no embeddings of its test images yet; wait for the end of its training.")
+        if step is None:
+            assert embeddings is not None  # as just seen
+            return embeddings, labels
+        if step not in steps:
+            near = min(steps, key=lambda other: abs(other - step), default=0)
+            raise UnknownRun(f"{self.title} has no epoch at step {step}; the nearest is at step {near}.")
+        if embeddings is not None and step == steps[-1]:
+            return embeddings[watched], labels[watched]
+        return self.snapshot(step), labels[watched]
 
     def neighbours(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbour]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.

@@ -20,6 +20,7 @@ from dmlviz.files import atomic, make_folder, read_json, write_array, write_json
 from dmlviz.frames import Frame, LiveView, replay
 from dmlviz.record import Record, Run
 
+MEASURED = 1000  # test images whose neighbours on the last picture are compared with their true ones
 CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
 
 
@@ -207,6 +208,7 @@ class Recorder:
             view=basis.view,
             basis="last",
             explained=[float(share) for share in basis.explained],
+            faithfulness=_kept(event.embeddings, basis.project(event.embeddings)),
             frames=[{"step": step, **self.writer.frame(frame)} for step, frame in frames],
         )
 
@@ -291,6 +293,16 @@ def _compact(embeddings: np.ndarray) -> np.ndarray:
     finite = embeddings[np.isfinite(embeddings)]
     wide = finite.size > 0 and float(np.abs(finite).max()) > 6e4
     return embeddings.astype(np.float32 if wide or embeddings.shape[1] <= 8 else np.float16)
+
+
+def _kept(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
+    """What the last picture keeps, measured on a thousand images, each against all: the end should not wait for more."""
+    from dmlviz.projection import faithfulness_of
+
+    n = len(embeddings)
+    if n < 2 or not np.isfinite(positions).all():
+        return None
+    return faithfulness_of(embeddings, positions, largest=int((MEASURED * n) ** 0.5)).summary
 
 
 def _usual_distance(embeddings: np.ndarray, labels: np.ndarray) -> float | None:

@@ -15,6 +15,7 @@ import signal
 import stat
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def _serve(parent: Parent) -> None:
 
 
 def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> dict[str, Any]:
-    """Import and initialise what a training needs, unless the order is there already; give the likely data."""
+    """Import and initialise what a job needs, unless the order is there already; give the likely data."""
     from dmlviz import data
     from dmlviz.training import warm_up
 
@@ -151,6 +152,9 @@ def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> di
     if not parent.orders.empty():
         return {}
     warm_up()
+    for module in ("maps", "tsne", "umap"):
+        if parent.orders.empty():
+            import_module(f"dmlviz.projection.{module}")
     here = data.available(data_root)
     name = likely if likely in here else here[0]
     try:

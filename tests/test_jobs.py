@@ -296,6 +296,44 @@ def test_a_projection_can_be_stopped(jobs, finished):
     assert phase(jobs, finished.id) == "finished"
 
 
+def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, finished):
+    config = ProjectionConfig(method="tsne", params={"iterations": 800}, seed=1)
+    projection = jobs.project(finished.id, config)
+    drawing = finished.drawing(projection)
+    until(lambda: any(event.get("iteration") for event in drawing.events()))
+    jobs.stop(finished.id, projection)
+    until(lambda: phase(jobs, finished.id, projection) == "stopped")
+    until(lambda: not jobs.under_way())
+    iteration, positions = drawing.reached
+    assert 0 < iteration < 800
+    assert jobs.project(finished.id, config, resume=True) == projection
+    until(lambda: phase(jobs, finished.id, projection) == "finished")
+    later = drawing.events()
+    again = next(number for number, event in enumerate(later) if number and event["event"] == "started")
+    assert later[again]["iteration"] == iteration
+    assert all(event["iteration"] >= iteration for event in later[again:])
+    assert drawing.reached is None
+    assert drawing.coordinates.shape == positions.shape
+
+
+def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished):
+    step = finished.epochs[1]
+    one = jobs.project(finished.id, ProjectionConfig(step=step))
+    until(lambda: phase(jobs, finished.id, one) == "finished")
+    watched = len(finished.watched)
+    assert finished.drawing(one).coordinates.shape == (watched, 2)
+    assert finished.drawing(one).end["frame"]["items"] == "watched"
+    film = jobs.project(finished.id, ProjectionConfig(method="umap", params={"iterations": 20}, film=True))
+    until(lambda: phase(jobs, finished.id, film) == "finished")
+    replay = next(event for event in finished.drawing(film).events() if event["event"] == "replay")
+    assert [frame["step"] for frame in replay["frames"]] == finished.epochs
+    assert len({frame["scale"] for frame in replay["frames"]}) == 1
+    assert finished.drawing(film).coordinates.shape == (len(finished.epochs), watched, 2)
+    with pytest.raises(UserError, match="no epoch at step 7"):
+        jobs.project(finished.id, ProjectionConfig(step=7))
+
+
+
 def test_what_nobody_asked_for_is_unknown(jobs):
     assert phase(jobs, "0" * 16) == "unknown"
     assert phase(jobs, "../..") == "unknown"

@@ -10,7 +10,7 @@ from dmlviz.projection.declared import PROJECTIONS
 
 if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
-    from dmlviz.projection.epochs import project_epochs
+    from dmlviz.projection.epochs import iterations_of, project_epochs
     from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of, near_on_map
     from dmlviz.projection.limits import check
     from dmlviz.projection.maps import Projection, project
@@ -23,6 +23,7 @@ __all__ = [
     "align",
     "check",
     "faithfulness_of",
+    "iterations_of",
     "near_on_map",
     "place_on",
     "project",
@@ -35,6 +36,7 @@ _HOME = {
     "align": "alignment",
     "check": "limits",
     "faithfulness_of": "faithfulness",
+    "iterations_of": "epochs",
     "near_on_map": "faithfulness",
     "place_on": "placing",
     "project": "maps",

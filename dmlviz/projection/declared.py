@@ -7,10 +7,28 @@ from dmlviz.declarations import Catalogue, Declaration, Parameter
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionDeclaration(Declaration):
-    """A projection; `caution` says in two lines what may not be read from its picture."""
+    """A projection; `caution` says in two lines what may not be read from its picture.
+
+    A `native` one is what a run plays by itself, without being asked.
+    """
 
     linear: bool
     caution: str
+    native: bool = False
+
+
+
+
+def _component(axis: str, default: int) -> Parameter:
+    return Parameter(
+        name=axis,
+        kind=int,
+        default=default,
+        minimum=1,
+        maximum=1024,
+        step=1,
+        help=f"component drawn along {axis}; 1 is the direction of the largest variance",
+    )
 
 
 METRIC = Parameter(
@@ -29,7 +47,9 @@ PROJECTIONS = Catalogue(
             title="Learned plane",
             summary="No projection: the net's own two dimensions.",
             linear=True,
-            caution="Nothing is lost: distances on the map are the distances that the loss saw.",
+            native=True,
+            caution="Nothing is lost: distances on the map are the distances that the loss saw. "
+            "Two dimensions are few, though: classes may overlap that would part in more.",
         ),
         ProjectionDeclaration(
             name="fan",
@@ -37,6 +57,7 @@ PROJECTIONS = Catalogue(
             summary="A flat view without distortion, turned so that the class centres fan out, first class on top.",
             reference="Schönemann: A generalized solution of the orthogonal Procrustes problem, Psychometrika 1966",
             linear=True,
+            native=True,
             caution="The view is chosen with the labels of the images shown, to tell classes apart. "
             "Which class stands beside which means nothing.",
         ),
@@ -47,17 +68,19 @@ PROJECTIONS = Catalogue(
             reference="Pearson 1901; Hotelling 1933",
             linear=True,
             parameters=(
+                _component("x", 1),
+                _component("y", 2),
+                _component("z", 3),
                 Parameter(
-                    name="first",
-                    kind=int,
-                    default=1,
-                    minimum=1,
-                    maximum=1023,
-                    step=1,
-                    help="first component drawn; 1 is the direction of the largest variance",
+                    name="fitted",
+                    kind=str,
+                    default="one",
+                    choices=("one", "all", "each"),
+                    help="to one epoch (the one drawn; of a film, the last), to all together, or in a film to each anew",
                 ),
             ),
-            caution="Two groups that overlap here may be apart in a direction that is not drawn.",
+            caution="Two groups that overlap here may be apart in a direction that is not drawn. "
+            "The axes are those of the widest spread, which need not be the ones that tell classes apart.",
         ),
         ProjectionDeclaration(
             name="tsne",
@@ -65,7 +88,8 @@ PROJECTIONS = Catalogue(
             summary="Keeps near neighbours near, and lets the rest go.",
             reference="van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008",
             linear=False,
-            caution="Sizes of clusters and distances between them mean nothing; only who is next to whom does.",
+            caution="Only who is next to whom means something: sizes of clusters, and distances and places between them, "
+            "mean nothing. Clumps can come from the perplexity alone: try another before believing one.",
             parameters=(
                 Parameter(
                     name="perplexity",
@@ -103,7 +127,8 @@ PROJECTIONS = Catalogue(
             summary="Lays out a graph of near neighbours.",
             reference="McInnes, Healy, Melville: UMAP, 2018",
             linear=False,
-            caution="Gaps look wider than they are; distances between clusters mean little.",
+            caution="Gaps look wider than they are, and distances between clusters mean little. "
+            "Who is next to whom is the part to trust; with classes given, even the gaps may be made up.",
             parameters=(
                 Parameter(
                     name="neighbors",

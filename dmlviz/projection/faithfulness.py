@@ -36,6 +36,11 @@ class Faithfulness:
         """Whether the figures rest on a part of the points only."""
         return self.measured < self.n
 
+    @property
+    def summary(self) -> dict[str, float]:
+        """The overall measures, k, and of how many points how many were measured: plain numbers."""
+        return {**self.overall, "k": self.k, "measured": self.measured, "n": self.n}
+
 
 def faithfulness_of(
     embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = LARGEST

@@ -20,10 +20,10 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
             f"{title} shows embeddings of at most {config.dims} dimensions as they are; these have {dimension}: "
             f"{instead}."
         )
-    if config.method == "pca" and params["first"] > max(dimension - 1, 1):
+    if config.method == "pca" and max(config.axes) > max(dimension, config.dims):
         raise UserError(
-            f"PCA of {dimension} dimensions has {dimension} components; got {params['first']} as the first one drawn: "
-            f"use at most {max(dimension - 1, 1)}."
+            f"PCA of {dimension} dimensions has {dimension} components; got {max(config.axes)} as one to draw: "
+            f"use at most {dimension}."
         )
     if config.method == "tsne" and params["perplexity"] > n / 3:
         fits = f"use at most {n // 3}" if n >= 6 else "use PCA for so few points"

@@ -1,6 +1,6 @@
 """One call from embeddings to a map, whatever the method."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of
 from dmlviz.projection.limits import check, classes, points
 from dmlviz.projection.pace import Cancelled, Frames, OnFrame
-from dmlviz.projection.pca import fit
 from dmlviz.projection.placing import place_on
 
 if TYPE_CHECKING:
@@ -54,16 +53,20 @@ def project(
     on_frame: OnFrame | None = None,
     *,
     labels: Any = None,
+    fitted_to: Sequence[Any] | None = None,
     start: Any = None,
+    begun: int = 0,
     stop: Callable[[], bool] | None = None,
     device: str = "cpu",
 ) -> Projection:
     """Draw embeddings (n × d, NumPy or torch) as `config` says, by default their PCA.
 
     `on_frame(iteration, of, error, coordinates)` sees the map several times a second from iteration 0 on, and ends it
-    by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from, say
-    an earlier map's. `labels` (n) serve a supervised map and the class fan only. t-SNE runs on a torch `device`. Equal
-    calls give equal maps on a CPU. Raises UserError for what cannot be drawn.
+    by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from: an
+    earlier map's, or, with `begun`, those that the same layout had reached after so many iterations. `labels` (n)
+    serve a supervised map and the class fan only; `fitted_to` are the epochs (each m × d) that a PCA is fitted to when
+    not to what it draws. t-SNE runs on a torch `device`. Equal calls give equal maps on a CPU.
+    The config's `step` and `film` are for who has a run. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
     rows = points(embeddings)
@@ -72,7 +75,7 @@ def project(
     known = classes(labels, len(rows)) if supervised else None
     frames = Frames(on_frame, stop)
     if PROJECTIONS[config.method].linear:
-        return _linear(rows, config, frames, known)
+        return _linear(rows, config, frames, known, fitted_to)
     if (rows == rows[0]).all():
         raise UserError(
             f"All {len(rows)} embeddings are one and the same point, so there is nothing to draw: the space has "
@@ -80,7 +83,7 @@ def project(
         )
     begin = None if start is None else _positions(start, len(rows), config.dims)
     try:
-        laid = _layout(rows, config, frames, begin, known, device)
+        laid = _layout(rows, config, frames, begin, begun, known, device)
     except Cancelled:
         return Projection(config, rows, frames.latest, stopped=True)
     return Projection(
@@ -88,7 +91,13 @@ def project(
     )
 
 
-def _linear(rows: np.ndarray, config: ProjectionConfig, frames: Frames, labels: np.ndarray | None) -> Projection:
+def _linear(
+    rows: np.ndarray,
+    config: ProjectionConfig,
+    frames: Frames,
+    labels: np.ndarray | None,
+    fitted_to: Sequence[Any] | None,
+) -> Projection:
     if config.method == "plane":
         coordinates = np.zeros((len(rows), config.dims), np.float32)
         coordinates[:, : rows.shape[1]] = rows
@@ -98,8 +107,8 @@ def _linear(rows: np.ndarray, config: ProjectionConfig, frames: Frames, labels: 
         turned = Basis.fan(rows, labels, config.dims)
         coordinates, explained = turned.project(rows), turned.explained
     else:
-        basis = fit(rows, config.dims, config.params["first"])
-        coordinates, explained = basis.transform(rows), basis.explained
+        basis = Basis.principal([rows] if fitted_to is None else [points(epoch) for epoch in fitted_to], config.axes)
+        coordinates, explained = basis.project(rows), basis.explained
     frames.show(1, 1, None, coordinates)
     return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
 
@@ -109,10 +118,12 @@ def _layout(
     config: ProjectionConfig,
     frames: Frames,
     start: np.ndarray | None,
+    begun: int,
     labels: np.ndarray | None,
     device: str,
 ) -> "Layout":
-    shared: dict[str, Any] = {"dims": config.dims, "seed": config.seed, "frames": frames, "start": start}
+    shared: dict[str, Any] = {"dims": config.dims, "seed": config.seed, "frames": frames}
+    shared |= {"start": start, "begun": begun}
     if config.method == "tsne":
         from dmlviz.projection import tsne
 

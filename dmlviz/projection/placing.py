@@ -8,18 +8,21 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection.affinities import conditional
+from dmlviz.projection.crowd import Crowd
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.projection.fuzzy import as_distances, curve, memberships
 from dmlviz.projection.limits import points
 from dmlviz.projection.neighbours import centre_of, nearest_of, prepared
 
-# How badly places (m × dims) suit m new points, and the gradient: (m,), (m × dims).
-Misfit = Callable[[np.ndarray, slice], tuple[np.ndarray, np.ndarray]]
+# How badly places (m × dims) suit the m new points of those rows, given the crowd around them (others m × k × dims,
+# and for how many points each stands, m × k); and the gradient: (m,), (m × dims).
+Seen = tuple[np.ndarray, np.ndarray]
+Misfit = Callable[[np.ndarray, slice, Seen], tuple[np.ndarray, np.ndarray]]
 
 _SAME = 1e-5
 _FIRST_GUESSES = 15
 _STEPS = 60
-_PAIRS_AT_ONCE = 1_000_000
+_AT_ONCE = 64
 _SOFTENING = 1e-3
 
 
@@ -49,7 +52,7 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
         misfit = _tsne_misfit(here, found, conditional(squared, min(config.params["perplexity"], squared.shape[1] / 2)))
     else:
         misfit = _umap_misfit(here, found, memberships(as_distances(squared, metric)), config.params["min_dist"])
-    placed = _settle(misfit, here[found[:, :_FIRST_GUESSES]], max(1, _PAIRS_AT_ONCE // len(here)))
+    placed = _settle(misfit, here[found[:, :_FIRST_GUESSES]], Crowd(here))
     size = np.sqrt(np.square(known).sum(axis=1).max())
     known_already = squared[:, 0] <= (_SAME * size) ** 2
     placed[known_already] = here[found[known_already, 0]]
@@ -69,12 +72,14 @@ def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarr
 def _tsne_misfit(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Misfit:
     """Σ_j p_j log(1 + |y − y_j|²) + log Σ_j 1/(1 + |y − y_j|²): a row of t-SNE's KL divergence."""
 
-    def misfit(y: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    def misfit(y: np.ndarray, rows: slice, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+        others, count = seen
         to_near, near = _apart(y, here[found[rows]])
-        to_all, far = _apart(y, here[None])
+        to_all, far = _apart(y, others)
         pull, closeness = p[rows] / (1 + near), 1 / (1 + far)
-        total = closeness.sum(axis=1)
-        push = closeness * closeness / total[:, None]
+        counted = count * closeness
+        total = counted.sum(axis=1)
+        push = counted * closeness / total[:, None]
         value = (p[rows] * np.log1p(near)).sum(axis=1) + np.log(total)
         return value, 2 * (_weighted(pull, to_near) - _weighted(push, to_all))
 
@@ -86,14 +91,15 @@ def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, min
     a, b = curve(min_dist)
     rate = 5 / len(here) * strengths.sum(axis=1, keepdims=True)
 
-    def misfit(y: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    def misfit(y: np.ndarray, rows: slice, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+        others, count = seen
         to_near, near = _apart(y, here[found[rows]])
-        to_all, far = _apart(y, here[None])
+        to_all, far = _apart(y, others)
         near, far = near + _SOFTENING, far + _SOFTENING
         near_risen, far_risen = a * near**b, a * far**b
-        value = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1) + (rate[rows] * np.log1p(1 / far_risen)).sum(1)
+        value = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1) + (rate[rows] * count * np.log1p(1 / far_risen)).sum(1)
         pull = 2 * strengths[rows] * near_risen / (near * (1 + near_risen))
-        push = rate[rows] / (far * (1 + far_risen))
+        push = rate[rows] * count / (far * (1 + far_risen))
         return value, 2 * b * (_weighted(pull, to_near) - _weighted(push, to_all))
 
     return misfit
@@ -109,30 +115,32 @@ def _weighted(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndarray:
     return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
 
 
-def _settle(misfit: Misfit, guesses: np.ndarray, at_once: int) -> np.ndarray:
+def _settle(misfit: Misfit, guesses: np.ndarray, crowd: Crowd) -> np.ndarray:
     """From the best of each point's first guesses (m × g × dims) downhill, until the steps are too small to see."""
     m = len(guesses)
     placed = np.empty((m, guesses.shape[2]), np.float32)
-    for start in range(0, m, at_once):
-        rows = slice(start, min(start + at_once, m))
+    for start in range(0, m, _AT_ONCE):
+        rows = slice(start, min(start + _AT_ONCE, m))
         middle = guesses[rows].mean(axis=1).astype(np.float64)
         tried = [middle, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
-        values = np.stack([misfit(y, rows)[0] for y in tried])
+        seen = crowd.around(guesses[rows, 0])
+        values = np.stack([misfit(y, rows, seen)[0] for y in tried])
         best = values.argmin(axis=0)
         y = np.stack(tried)[best, np.arange(len(best))]
-        placed[rows] = _descend(misfit, y, rows, step=np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2)))
+        step = np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2))
+        placed[rows] = _descend(misfit, y, rows, crowd.around(y), step)
     return placed
 
 
-def _descend(misfit: Misfit, y: np.ndarray, rows: slice, step: np.ndarray) -> np.ndarray:
-    value, slope = misfit(y, rows)
+def _descend(misfit: Misfit, y: np.ndarray, rows: slice, seen: Seen, step: np.ndarray) -> np.ndarray:
+    value, slope = misfit(y, rows, seen)
     enough = 1e-4 * step
     for _ in range(_STEPS):
         if (step <= enough).all():
             break
         steepness = np.linalg.norm(slope, axis=1, keepdims=True)
         tried = y - step[:, None] * slope / np.where(steepness > 0, steepness, 1)
-        new_value, new_slope = misfit(tried, rows)
+        new_value, new_slope = misfit(tried, rows, seen)
         better = new_value < value
         y, slope = np.where(better[:, None], tried, y), np.where(better[:, None], new_slope, slope)
         value, step = np.where(better, new_value, value), np.where(better, 1.2 * step, 0.4 * step)

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dmlviz.bases import Basis
 from dmlviz.projection.affinities import conditional, heaviest, joint
 from dmlviz.projection.attraction import Attraction
 from dmlviz.projection.neighbours import nearest, prepared
 from dmlviz.projection.pace import Frames
-from dmlviz.projection.pca import fit
 from dmlviz.projection.repulsion import EXACT_UP_TO, Field, exact
 
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
@@ -44,27 +44,29 @@ def lay_out(
     seed: int,
     frames: Frames,
     start: np.ndarray | None = None,
+    begun: int = 0,
     device: str = "cpu",
 ) -> Layout:
     """Lay out embeddings (n × d, float32), from their PCA or from `start` (n × dims, then without exaggeration).
 
-    Frames come from iteration 0 on; a stop between two iterations keeps what was reached.
+    With `begun`, `start` is what this layout had reached after so many iterations, and it goes on from there. Frames
+    come from the first iteration on; a stop between two iterations keeps what was reached.
     """
     n = len(embeddings)
     points = prepared(embeddings, metric)
     first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.show(0, iterations, None, first)
+    frames.show(begun, iterations, None, first)
     squared, neighbours = nearest(points, min(n - 1, int(3 * perplexity)), frames.go_on)
     affinities = joint(conditional(squared, perplexity), neighbours)
     frames.go_on()
     every_pair = Attraction(affinities, device)
     attraction = Attraction(heaviest(affinities, _SHARE_OF_AFFINITY), device)
     coarse, fine = (exact, exact) if n <= EXACT_UP_TO[dims] else (Field(dims, _COARSE), Field(dims, _FINE))
-    early = min(250, iterations // 4) if start is None and exaggeration > 1 else 0
+    early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
 
     y = torch.from_numpy(first.T.copy()).to(device)
     descent = Descent(y)
-    done = 0
+    done = begun
     while done < iterations and not frames.ended():
         repulsion = fine if done >= iterations * (1 - _LAST_PART) else coarse
         exaggerated = exaggeration if done < early else 1.0
@@ -84,7 +86,7 @@ def lay_out(
 
 def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA, tiny (a ten-thousandth wide), with a hundredth of that as noise, so that equal points part."""
-    flat = fit(points, dims).transform(points)
+    flat = Basis.principal([points], range(1, dims + 1)).project(points)
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)

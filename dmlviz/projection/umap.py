@@ -11,10 +11,10 @@ import torch
 from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
+from dmlviz.bases import Basis
 from dmlviz.projection.fuzzy import as_distances, curve, graph, memberships, supervised
 from dmlviz.projection.neighbours import nearest, prepared
 from dmlviz.projection.pace import Frames
-from dmlviz.projection.pca import fit
 from dmlviz.projection.tsne import Layout
 
 _BATCHES = (
@@ -38,14 +38,16 @@ def lay_out(
     frames: Frames,
     labels: np.ndarray | None = None,
     start: np.ndarray | None = None,
+    begun: int = 0,
 ) -> Layout:
     """Lay out embeddings (n × d, float32), from their PCA or from `start` (n × dims); supervised with labels.
 
-    Frames come from iteration 0 on, without an error; a stop between two iterations keeps what was reached.
+    With `begun`, `start` is what this layout had reached after so many iterations, and it goes on from there. Frames
+    come from the first iteration on, without an error; a stop between two iterations keeps what was reached.
     """
     points = prepared(embeddings, metric)
     first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.show(0, iterations, None, first)
+    frames.show(begun, iterations, None, first)
     squared, found = nearest(points, neighbors - 1, frames.go_on)
     edges = graph(memberships(as_distances(squared, metric)), found)
     if labels is not None:
@@ -54,7 +56,7 @@ def lay_out(
 
     forces = Forces(edges, iterations, seed, *curve(min_dist))
     y = torch.from_numpy(first.T.copy())
-    done = 0
+    done = begun
     while done < iterations and not frames.ended():
         forces.iterate(y, rate=1 - done / iterations)
         done += 1
@@ -66,7 +68,7 @@ def lay_out(
 
 def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA stretched to 10 along every axis, with a little noise, so that equal points part."""
-    flat = fit(points, dims).transform(points)
+    flat = Basis.principal([points], range(1, dims + 1)).project(points)
     size = flat.max(axis=0) - flat.min(axis=0)
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     stretched = (flat - flat.min(axis=0)) / np.where(size > 1e-6 * size.max(), size, np.inf)

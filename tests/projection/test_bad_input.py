@@ -68,10 +68,10 @@ def test_a_space_of_more_dimensions_is_no_plane(d, advice):
         project(points(10, d), ProjectionConfig(method="plane"))
 
 
-@pytest.mark.parametrize(("d", "first"), [(4, 4), (1, 2), (2, 2)])
-def test_components_that_do_not_exist_are_refused(d, first):
+@pytest.mark.parametrize(("d", "component"), [(4, 5), (1, 3), (2, 3)])
+def test_components_that_do_not_exist_are_refused(d, component):
     with pytest.raises(UserError, match=f"PCA of {d} dimensions"):
-        project(points(10, d), ProjectionConfig(method="pca", params={"first": first}))
+        project(points(10, d), ProjectionConfig(method="pca", params={"x": component}))
 
 
 def test_a_supervised_map_without_classes_is_refused():

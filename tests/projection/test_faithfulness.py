@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
+from dmlviz.bases import Basis
 from dmlviz.errors import UserError
 from dmlviz.projection import faithfulness_of, near_on_map
 from dmlviz.projection.faithfulness import MEASURES
-from dmlviz.projection.pca import fit
 
 
 @pytest.fixture(scope="module")
 def flat(digits):
-    return fit(digits[0]).transform(digits[0])
+    return Basis.fit(digits[0]).project(digits[0])
 
 
 def brute_force(points, places, k):
@@ -72,7 +72,7 @@ def test_a_random_map_keeps_nothing(digits):
 
 def test_duplicates_are_no_strangers_to_each_other():
     points = np.repeat(np.random.default_rng(0).standard_normal((6, 8)), 40, axis=0)
-    ours = faithfulness_of(points, fit(points).transform(points)).overall
+    ours = faithfulness_of(points, Basis.fit(points).project(points)).overall
     assert ours["trustworthiness"] == pytest.approx(1, abs=1e-6)
 
 

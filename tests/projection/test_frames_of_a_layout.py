@@ -81,3 +81,15 @@ def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, apart):
         if frames.due():
             frames.show(i, 2000, None, np.zeros((1, 2), np.float32))
     np.testing.assert_allclose(np.diff(times), apart, atol=0.003)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=ids)
+def test_a_layout_that_was_stopped_goes_on_where_it_was(digits, config):
+    points, seen = digits[0], []
+    half = config.params["iterations"] // 2
+    first = project(points, config, lambda iteration, *_: iteration >= half)
+    assert first.stopped
+    project(points, config, lambda *frame: seen.append(frame), start=first.coordinates, begun=first.iterations)
+    assert (seen[0][3] == first.coordinates).all()
+    assert seen[0][0] == first.iterations
+    assert seen[-1][0] == config.params["iterations"]

@@ -2,10 +2,14 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import project
-from dmlviz.projection.pca import fit, fit_jointly
+
+
+def fit(points):
+    return Basis.principal([points], (1, 2))
 
 
 def assert_equal_up_to_sign(ours, theirs, **tolerance):
@@ -22,18 +26,25 @@ def test_pca_equals_scikit_learns(digits, dims):
     np.testing.assert_allclose(ours.explained, theirs.explained_variance_ratio_, rtol=1e-4)
 
 
-def test_later_components_can_be_drawn(digits):
+@pytest.mark.parametrize("axes", [(4, 5), (1, 3), (3, 1)])
+def test_any_two_components_can_be_drawn(digits, axes):
     points, _ = digits
-    theirs = PCA(5).fit(points)
-    ours = project(points, ProjectionConfig(method="pca", params={"first": 4}))
-    assert_equal_up_to_sign(ours.coordinates, theirs.transform(points)[:, 3:], atol=1e-4)
-    np.testing.assert_allclose(ours.explained, theirs.explained_variance_ratio_[3:], rtol=1e-4)
+    theirs, chosen = PCA(5).fit(points), np.subtract(axes, 1)
+    ours = project(points, ProjectionConfig(method="pca", params=dict(zip("xy", axes, strict=True))))
+    assert_equal_up_to_sign(ours.coordinates, theirs.transform(points)[:, chosen], atol=1e-4)
+    np.testing.assert_allclose(ours.explained, theirs.explained_variance_ratio_[chosen], rtol=1e-4)
+
+
+def test_the_same_component_twice_is_refused():
+    with pytest.raises(UserError, match="2 different components; got 2, 2"):
+        ProjectionConfig(method="pca", params={"x": 2})
 
 
 def test_a_joint_pca_is_the_pca_of_all_epochs_in_one_table(digits):
     points, _ = digits
     epochs = [points[:300], points[300:] * 2 + 1, points.astype(np.float16)]
-    joint, whole = fit_jointly(epochs, 3), fit(np.concatenate(epochs).astype(np.float32), 3)
+    axes, table = (1, 2, 3), np.concatenate(epochs).astype(np.float32)
+    joint, whole = Basis.principal(epochs, axes), Basis.principal([table], axes)
     np.testing.assert_allclose(joint.components, whole.components, atol=1e-4)
     np.testing.assert_allclose(joint.mean, whole.mean, atol=1e-5)
     np.testing.assert_allclose(joint.explained, whole.explained, rtol=1e-4)
@@ -42,22 +53,22 @@ def test_a_joint_pca_is_the_pca_of_all_epochs_in_one_table(digits):
 def test_a_basis_fitted_at_one_epoch_draws_another(digits):
     points, _ = digits
     basis = fit(points)
-    moved = basis.transform(points + 10 * basis.components[0].astype(np.float32))
-    np.testing.assert_allclose(moved - basis.transform(points), [[10, 0]] * len(points), atol=1e-3)
+    moved = basis.project(points + 10 * basis.components[0].astype(np.float32))
+    np.testing.assert_allclose(moved - basis.project(points), [[10, 0]] * len(points), atol=1e-3)
 
 
 def test_equal_points_give_the_same_map_in_any_order(digits):
     points, _ = digits
     order = np.random.default_rng(0).permutation(len(points))
     np.testing.assert_allclose(
-        fit(points).transform(points)[order], fit(points[order]).transform(points[order]), atol=1e-4
+        fit(points).project(points)[order], fit(points[order]).project(points[order]), atol=1e-4
     )
 
 
 def test_constant_columns_change_nothing(digits):
     points, _ = digits
     wider = np.concatenate([points, np.full((len(points), 3), 7, np.float32)], axis=1)
-    np.testing.assert_allclose(fit(wider).transform(wider), fit(points).transform(points), atol=1e-4)
+    np.testing.assert_allclose(fit(wider).project(wider), fit(points).project(points), atol=1e-4)
 
 
 def test_one_dimension_lies_on_a_line():
@@ -74,7 +85,7 @@ def test_equal_points_are_one_dot_that_explains_nothing():
 
 def test_epochs_of_different_spaces_have_no_joint_pca():
     with pytest.raises(UserError, match="one embedding space"):
-        fit_jointly([np.zeros((3, 4)), np.zeros((3, 5))])
+        Basis.principal([np.zeros((3, 4)), np.zeros((3, 5))], (1, 2))
 
 
 def test_the_plane_is_drawn_as_it_is():
