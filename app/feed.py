@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from app import media
+from app.parts.views import native_of
 from app.query import Answer
 from app.shown import Shown
 from app.state import LIVE, UIState
+from app.values import MEASURES, measurable, values
 from dmlviz.data.declared import DATASETS
+from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Neighbour, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28, "columns": 100, "per_sheet": 10_000}
@@ -69,7 +72,33 @@ def map_data(
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:
         data["autoplay"] = True
+    data["picture"] = _picture(shown)
+    data["colour"], data["values"] = ui.colour, _values(shown, ui, routes)
     return data | {"pinned": ui.pinned, "neighbours": _linked(neighbours)}
+
+
+def _picture(shown: Shown) -> dict[str, Any]:
+    """What kind of picture is shown and what may not be read from it."""
+    run, drawing = shown.run, shown.drawing
+    method = native_of(run) if drawing is None else drawing.config.method
+    declared = PROJECTIONS[method]
+    about: dict[str, Any] = {"method": method, "title": declared.title, "caution": declared.caution}
+    if drawing is not None and method == "pca":
+        about["axes"] = drawing.config.axes
+    return about
+
+
+def _values(shown: Shown, ui: UIState, routes: bool) -> dict[str, str]:
+    """Addresses of the numbers that points can be coloured by; without routes only of those that are asked for."""
+    run, drawing = shown.run, shown.drawing
+    if not measurable(run, drawing):
+        return {}
+    if routes:
+        view = LIVE if drawing is None else drawing.id
+        return {name: f"/api/runs/{run.id}/values/{view}/{name}.f32?{begun(shown)}" for name in MEASURES}
+    if ui.colour not in MEASURES:
+        return dict.fromkeys(MEASURES, "")
+    return dict.fromkeys(MEASURES, "") | {ui.colour: media.numbers(values(run, drawing, ui.colour), ui.colour)}
 
 
 def pinned_data(shown: Shown, ui: UIState, item: int, neighbours: list[Neighbour], routes: bool) -> dict[str, Any]:

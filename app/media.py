@@ -20,6 +20,11 @@ def describe(found: Pictures) -> dict[str, Any]:
     return described | {"labels_url": labels, "sprites": described["sprites"] | {"urls": sheets}}
 
 
+def numbers(content: bytes, name: str) -> str:
+    """Where the page finds numbers to colour by."""
+    return _url(content, "application/octet-stream", f"values-{name}")
+
+
 def _url(content: bytes | str, kind: str, place: str) -> str:
     return runtime.get_instance().media_file_mgr.add(content, kind, f"dmlviz.{place}")
 

@@ -1,6 +1,6 @@
 """The parameters of a loss, miner or projection as widgets, made from their declarations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -63,7 +63,7 @@ def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> di
 
 def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:
     """Every parameter, two in a row; `role` is "loss", "miner" or "view". What is entered is set at once."""
-    for column, parameter in _places(choice):
+    for column, parameter in _columns(choice.parameters):
         with column:
             _widget(
                 parameter,
@@ -73,27 +73,24 @@ def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, An
             )
 
 
-def parameter_form(
-    ui: UIState, role: str, choice: Declaration, values: dict[str, Any], label: str, sent: Callable[[], object]
-) -> None:
-    """As `parameters`, but nothing is set before the button is pressed; then `sent` is called."""
-
-    def send() -> None:
-        ui.notes.clear()
-        for parameter in choice.parameters:
-            _store(ui, role, choice, parameter, st.session_state[_key(role, choice, parameter)])
-        sent()
-
-    with st.form(f"{role}.{choice.name}", border=False):
-        for column, parameter in _places(choice):
-            with column:
-                _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
-        st.form_submit_button(label, on_click=send, width="stretch")
+def entered(ui: UIState, role: str, choice: Declaration) -> None:
+    """Set every parameter to what its widget of `fields` holds now."""
+    for parameter in choice.parameters:
+        key = _key(role, choice, parameter)
+        if key in st.session_state:
+            _store(ui, role, choice, parameter, st.session_state[key])
 
 
-def _places(choice: Declaration) -> list[tuple[Any, Parameter]]:
-    columns = st.columns(2) if len(choice.parameters) > 1 else [st.container()]
-    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(choice.parameters)]
+def fields(role: str, choice: Declaration, shown: Sequence[Parameter], values: dict[str, Any]) -> None:
+    """Widgets for some parameters within a form: nothing is set before it is sent and `entered` called."""
+    for column, parameter in _columns(shown):
+        with column:
+            _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
+
+
+def _columns(shown: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
+    columns = st.columns(2) if len(shown) > 1 else [st.container()]
+    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(shown)]
 
 
 def _key(role: str, choice: Declaration, parameter: Parameter) -> str:

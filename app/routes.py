@@ -19,7 +19,9 @@ from app.film import film_of
 from app.judged import judged_of
 from app.nearest import nearest_of
 from app.services import services
+from app.state import LIVE
 from app.streaming import Tails
+from app.values import values
 from dmlviz import __version__
 from dmlviz.archive import pack, unpack
 from dmlviz.data.declared import DATASETS
@@ -56,6 +58,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
         Route("/api/runs/{run}/export/{format}", export),
         Route("/api/runs/{run}/run.zip", whole),
+        Route("/api/runs/{run}/values/{view}/{measure}.f32", numbers),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -233,6 +236,14 @@ async def take_in(request: Request) -> Response:
             await asyncio.to_thread(file.write, part)
         run = await asyncio.to_thread(unpack, file, services().runs)
     return JSONResponse({"run": run.id, "title": run.title}, headers=NEVER)
+
+
+async def numbers(request: Request) -> Response:
+    """A number for every test image to colour the map by: n float32."""
+    run, view = services().runs.get(request.path_params["run"]), request.path_params["view"]
+    drawing = None if view == LIVE else run.drawing(view)
+    found = await asyncio.to_thread(values, run, drawing, request.path_params["measure"])
+    return Response(found, headers=YEAR_OF_ONE_BROWSER | UNCOMPRESSED, media_type="application/octet-stream")
 
 
 async def labels(request: Request) -> Response:

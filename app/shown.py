@@ -91,8 +91,9 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
         return _with_drawing(shown, ui, services, who)
     except UserError as error:
         ui.notes.append(str(error))
-        ui.view = LIVE
-        return shown
+        ui.forget(ui.view)
+        ui.back()
+        return shown if ui.view == LIVE else resolve(ui, services, who)
 
 
 def ready_made(services: Services) -> Run | None:
@@ -114,7 +115,10 @@ def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Sh
     except UnknownRun:
         services.jobs.project(shown.run.id, wanted, who)
         drawing = services.runs.get(shown.run.id).drawing(wanted.id)
-    return replace(shown, drawing=drawing, drawing_status=services.jobs.status(shown.run.id, wanted.id))
+    status = services.jobs.status(shown.run.id, wanted.id)
+    if status.phase == "failed" and drawing.reached is None:
+        raise UserError(status.reason)  # there is nothing to see of it: the map before stays
+    return replace(shown, drawing=drawing, drawing_status=status)
 
 
 def _pictures(run: Run, services: Services) -> pictures.Pictures | None:

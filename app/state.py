@@ -25,11 +25,19 @@ if TYPE_CHECKING:
 LIVE = "live"
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
-_OURS = ("run", "view", "pin", "metric", "lesson", "task", "guess")
+COLOURS = {
+    "class": "Class",
+    "error": "Error",
+    "faithfulness": "Faithfulness",
+    "centre": "Distance to class centre",
+}
+DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
+_OURS = ("run", "view", "pin", "colour", "metric", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
+_DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in DRAWN}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
 }
@@ -41,15 +49,20 @@ class UIState:
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation;
     `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
-    is the ready-made one; `view` is "live" or a projection's name; `metric` is what the inspector's neighbours are
-    nearest by. `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for.
-    `notes` are the sentences about what could not be done; `other` are the parts of the address that are not ours.
+    is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen instead of, and
+    `drawn` what of its config differs from the defaults. `colour` is what points are coloured by, `metric` what the
+    inspector's neighbours are nearest by. `lesson`, with its `task` and the person's `guess` counted from 1, is what a
+    teacher's link asks for. `notes` are the sentences about what could not be done; `other` are the parts of the
+    address that are not ours.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     run: str | None = None
     view: str = LIVE
+    before: str = LIVE
+    drawn: dict[str, Any] = field(default_factory=dict)
+    colour: str = "class"
     pinned: int | None = None
     metric: "Metric" = "euclidean"
     lesson: str | None = None
@@ -72,8 +85,24 @@ class UIState:
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        fields: dict[str, Any] = {"method": self.view, "params": self._params("view", self.view)}
-        return ProjectionConfig(**fields)
+        return ProjectionConfig(method=self.view, params=self._params("view", self.view), **self.drawn)
+
+    def look(self, view: str) -> None:
+        """Choose a view, to which `back` is the opposite."""
+        self.before, self.view = self.view, view
+
+    def back(self) -> None:
+        """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
+        self.view, self.before, self.drawn = (self.before if self.before != self.view else LIVE), LIVE, {}
+
+    def draw(self, **fields: Any) -> None:
+        """Set how a view is drawn: dimensions, seed, epoch, film. Raise UserError for what cannot be."""
+        ProjectionConfig(**fields)
+        self.drawn = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
+
+    def forget(self, view: str) -> None:
+        """Take every parameter of a view back to its default."""
+        self.params.pop(f"view.{view}", None)
 
     def choose(self, name: str, value: Any) -> None:
         """Set one field of the next training; what no longer goes with it is dropped.
@@ -178,7 +207,7 @@ class UIState:
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
-        self.run, self.view, self.pinned = run, LIVE, None
+        self.run, self.view, self.before, self.drawn, self.pinned = run, LIVE, LIVE, {}, None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address; defaults are left out."""
@@ -187,6 +216,9 @@ class UIState:
             query["run"] = self.run
         if self.view != LIVE:
             query["view"] = self.view
+            query |= {f"map.{name}": _text(value) for name, value in self.drawn.items()}
+        if self.colour != "class":
+            query["colour"] = self.colour
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
         if self.metric != "euclidean":
@@ -213,6 +245,8 @@ class UIState:
             state.run = query["run"]
         if query.get("view") in VIEWS:
             state.view = query["view"]
+        if query.get("colour") in COLOURS:
+            state.colour = query["colour"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
         if query.get("metric") == "cosine":
@@ -224,6 +258,8 @@ class UIState:
             role, dot, parameter = name.partition(".")
             if dot and role in _ROLES:
                 state._try_param(role, parameter, text)
+            elif role == "map" and parameter in DRAWN:
+                state._try_drawn(parameter, text)
             elif name not in SETTINGS and (name not in _OURS or (name == "lesson" and state.lesson is None)):
                 state.other[name] = text
         return state
@@ -249,6 +285,13 @@ class UIState:
                     self.choose_param(role, choice, parameter, value)
                 except UserError as error:
                     self.notes.append(str(error))
+
+    def _try_drawn(self, name: str, text: str) -> None:
+        value = _read(bool if name == "film" else int, text)
+        try:
+            self.draw(**self.drawn | {name: int(value) if isinstance(value, float) and value.is_integer() else value})
+        except UserError as error:
+            self.notes.append(str(error))
 
     def _try(self, change: dict[str, Any]) -> None:
         try:

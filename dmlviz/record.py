@@ -222,7 +222,9 @@ class Run(Record):
         """
         embeddings, labels, watched, steps = self.embeddings, self.labels, self.watched, self.epochs
         if labels is None or watched is None or (step is None and embeddings is None):
-            raise UnknownRun(f"{self.title} has no embeddings of its test images yet; wait for the end of its training.")
+            raise UnknownRun(
+                f"{self.title} has no embeddings of its test images yet; wait for the end of its training."
+            )
         if step is None:
             assert embeddings is not None  # as just seen
             return embeddings, labels

@@ -296,7 +296,7 @@ def _compact(embeddings: np.ndarray) -> np.ndarray:
 
 
 def _kept(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
-    """What the last picture keeps, measured on a thousand images, each against all: the end should not wait for more."""
+    """What the last picture keeps, measured on a thousand images, each against all: the end should not wait longer."""
     from dmlviz.projection import faithfulness_of
 
     n = len(embeddings)

@@ -9,11 +9,11 @@ from app import feed, media
 from app.components import mount
 from app.faults import as_sentences
 from app.identity import owner
-from app.parts import side
+from app.parts import side, views
 from app.query import Answer
 from app.services import Services
 from app.shown import Shown
-from app.state import UIState
+from app.state import COLOURS, UIState
 from app.streaming import LIVE_PHASES
 from dmlviz.alarms import REMEDIES, remedies
 from dmlviz.projection.declared import PROJECTIONS
@@ -22,17 +22,17 @@ from dmlviz.record import Neighbour, Record
 POLL = 1.0  # seconds between two looks where the host does not pass /api
 
 
-def progress(services: Services, shown: Shown, routes: bool) -> None:
+def progress(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
     """How far the run (or the projection) is, with its own Stop; without routes also what brings the events."""
     if routes:
-        _progress(services, shown, None)
+        _progress(ui, services, shown, None)
     else:
         more = shown.drawing_live if shown.drawing is not None else shown.live
         more = more or _fed(shown) < len(_record(shown).events())
-        st.fragment(_polled, run_every=POLL if more else None)(services, shown, more)
+        st.fragment(_polled, run_every=POLL if more else None)(ui, services, shown, more)
 
 
-def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None) -> None:
+def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str, Any] | None) -> None:
     status = shown.status if shown.drawing_status is None else shown.drawing_status
     running = shown.drawing_live if shown.drawing is not None else shown.live
 
@@ -41,6 +41,15 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
     def stop() -> None:
         projection = shown.drawing.id if shown.drawing is not None else None
         services.jobs.stop(shown.run.id, projection, owner())
+
+    def resume() -> None:
+        ui.notes.clear()
+        views.draw(ui, services, shown, resume=True)
+
+    def cancel() -> None:
+        stop()
+        ui.notes.clear()
+        ui.back()
 
     mount(
         "progress",
@@ -53,23 +62,27 @@ def _progress(services: Services, shown: Shown, fallback: dict[str, Any] | None)
             "of": status.of,
             "reason": status.reason,
             "running": running,
+            "drawing": wanted is not None,
+            "pausable": wanted is not None and "iterations" in wanted.params and not wanted.film,
             "waits_for_pictures": shown.pictures is None,
             "fallback": fallback,
         },
         default={"fed": None},
         on_stop_change=stop,
+        on_resume_change=resume,
+        on_cancel_change=cancel,
         on_fed_change=lambda: None,
         on_refresh_change=lambda: None,
     )
 
 
-def _polled(services: Services, shown: Shown, timed: bool) -> None:
+def _polled(ui: UIState, services: Services, shown: Shown, timed: bool) -> None:
     with as_sentences():
         projection = shown.drawing.id if shown.drawing is not None else None
         running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
         fed = _fed(shown)
         news = media.poll(_record(shown), running, fed)
-        _progress(services, shown, {"stream": feed.stream_of(shown)} | news)
+        _progress(ui, services, shown, {"stream": feed.stream_of(shown)} | news)
         if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
             st.rerun()  # all is told: the page stops asking
 
@@ -88,7 +101,13 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     """The map itself."""
 
     def pinned() -> None:
-        ui.pinned = st.session_state["map"].get("pinned")
+        said = st.session_state["map"]
+        if "pinned" in said:  # another value that the map sets comes without those that Python set
+            ui.pinned = said["pinned"]
+
+    def coloured() -> None:
+        chosen = st.session_state["map"].get("colour")
+        ui.colour = chosen if chosen in COLOURS else ui.colour
 
     def selected() -> None:
         if st.session_state["map"].get("selected"):  # what is selected is shown where what is pinned is
@@ -108,6 +127,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         key="map",
         data=feed.map_data(shown, ui, neighbours, answer, routes),
         on_pinned_change=pinned,
+        on_colour_change=coloured,
         on_selected_change=selected,
         on_ended_change=lambda: None,
         on_remedy_change=remedied,

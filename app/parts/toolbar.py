@@ -4,16 +4,11 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app.identity import owner
-from app.parameters import controlled, parameter_form
-from app.parts import keep
+from app.parts import keep, views
 from app.services import Services
 from app.shown import Shown
-from app.state import LIVE, VIEWS, UIState
-from dmlviz.bases import native_view
+from app.state import UIState
 from dmlviz.data.declared import DATASETS
-from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
 
 RUNS_LISTED = 12
 POPOVER = 320  # pixels
@@ -22,48 +17,10 @@ POPOVER = 320  # pixels
 def toolbar(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
     """Which run, how it is drawn, and how to keep it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _views(ui, services, shown)
+        views.views(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
             keep.keep(shown, routes)
             _runs(ui, services, shown)
-
-
-def _views(ui: UIState, services: Services, shown: Shown) -> None:
-    config = shown.run.config
-    native = native_view(config.embedding_dim, len(DATASETS[config.dataset].classes))
-    offered = [name for name in VIEWS if name != native and not (native == "plane" and PROJECTIONS[name].linear)]
-    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
-
-    def chosen(view: str) -> None:
-        ui.notes.clear()
-        ui.view = view
-
-    def again() -> None:
-        wanted = ui.projection()
-        if wanted is not None:
-            try:  # one that was stopped is on disk already, and would not start by itself
-                services.jobs.project(shown.run.id, wanted, owner())
-            except UserError as error:
-                ui.notes.append(str(error))
-
-    controlled(
-        st.segmented_control,
-        "Projection",
-        "view",
-        ui.view if ui.view in names else LIVE,
-        chosen,
-        options=list(names),
-        format_func=names.__getitem__,
-        label_visibility="collapsed",
-        required=True,
-        help=None,
-    )
-    declared = PROJECTIONS[native if ui.view == LIVE else ui.view]
-    with st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary"), st.container(width=POPOVER):
-        st.caption(f"{declared.summary} {declared.caution}")
-        wanted = ui.projection()
-        if wanted is not None and declared.parameters:
-            parameter_form(ui, "view", declared, wanted.params, "Draw again", again)
 
 
 def _runs(ui: UIState, services: Services, shown: Shown) -> None:

@@ -30,7 +30,7 @@ else:
     with right:
         side.choice()
     with navigation.beside():
-        stage.progress(now.services, now.shown, now.routes)
+        stage.progress(now.ui, now.services, now.shown, now.routes)
     seen = fingerprint(now)
 
     @st.fragment

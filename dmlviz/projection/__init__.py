@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
     from dmlviz.projection.epochs import iterations_of, project_epochs
     from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of, near_on_map
-    from dmlviz.projection.limits import check
+    from dmlviz.projection.limits import check, within
     from dmlviz.projection.maps import Projection, project
     from dmlviz.projection.placing import place_on
 
@@ -28,6 +28,7 @@ __all__ = [
     "place_on",
     "project",
     "project_epochs",
+    "within",
 ]
 
 _HOME = {
@@ -41,6 +42,7 @@ _HOME = {
     "place_on": "placing",
     "project": "maps",
     "project_epochs": "epochs",
+    "within": "limits",
 }
 
 

@@ -1,4 +1,4 @@
-"""All points of a map as seen from a place on it: the near ones each, the far ones gathered in cells. Loads no torch."""
+"""All points of a map as seen from a place: the near ones each, the far ones gathered in cells. Loads no torch."""
 
 import numpy as np
 

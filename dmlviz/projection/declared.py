@@ -17,8 +17,6 @@ class ProjectionDeclaration(Declaration):
     native: bool = False
 
 
-
-
 def _component(axis: str, default: int) -> Parameter:
     return Parameter(
         name=axis,
@@ -76,7 +74,7 @@ PROJECTIONS = Catalogue(
                     kind=str,
                     default="one",
                     choices=("one", "all", "each"),
-                    help="to one epoch (the one drawn; of a film, the last), to all together, or in a film to each anew",
+                    help="to one epoch (that drawn; of a film, the last), to all together, or in a film to each anew",
                 ),
             ),
             caution="Two groups that overlap here may be apart in a direction that is not drawn. "
@@ -88,8 +86,8 @@ PROJECTIONS = Catalogue(
             summary="Keeps near neighbours near, and lets the rest go.",
             reference="van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008",
             linear=False,
-            caution="Only who is next to whom means something: sizes of clusters, and distances and places between them, "
-            "mean nothing. Clumps can come from the perplexity alone: try another before believing one.",
+            caution="Only who is next to whom means something: sizes of clusters, and distances between them, mean "
+            "nothing. Clumps can come from the perplexity alone: try another before believing one.",
             parameters=(
                 Parameter(
                     name="perplexity",

@@ -1,10 +1,12 @@
 """What a projection asks of its points, checked before any work; loads no torch, so that the server can ask first."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.declarations import Parameter
 from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
 
@@ -40,6 +42,16 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         raise UserError("A class fan needs the class of every point; got none: use PCA, t-SNE or UMAP.")
     if params.get("supervised") and not labels:
         raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
+
+
+def within(parameter: Parameter, n: int, dimension: int) -> Parameter:
+    """The parameter with no more room than n points of that dimension leave it."""
+    room = {"perplexity": n // 3, "neighbors": n - 1, "x": dimension, "y": dimension, "z": dimension}
+    limit = room.get(parameter.name)
+    if limit is None or parameter.maximum is None or limit >= parameter.maximum:
+        return parameter
+    most = max(limit, parameter.minimum or 0)
+    return replace(parameter, maximum=most, help=f"{parameter.help}; here at most {limit}")
 
 
 def points(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:

@@ -97,7 +97,8 @@ def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, min
         to_all, far = _apart(y, others)
         near, far = near + _SOFTENING, far + _SOFTENING
         near_risen, far_risen = a * near**b, a * far**b
-        value = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1) + (rate[rows] * count * np.log1p(1 / far_risen)).sum(1)
+        pulled = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1)
+        value = pulled + (rate[rows] * count * np.log1p(1 / far_risen)).sum(axis=1)
         pull = 2 * strengths[rows] * near_risen / (near * (1 + near_risen))
         push = rate[rows] * count / (far * (1 + far_risen))
         return value, 2 * b * (_weighted(pull, to_near) - _weighted(push, to_all))

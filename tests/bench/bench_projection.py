@@ -91,11 +91,11 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
 
 def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """A joint PCA of 20 epochs of 10,000 × 64 in half precision, as runs keep them."""
-    from dmlviz.projection.pca import fit_jointly
+    from dmlviz.bases import Basis
 
     epochs = [(points * (1 + i / 20)).astype(np.float16) for i in range(20)]
-    taken = timed(lambda: fit_jointly(epochs), 5)
-    drawn = timed(lambda: [fit_jointly(epochs).transform(epoch) for epoch in epochs[:1]], 5)
+    taken = timed(lambda: Basis.principal(epochs, (1, 2)), 5)
+    drawn = timed(lambda: [Basis.principal(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
     print(f"joint PCA of 20 epochs {1e3 * taken:8.0f} ms   with one epoch drawn {1e3 * drawn:.0f} ms")
     assert taken <= 0.5
 
@@ -124,10 +124,10 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
     """All four measures of every point, beside scikit-learn's trustworthiness alone."""
     from sklearn.manifold import trustworthiness
 
+    from dmlviz.bases import Basis
     from dmlviz.projection import faithfulness_of
-    from dmlviz.projection.pca import fit
 
-    flat = fit(points).transform(points)
+    flat = Basis.fit(points).project(points)
     ours = faithfulness_of(points, flat).overall["trustworthiness"]
     theirs = trustworthiness(points, flat, n_neighbors=10)
     assert abs(ours - theirs) < 1e-4, (ours, theirs)

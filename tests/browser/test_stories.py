@@ -211,7 +211,8 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
     assert person.of_map("points") == "596"
-    expect(person.words).to_contain_text("Trustworthiness")
+    expect(person.page.locator(".map .foot")).to_contain_text("trustworthiness")
+    expect(person.page.locator(".map .foot")).to_contain_text("on 596 test images")
     assert "view=tsne" in person.page.url
     person.page.reload()
     person.map_has("view", re.compile("[0-9a-f]{16}"))

@@ -60,9 +60,7 @@ def test_a_basis_fitted_at_one_epoch_draws_another(digits):
 def test_equal_points_give_the_same_map_in_any_order(digits):
     points, _ = digits
     order = np.random.default_rng(0).permutation(len(points))
-    np.testing.assert_allclose(
-        fit(points).project(points)[order], fit(points[order]).project(points[order]), atol=1e-4
-    )
+    np.testing.assert_allclose(fit(points).project(points)[order], fit(points[order]).project(points[order]), atol=1e-4)
 
 
 def test_constant_columns_change_nothing(digits):

@@ -2,7 +2,9 @@
 import { AlarmNote } from "./alarm.js";
 import { Announcer, HELP } from "./announce.js";
 import { Card } from "./card.js";
+import { Colouring } from "./colouring.js";
 import { element } from "./dom.js";
+import { Foot } from "./foot.js";
 import { Legend } from "./legend.js";
 import { PlayerBar } from "./playerbar.js";
 import { Toolbar } from "./toolbar.js";
@@ -17,19 +19,24 @@ export function buildElements(id, mounts, on) {
     "aria-roledescription": "scatter map",
     "aria-describedby": `help-${id}`,
   });
-  const [legend, toolbar, card, bar, announcer] = [new Legend(on), new Toolbar(on), new Card(), new PlayerBar(on), new Announcer()];
+  const colouring = new Colouring(on.colour);
+  const [legend, toolbar, card, bar] = [new Legend(on), new Toolbar(on, colouring.menu), new Card(), new PlayerBar(on)];
+  const [foot, announcer] = [new Foot(), new Announcer()];
   const alarm = new AlarmNote(on);
   const caption = element("div", { class: "caption" });
   const status = element("div", { class: "status" });
   const stage = element(
-    "div", { class: "stage" }, points, overlay, legend.node, toolbar.node, caption, status, alarm.node, card.node,
+    "div", { class: "stage" },
+    points, overlay, legend.node, toolbar.node, caption, status, colouring.scale, alarm.node, card.node,
   );
   const help = element("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = element(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
-    stage, bar.node, announcer.node, help,
+    stage, bar.node, foot.node, announcer.node, help,
   );
   const style = element("link", { rel: "stylesheet", href: new URL("map.css", import.meta.url).href });
-  return { root, stage, points, overlay, legend, toolbar, card, bar, announcer, alarm, caption, status, style };
+  return {
+    root, stage, points, overlay, legend, toolbar, colouring, card, bar, foot, announcer, alarm, caption, status, style,
+  };
 }

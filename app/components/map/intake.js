@@ -130,7 +130,8 @@ export class Intake {
     if (view.star.set(data.query ?? null, view.playback.shown, theme.still)) view.scene.refit();
     view.card.refresh();
     view.announcer.say(pinned(model) || view.summary());
-    const paint = JSON.stringify([theme, data.colour, model.n]);
+    if (changed("colour") || changed("values")) view.recolour();
+    const paint = JSON.stringify([theme, model.n]);
     if (reselected || paint !== this.painted) view.repaint();
     else view.changed();
     this.painted = paint;

@@ -10,6 +10,7 @@ export class Model {
     this.selected = null; // a byte an item, or null
     this.pinned = null;
     this.neighbours = [];
+    this.numbers = null; // what points are graded by: {numbers: Float32Array(n), low, high, alarming(share)}
     this.nearest = null; // {items: Int32Array(n), distances: Float32Array(n)} in the embedding
   }
 

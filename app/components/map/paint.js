@@ -1,9 +1,11 @@
 // Colours, markers and layers of all points, as the renderers take them.
+import { ramp } from "../shared/palette.js";
 import { mix } from "../shared/theme.js";
 
 const HIDDEN = 0;
 const BEHIND = 1;
 const FRONT = 2;
+const STEPS = 40; // of the ramp
 const WRONG = { light: [200, 30, 60], dark: [255, 110, 120] };
 
 /**
@@ -13,6 +15,7 @@ const WRONG = { light: [200, 30, 60], dark: [255, 110, 120] };
  */
 export function paintPoints({ model, colours, theme, shapes, colour, spotlight }) {
   const { n, labels, selected } = model;
+  const graded = model.numbers && gradedInks(model.numbers, n, theme);
   const errors = colour === "error" && model.nearest;
   const pale = (c) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
   const inks = [
@@ -30,11 +33,24 @@ export function paintPoints({ model, colours, theme, shapes, colour, spotlight }
     const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
     const faded = sorted && !picked;
     const wrong = errors && model.isWrong(i);
-    paint[i] = wrong ? inks[faded ? 3 : 2][0] : inks[faded ? 1 : 0][label];
+    paint[i] = wrong ? inks[faded ? 3 : 2][0] : graded ? graded.inks[faded ? 1 : 0][graded.at[i]] : inks[faded ? 1 : 0][label];
     marks[2 * i] = shapes ? label % 10 : 0;
-    marks[2 * i + 1] = !shown[label] ? HIDDEN : picked || (wrong && !faded) ? FRONT : BEHIND;
+    const striking = !faded && (wrong || (graded && graded.at[i] > STEPS / 2));
+    marks[2 * i + 1] = !shown[label] ? HIDDEN : picked || striking ? FRONT : BEHIND;
   }
   return { paint: new Uint8Array(paint.buffer), marks };
+}
+
+// Colours of numbers: which step of the ramp each item is at (0 also where there is no number), and the inks.
+function gradedInks({ numbers, low, high, alarming }, n, theme) {
+  const colourAt = ramp(theme);
+  const steps = Array.from({ length: STEPS + 1 }, (_, i) => colourAt(i / STEPS));
+  const at = new Uint8Array(n);
+  for (let i = 0; i < n; i++) {
+    const share = (numbers[i] - low) / (high - low);
+    if (Number.isFinite(share)) at[i] = Math.round(STEPS * Math.min(1, Math.max(0, alarming(share))));
+  }
+  return { at, inks: [inkTable(steps, 255), inkTable(steps, 48)] };
 }
 
 // r, g, b, opacity of each colour, as the one number that four bytes make.

@@ -11,10 +11,12 @@ export function report(view) {
   countClasses(view);
   view.toolbar.update(view);
   view.alarm.update(view);
+  view.foot.update(view);
   view.bar.update(playback.timeline, playback.player, theme);
   // Until a new run has a frame of its own, the stage still holds the one before, faded.
   const visible = playback.shown && scene.frame ? sum(scene.usable) : 0;
   const [caption, note] = statusOf(view, visible);
+  view.colouring.update(view, view.colouring.name === "error" ? wrongOnes(view) : 0);
   view.caption.textContent = caption;
   view.status.textContent = note;
   if (!playback.player.playing) mark(view.overlay, "aria-label", view.summary());
@@ -30,12 +32,19 @@ export function report(view) {
     playing: playback.player.playing,
     state: playback.timeline.state,
     mode: view.mode,
+    colour: model.numbers || view.colouring.name === "error" ? view.colouring.name : "class",
     renderer: scene.renderer.kind,
     ready: playback.shown !== null && scene.frame !== null && scene.port.width > 0,
   };
   for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
   tellFrame(view, index);
   tellPinned(view);
+}
+
+function wrongOnes({ model, scene }) {
+  let wrong = 0;
+  for (let i = 0; i < model.n; i++) if (scene.usable?.[i] && model.isWrong(i)) wrong++;
+  return wrong;
 }
 
 // Counting goes through all items, so only when something that counts has changed.

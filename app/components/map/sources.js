@@ -45,3 +45,8 @@ export async function loadNearest(data, n) {
   if (!buffer.byteLength) return null;
   return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
 }
+
+/** A number for each of `n` items, NaN where there is none. */
+export async function loadNumbers(url, n) {
+  return new Float32Array(await bytes(url), 0, n);
+}

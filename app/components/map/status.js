@@ -2,7 +2,7 @@
 import { grouped } from "./dom.js";
 
 /** [caption at the edge, note in the middle] for a MapView with so many visible points. */
-export function statusOf({ model, playback, scene, data, trouble }, visible) {
+export function statusOf({ model, playback, scene, trouble }, visible) {
   const { timeline } = playback;
   if (!playback.shown) return ["", trouble || waiting(timeline)];
   const parts = [];
@@ -12,11 +12,6 @@ export function statusOf({ model, playback, scene, data, trouble }, visible) {
   const missing = model.neighbours.filter(({ item }) => !scene.frame.present[item]).length;
   if (model.pinned !== null && !scene.frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbours.length} neighbours are not in this frame`);
-  if (data.colour === "error" && model.nearest) {
-    let wrong = 0;
-    for (let i = 0; i < model.n; i++) if (scene.usable[i] && model.isWrong(i)) wrong++;
-    parts.push(`${grouped(wrong)} with the nearest neighbour of another class`);
-  }
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
   if (timeline.connection === "retrying") parts.push("connection lost, trying again");
   if (trouble) parts.push(trouble);

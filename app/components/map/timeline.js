@@ -8,6 +8,8 @@ export const emptyTimeline = () => ({
   total: null, // how many of them there will be
   current: 0,
   live: [], // frames as they came, each on its own basis: {step, frame}
+  kept: null, // what the last picture keeps of the embedding, and how much of the variance it shows
+  explained: null,
   replay: null, // at the end: the same steps on the last epoch's basis
   refitted: null, // at the end: each step on its own basis, turned to the one before
   refit: false, // which of the two is shown
@@ -59,8 +61,12 @@ export function takeEvent(timeline, event) {
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, frame, ...rest }) => ({ step, frame: frame ?? rest }));
-      timeline.refitted = refitted(timeline);
+      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, ...rest }) => ({
+        step, frame: frame ?? rest, explained, faithfulness,
+      }));
+      timeline.refitted = timeline.noun === "step" ? refitted(timeline) : null; // a film came as iterations
+      timeline.noun = "step";
+      Object.assign(timeline, { kept: event.faithfulness ?? null, explained: event.explained ?? null });
       return "replay";
     case "finished":
     case "stopped":
@@ -85,12 +91,15 @@ function conclude(timeline, event) {
   timeline.state = OVER[event.event];
   timeline.reason = event.reason ?? "";
   timeline.queue = null;
+  timeline.kept = event.faithfulness ?? timeline.kept;
+  timeline.explained = event.explained ?? timeline.explained;
   if (!event.frame) return "state";
   // The last frame of a projection; some methods give no other.
   const last = timeline.live.at(-1);
-  if (last?.frame.id === event.frame.id) last.provisional = false;
+  const provisional = event.event !== "finished";
+  if (last?.frame.id === event.frame.id) last.provisional = provisional;
   else {
-    timeline.live.push({ step: timeline.total ?? (last ? last.step + 1 : 1), frame: event.frame });
+    timeline.live.push({ step: event.iteration ?? timeline.total ?? (last ? last.step + 1 : 1), frame: event.frame, provisional });
   }
   return "frames";
 }

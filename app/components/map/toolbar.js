@@ -12,9 +12,9 @@ const ICONS = {
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
 };
 
-/** `on` holds mode(name), home(), markers(), names(), trails(), fullscreen(). */
+/** `on` holds mode(name), home(), markers(), names(), trails(), fullscreen(); `menus` stand before the tools. */
 export class Toolbar {
-  constructor(on) {
+  constructor(on, ...menus) {
     const tool = (name, label, act) =>
       element(
         "button",
@@ -34,6 +34,7 @@ export class Toolbar {
     this.node = element(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
+      ...menus,
       group(...Object.values(this.modes)),
       group(tool("home", "Show everything (Home, or double click)", () => on.home())),
       group(this.names, this.markers, this.trails, this.fullscreen),

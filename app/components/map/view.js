@@ -85,6 +85,7 @@ export class MapView {
       scrub: act("scrub"),
       remedy: (chosen) => this.setTrigger("remedy", chosen),
       speed: act("speed"),
+      colour: (name) => this.setColour(name),
     }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)
     this.style.addEventListener("load", () => this.measure());
@@ -192,6 +193,18 @@ export class MapView {
     this.repaint();
   }
 
+  /** Colour points by something else, at once; Python is told. */
+  setColour(name) {
+    this.setState?.("colour", name);
+    this.data = { ...this.data, colour: name };
+    this.recolour();
+  }
+
+  recolour() {
+    const { model, data } = this;
+    this.colouring.take(data, model).then(() => this.model === model && this.repaint(), (error) => this.say(error.message));
+  }
+
   setSpotlight(c) {
     this.pointing.spotlight = c;
     this.repaint();
@@ -204,9 +217,9 @@ export class MapView {
     const { model, theme, scene } = this;
     this.colours = classColours(model.classes.length, theme.dark);
     const spotlight = model.hidden.has(this.pointing.spotlight) ? null : this.pointing.spotlight;
-    const { colours, markers: shapes, data } = this;
+    const { colours, markers: shapes } = this;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
-    scene.setPaint(paintPoints({ model, colours, theme, shapes, colour: data.colour, spotlight }), theme.background);
+    scene.setPaint(paintPoints({ model, colours, theme, shapes, colour: this.colouring.name, spotlight }), theme.background);
     this.counted = null;
     this.changed();
   }

@@ -24,26 +24,40 @@ class Progress {
     this.words = make("span", "words");
     this.words.setAttribute("role", "status");
     this.left = make("span", "left");
-    this.button = Object.assign(make("button", "stop"), { type: "button", textContent: "Stop" });
+    const button = (name, act) => {
+      const made = Object.assign(make("button", name), { type: "button" });
+      made.addEventListener("click", act);
+      return made;
+    };
+    this.pause = button("pause", () => this.ask(this.paused ? "resume" : "stop"));
+    this.button = button("stop", () => this.ask(this.data.drawing ? "cancel" : "stop"));
     this.bar = make("div", "bar");
     this.fill = make("div", "fill");
     this.bar.append(this.fill);
-    this.root.append(this.words, this.left, this.button, this.bar);
+    this.root.append(this.words, this.left, this.pause, this.button, this.bar);
     parent.append(this.root);
     this.draw = onceAFrame(() => this.paint());
     this.following = new Following(
       () => {
         this.standing = standingOf(this.data);
-        this.stopping = false;
+        this.asked = null;
         this.draw();
       },
       (event) => this.take(event),
     );
-    this.button.addEventListener("click", () => {
-      this.stopping = true;
-      this.send.trigger("stop", true);
-      this.draw();
-    });
+  }
+
+  /** Tell Python what is wanted; until it has come about the buttons rest. */
+  ask(what) {
+    this.asked = what;
+    this.send.trigger(what, true);
+    this.draw();
+  }
+
+  /** Whether a layout stands still that could go on. */
+  get paused() {
+    const { phase, done } = this.standing;
+    return Boolean(this.data.pausable && done > 0 && ["stopped", "failed", "cut off"].includes(phase));
   }
 
   update(data) {
@@ -77,15 +91,19 @@ class Progress {
   paint() {
     const { standing, data } = this;
     const over = isOver(standing);
-    const stopping = this.stopping && !over;
+    if (over && this.asked !== "resume") this.asked = null;
+    const stopping = Boolean(this.asked) && !over;
     const share = shareOf(standing);
     const seconds = stopping ? null : secondsLeft(standing);
     const words = sentenceOf(stopping ? { ...standing, phase: "stopping" } : standing, data.title);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.left.textContent = seconds === null ? "" : `${timeOf(seconds)} left`;
-    this.button.hidden = over || !data.running;
-    this.button.disabled = stopping;
+    this.pause.hidden = !data.pausable || (over ? !this.paused : !data.running);
+    this.pause.textContent = this.paused ? "Continue" : "Pause";
+    this.button.hidden = over ? !this.paused : !data.running;
+    this.button.textContent = data.drawing ? "Cancel" : "Stop";
+    this.pause.disabled = this.button.disabled = Boolean(this.asked);
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
     this.root.classList.toggle("over", over);

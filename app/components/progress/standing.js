@@ -7,7 +7,7 @@ const ENOUGH = 1.5; // seconds that must be measured before a time left is told
 /** Before the first event; `phase`, `position`, `of` and `reason` are what the server knew when the page was made. */
 export const standingOf = ({ phase = "unknown", position = null, of = null, reason = "" } = {}) => ({
   phase, position, of, reason,
-  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null, kept: null,
+  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null,
   connection: "open",
 });
 
@@ -24,7 +24,7 @@ export function takeStanding(standing, event) {
       Object.assign(standing, { phase: "running", fetching: event });
       return true;
     case "started":
-      Object.assign(standing, { phase: "running", fetching: null, done: 0, reason: "", marks: [], loss: null });
+      Object.assign(standing, { phase: "running", fetching: null, done: event.iteration ?? 0, reason: "", marks: [], loss: null });
       standing.noun = event.steps === undefined ? "iteration" : "step";
       standing.total = event.steps ?? event.iterations ?? null;
       mark(standing, event);
@@ -45,8 +45,7 @@ export function takeStanding(standing, event) {
     case "failed":
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = event.seconds ?? null;
-      standing.kept = event.faithfulness ?? null;
-      standing.done = event.step ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
+      standing.done = event.step ?? event.iteration ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
       return true;
     case "end":
       if (OVER.has(standing.phase) || !event.state) return false;
@@ -90,7 +89,7 @@ export function timeOf(seconds) {
 
 /** What is told in words; `title` names what is shown. */
 export function sentenceOf(standing, title = "") {
-  const { phase, position, of, reason, noun, done, total, fetching, seconds, loss, kept, connection } = standing;
+  const { phase, position, of, reason, noun, done, total, fetching, loss, connection } = standing;
   const counted = `${noun} ${count(done)}${total ? ` of ${count(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "The connection is gone; trying again";
   if (fetching) return `Fetching ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
@@ -100,15 +99,16 @@ export function sentenceOf(standing, title = "") {
     case "starting":
       return "Getting ready";
     case "stopping":
-      return "Stopping after this batch";
+      return noun === "iteration" ? "Stopping" : "Stopping after this batch";
     case "running":
       if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
       if (noun === "iteration" && !done) return "Finding neighbours";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
     case "finished":
-      return `${title ? `${title}: ` : ""}${worked(standing)}${keeps(kept)}`;
+      return `${title ? `${title}: ` : ""}${worked(standing)}`;
     case "stopped":
+      if (noun === "iteration") return `Paused at ${counted}`;
       return `Stopped at ${noun} ${count(done)}${reason ? `: ${reason}` : ""}`;
     case "failed":
       return reason || "It failed, and left no word why.";
@@ -122,13 +122,6 @@ export function sentenceOf(standing, title = "") {
 function worked({ noun, done, total, seconds }) {
   const number = done || total;
   return [number ? `${count(number)} ${noun}s` : "done", seconds ? `in ${timeOf(seconds)}` : ""].filter(Boolean).join(" ");
-}
-
-// How far a picture may be trusted: Venna & Kaski's trustworthiness, and how many neighbours stayed neighbours.
-function keeps(kept) {
-  if (!kept || !Number.isFinite(kept.trustworthiness)) return "";
-  const near = Number.isFinite(kept.neighbours_kept) ? `; ${(kept.neighbours_kept * kept.k).toFixed(1)} of ${kept.k} nearest kept` : "";
-  return `. Trustworthiness ${kept.trustworthiness.toFixed(3)}${near}`;
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);

@@ -1,5 +1,6 @@
 // Colours of classes. The ten were found by annealing for the largest least difference (OKLab) between any two, as seen
 // by normal, protan, deutan and tritan eyes; both themes keep the hues. tests/js holds them to it.
+import { mix } from "./theme.js";
 
 const LIGHT = "#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split(" ");
 const DARK = "#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split(" ");
@@ -21,4 +22,15 @@ function further(i, dark) {
     const k = (n + hue / 30) % 12;
     return Math.round(2.55 * (lightness - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
   });
+}
+
+/** A colour for each share of alarm, 0 to 1: quiet grey, then orange, then dark red (light on a dark ground). */
+export function ramp(theme) {
+  const quiet = mix(theme.muted, theme.background, theme.dark ? 0.62 : 0.55);
+  const stops = theme.dark ? [quiet, [226, 132, 40], [255, 240, 170]] : [quiet, [233, 137, 31], [122, 16, 32]];
+  return (share) => {
+    const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+    const low = Math.min(stops.length - 2, Math.floor(at));
+    return mix(stops[low], stops[low + 1], at - low);
+  };
 }

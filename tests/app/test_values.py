@@ -1,0 +1,96 @@
+"""Numbers to colour the map by, and how a picture is drawn."""
+
+import numpy as np
+import pytest
+
+from app.state import COLOURS, LIVE, UIState
+from app.values import distances_to_centres, values
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.drawing import draw_into
+from dmlviz.errors import UserError
+from dmlviz.recording import train_into
+from dmlviz.runs import Runs
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return Runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def run(runs):
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, snapshots=2, watched=100)
+    made = runs.prepare(config)
+    for _ in train_into(made):
+        pass
+    return runs.get(made.id)
+
+
+def drawn(runs, run, **fields):
+    drawing = runs.prepare_drawing(run, ProjectionConfig(**fields))
+    draw_into(drawing.path)
+    return run.drawing(drawing.id)
+
+
+def numbers(*asked):
+    return np.frombuffer(values(*asked), "<f4")
+
+
+def test_the_distance_to_the_class_centre_is_measured_in_the_embedding(run):
+    found, member = numbers(run, None, "centre"), np.asarray(run.labels) == run.labels[7]
+    expected = np.linalg.norm(run.embeddings[7] - run.embeddings[member].mean(axis=0))
+    assert found[7] == pytest.approx(expected, rel=1e-5)
+    assert (distances_to_centres(np.array([[0.0, 0], [2, 0], [9, 9]]), np.array([3, 3, 5])) == [1, 1, 0]).all()
+
+
+def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, run):
+    from dmlviz.projection import faithfulness_of
+
+    kept = faithfulness_of(run.embeddings, run.basis.project(run.embeddings)).per_point["neighbours_kept"]
+    np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
+    drawing = drawn(runs, run)
+    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbours_kept"])
+
+
+def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
+    drawing = drawn(runs, run, step=run.epochs[0])
+    for measure in ("centre", "faithfulness"):
+        known = np.isfinite(numbers(run, drawing, measure))
+        assert (np.flatnonzero(known) == run.watched).all()
+
+
+def test_what_cannot_be_measured_is_a_sentence(runs, run):
+    with pytest.raises(UserError, match="to colour by yet"):
+        values(run, drawn(runs, run, film=True), "centre")
+    with pytest.raises(UserError, match="to colour by yet"):
+        values(run, None, "../../etc")
+
+
+def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
+    ui = UIState()
+    ui.look("tsne")
+    ui.draw(dims=3, seed=4, step=None, film=False)
+    ui.colour = "centre"
+    query = ui.to_query()
+    assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "colour": "centre"}
+    again = UIState.from_query(query)
+    assert again.projection() == ui.projection() == ProjectionConfig(method="tsne", dims=3, seed=4)
+    assert set(COLOURS) == {"class", "error", "faithfulness", "centre"}
+    assert again.colour == "centre"
+
+
+def test_back_from_a_view_leads_to_the_one_before():
+    ui = UIState()
+    ui.look("pca")
+    ui.look("tsne")
+    ui.back()
+    assert ui.view == "pca"
+    ui.back()
+    assert ui.view == LIVE
+
+
+@pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.film": "perhaps"}])
+def test_a_picture_that_cannot_be_drawn_is_said_and_left_out(query):
+    ui = UIState.from_query({"view": "pca"} | query)
+    assert len(ui.notes) == 1
+    assert ui.drawn == {}
