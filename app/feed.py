@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from app import media
+from app.cautions import methods
 from app.parts.views import native_of
 from app.query import Answer
 from app.shown import Shown
+from app.spaces import space_of
 from app.state import LIVE, UIState
 from app.values import MEASURES, measurable, values
 from dmlviz.data.declared import DATASETS
-from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Neighbour, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28, "columns": 100, "per_sheet": 10_000}
@@ -72,30 +73,31 @@ def map_data(
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:
         data["autoplay"] = True
-    data["picture"] = _picture(shown)
+    data["picture"] = _picture(shown, routes)
     data["colour"], data["values"] = ui.colour, _values(shown, ui, routes)
     return data | {"pinned": ui.pinned, "neighbours": _linked(neighbours)}
 
 
-def _picture(shown: Shown) -> dict[str, Any]:
-    """What kind of picture is shown and what may not be read from it."""
+def _picture(shown: Shown, routes: bool) -> dict[str, Any]:
+    """What kind of picture is shown; without routes also what may not be read from it."""
     run, drawing = shown.run, shown.drawing
     method = native_of(run) if drawing is None else drawing.config.method
-    declared = PROJECTIONS[method]
-    about: dict[str, Any] = {"method": method, "title": declared.title, "caution": declared.caution}
+    about: dict[str, Any] = {"method": method}
     if drawing is not None and method == "pca":
         about["axes"] = drawing.config.axes
-    return about
+    if drawing is None and method == "plane":
+        about["space"] = space_of(run.config)
+    return about if routes else about | methods()[method]
 
 
-def _values(shown: Shown, ui: UIState, routes: bool) -> dict[str, str]:
-    """Addresses of the numbers that points can be coloured by; without routes only of those that are asked for."""
+def _values(shown: Shown, ui: UIState, routes: bool) -> str | dict[str, str]:
+    """The address of numbers to colour by, with {name} in it; without routes of those that are asked for; or none."""
     run, drawing = shown.run, shown.drawing
     if not measurable(run, drawing):
         return {}
     if routes:
         view = LIVE if drawing is None else drawing.id
-        return {name: f"/api/runs/{run.id}/values/{view}/{name}.f32?{begun(shown)}" for name in MEASURES}
+        return f"/api/runs/{run.id}/values/{view}/{{name}}.f32?{begun(shown)}"
     if ui.colour not in MEASURES:
         return dict.fromkeys(MEASURES, "")
     return dict.fromkeys(MEASURES, "") | {ui.colour: media.numbers(values(run, drawing, ui.colour), ui.colour)}

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from app import downloads, pictures, portraits, seen
 from app.baselines import pixels_of
+from app.cautions import methods as about_methods
 from app.film import film_of
 from app.judged import judged_of
 from app.nearest import nearest_of
@@ -47,6 +48,7 @@ def routes() -> list[Route]:
     return [
         Route("/api/health", health),
         Route("/api/runs/import", take_in, methods=["POST"]),
+        Route("/api/methods.json", methods),
         Route("/api/runs/{run}/events", run_events),
         Route("/api/runs/{run}/projections/{projection}/events", projection_events),
         Route("/api/runs/{run}/layout.json", layout),
@@ -74,6 +76,11 @@ def refuse(_request: Request, error: Exception) -> Response:
 
 async def health(_request: Request) -> Response:
     return JSONResponse({"ok": True, "version": __version__}, headers=NEVER)
+
+
+async def methods(_request: Request) -> Response:
+    """Title and caution of every projection."""
+    return JSONResponse(about_methods(), headers={"Cache-Control": "max-age=3600"})
 
 
 async def unknown(request: Request) -> Response:

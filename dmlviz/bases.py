@@ -120,17 +120,24 @@ class Basis:
             return cls(stored["mean"], stored["components"], stored["explained"], str(stored["view"]))  # type: ignore[arg-type]
 
 
-def native_view(embedding_dim: int, classes: int, dims: int = 2) -> View:
+def native_dims(embedding_dim: int) -> int:
+    """Dimensions of the picture that a run plays: three for a space of three, otherwise two."""
+    return 3 if embedding_dim == 3 else 2
+
+
+def native_view(embedding_dim: int, classes: int) -> View:
     """The picture that a run plays: its space where that can be drawn as it is, else its fan, else its PCA."""
+    dims = native_dims(embedding_dim)
     if embedding_dim <= dims:
         return "plane"
     return "fan" if dims < classes <= MOST_FANNED else "pca"
 
 
-def native(embeddings: np.ndarray, labels: np.ndarray | None, dims: int = 2) -> Basis:
+def native(embeddings: np.ndarray, labels: np.ndarray | None) -> Basis:
     """The basis of `native_view` for embeddings (n × d) with their labels (n), if these are known."""
     classes = 0 if labels is None else len(np.unique(labels))
-    if labels is not None and native_view(embeddings.shape[1], classes, dims) == "fan":
+    dims = native_dims(embeddings.shape[1])
+    if labels is not None and native_view(embeddings.shape[1], classes) == "fan":
         return Basis.fan(embeddings, labels, dims)
     return Basis.fit(embeddings, dims)
 

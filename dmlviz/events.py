@@ -36,14 +36,16 @@ class Step:
 class Snapshot:
     """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
 
-    Of a training with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the
-    snapshots, spread evenly, hold the net's `weights` too, unless it is large.
+    `centres` are the loss's own class centres (k × d), where it has any; of class weights the directions. Of a training
+    with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the snapshots, spread
+    evenly, hold the net's `weights` too, unless it is large.
     """
 
     step: int
     embeddings: np.ndarray
     metrics: dict[str, float]
     weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
+    centres: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class Finished:
     weights: dict[str, np.ndarray] = field(repr=False)
     cpu_seconds: float
     seconds: float
+    centres: np.ndarray | None = None
     reason: str = ""
 
 

@@ -90,16 +90,15 @@ class LiveView:
     `labels` (n) are those of the watched images; without them a large space is drawn by its PCA.
     """
 
-    def __init__(self, labels: np.ndarray | None = None, dims: int = 2) -> None:
+    def __init__(self, labels: np.ndarray | None = None) -> None:
         self.labels = labels
-        self.dims = dims
         self.basis: Basis | None = None
         self.positions: np.ndarray | None = None
         self.steady = SteadyBox()
 
     def frame(self, embeddings: np.ndarray) -> Frame:
         """The frame of the watched images (n × d); n and d stay the same from call to call."""
-        basis = native(embeddings, self.labels, self.dims)
+        basis = native(embeddings, self.labels)
         if self.positions is not None:
             basis = basis.turned_to(embeddings, self.positions)
         self.basis, self.positions = basis, basis.project(embeddings)

@@ -213,7 +213,7 @@ class Run(Record):
     def epochs(self) -> list[int]:
         """The steps at which the watched images are known: those of the snapshots, and the end's."""
         end = (self.end or {}).get("step")
-        return self.snapshot_steps + ([end] if self.embeddings is not None and end is not None else [])
+        return sorted({*self.snapshot_steps, *([end] if self.embeddings is not None and end is not None else [])})
 
     def epoch(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Embeddings and labels of the watched images after `step` batches; of all test images at the end when None.

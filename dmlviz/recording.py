@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from dmlviz.alarms import Watch, remedies
-from dmlviz.bases import native, native_view
+from dmlviz.bases import native, native_dims, native_view
 from dmlviz.batches import SeenBatch
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS
@@ -110,6 +110,7 @@ class Recorder:
         self.watch = Watch(run.config)
         self.keep_nets = keep_nets
         self.drawn: tuple[int, np.ndarray] | None = None
+        self.centres: dict[int, dict[str, Any]] = {}
 
     def write(self, event: Event) -> None:
         """Write one event, its arrays first, so that who reads the event finds them; before it what it alarms of."""
@@ -154,8 +155,8 @@ class Recorder:
             train_images=event.train_images,
             test_images=event.test_images,
             device=event.device,
-            view=native_view(config.embedding_dim, len(np.unique(self.labels)), self.view.dims),
-            dims=self.view.dims,
+            view=native_view(config.embedding_dim, len(np.unique(self.labels))),
+            dims=native_dims(config.embedding_dim),
             watched=len(event.watched),
             unseen=[DATASETS[config.dataset].classes[label] for label in config.unseen_classes],
         )
@@ -171,7 +172,8 @@ class Recorder:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", halved(event.weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.drawn = (event.step, event.embeddings)
-        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics)
+        self.centres[event.step] = _centres(event.centres)
+        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centres[event.step])
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
@@ -195,13 +197,14 @@ class Recorder:
 
     def _replay(self, event: Finished) -> None:
         """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
-        basis = native(event.embeddings, self.labels, self.view.dims)
+        basis = native(event.embeddings, self.labels)
         if self.drawn is not None and self.view.positions is not None:
             basis = basis.turned_to(self.drawn[1], self.view.positions)
         with atomic(self.run.path / "basis.npz") as file:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
+        self.centres[event.step] = _centres(event.centres)
         frames = replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             "replay",
@@ -209,12 +212,19 @@ class Recorder:
             basis="last",
             explained=[float(share) for share in basis.explained],
             faithfulness=_kept(event.embeddings, basis.project(event.embeddings)),
-            frames=[{"step": step, **self.writer.frame(frame)} for step, frame in frames],
+            frames=[{"step": step, **self.writer.frame(frame), **self.centres.get(step, {})} for step, frame in frames],
         )
 
     def _describe(self, **facts: Any) -> None:
         self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | facts  # it may have a new title
         write_json(self.run.path / "run.json", self.run.info)
+
+
+def _centres(centres: np.ndarray | None) -> dict[str, Any]:
+    """What an event says of class centres (k × d) in a space that is drawn as it is; nothing of one that is not."""
+    if centres is None or centres.shape[1] > 3 or not np.isfinite(centres).all():
+        return {}
+    return {"centres": centres.astype(np.float64).round(4).tolist()}
 
 
 class _Means:

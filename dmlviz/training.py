@@ -66,7 +66,8 @@ def train(
                 return
             scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
             weights = job.weights() if step in kept else None
-            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, weights=weights)
+            centres = job.centres()
+            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, centres=centres, weights=weights)
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -108,6 +109,7 @@ def train(
         weights=job.weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
+        centres=job.centres(),
         reason=reason,
     )
 
@@ -258,6 +260,11 @@ class _Job:
         chosen = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
         parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(CHUNK)]
         return torch.cat(parts).numpy()
+
+    def centres(self) -> np.ndarray | None:
+        """The class centres that the loss owns (k × d), if it owns any."""
+        centres = self.loss.class_centres()
+        return None if centres is None else centres.cpu().numpy()
 
     @torch.no_grad()
     def _embedded(self, images: Tensor) -> Tensor:

@@ -135,4 +135,4 @@ def test_a_run_plays_its_plane_else_its_fan_else_its_principal_axes():
     embeddings, labels = simplex()
     assert native(embeddings, labels).view == "fan"
     assert native(embeddings, None).view == "pca"
-    assert native(embeddings[:, :2], labels).view == "plane"
+    assert native(embeddings[:, :2], labels).view == native(embeddings[:, :3], labels).view == "plane"

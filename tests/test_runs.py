@@ -15,7 +15,8 @@ from dmlviz.data import watched_subset
 from dmlviz.errors import UserError
 from dmlviz.events import Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.files import Log, atomic
-from dmlviz.recording import Recorder, Writer, sentence
+from dmlviz.frames import Box, restore
+from dmlviz.recording import Recorder, Writer, sentence, train_into
 from dmlviz.runs import Run, Runs, UnknownRun
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", steps=4, watched=20)
@@ -515,3 +516,18 @@ def test_reading_runs_and_queueing_jobs_needs_no_torch():
 def test_a_path_is_enough_to_read_a_run(runs):
     run = write(runs)
     assert Run(str(run.path)).state == "finished"
+
+
+def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centres(runs):
+    config = TrainConfig(dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, snapshots=2, watched=50)
+    run = runs.prepare(config)
+    for _ in train_into(run):
+        pass
+    events = {event["event"]: event for event in run.events()}
+    assert events["started"]["view"] == "plane"
+    assert events["snapshot"]["frame"]["dims"] == events["started"]["dims"] == 3
+    last = events["replay"]["frames"][-1]
+    np.testing.assert_allclose(np.linalg.norm(last["centres"], axis=1), 1, atol=1e-3)
+    assert events["replay"]["faithfulness"]["neighbours_kept"] == 1
+    positions = restore(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
+    np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)

@@ -404,3 +404,17 @@ def test_warming_up_leaves_no_trace() -> None:
     before = torch.random.get_rng_state()
     warm_up()
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize(
+    ("loss", "centres"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
+)
+def test_a_loss_with_class_centres_shows_them_with_every_snapshot(loss, centres):
+    config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, snapshots=1, watched=20)
+    shown = [event.centres for event in train(config) if isinstance(event, Snapshot | Finished)]
+    if centres is None:
+        assert shown == [None, None]
+        return
+    assert [found.shape for found in shown] == [(centres, 2)] * 2
+    if loss != "center":
+        np.testing.assert_allclose(np.linalg.norm(shown[-1], axis=1), 1, rtol=1e-5)

@@ -31,6 +31,9 @@ class ClassWeights(Loss):
         self.check(batch)
         return each(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
 
+    def class_centres(self) -> Float[Tensor, "k d"]:
+        return nn.functional.normalize(self.weight.detach().float())
+
     def check(self, batch: Batch) -> None:
         """Raise UserError unless the weights fit the embeddings and every label has a weight."""
         dimensions = batch.embeddings.shape[1]

@@ -163,6 +163,10 @@ class Loss(nn.Module):
         self._last: list[Terms | Totals] = []
         self._images = 0
 
+    def class_centres(self) -> Tensor | None:
+        """Where the loss wants the classes (k × d, one or several each), or in which direction; None mostly."""
+        return None
+
     @property
     def active(self) -> Tensor:
         """Share of the terms of the last call that were active, a scalar from 0 to 1; counted when asked for."""

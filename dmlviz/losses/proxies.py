@@ -34,6 +34,9 @@ class Center(Softmax):
         self.pull = weight
         self.centers = nn.Parameter(torch.zeros(num_classes, embedding_dim))
 
+    def class_centres(self) -> Float[Tensor, "k d"]:
+        return self.centers.detach().float()
+
     def terms(self, batch: Batch) -> Terms:
         self.check(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)

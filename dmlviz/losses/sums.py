@@ -21,6 +21,11 @@ class SumOf(Loss):
         self.a, self.b = (build(name, **sizes, **params) for name, params in map(LossChoice.split, (a, b)))
         self.weights = weights
 
+    def class_centres(self) -> Tensor | None:
+        """Those of the first of the two that has any."""
+        first = self.a.class_centres()
+        return self.b.class_centres() if first is None else first
+
     @property
     def active(self) -> Tensor:
         """Mean of the two losses' own."""

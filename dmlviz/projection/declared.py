@@ -42,12 +42,12 @@ PROJECTIONS = Catalogue(
     [
         ProjectionDeclaration(
             name="plane",
-            title="Learned plane",
-            summary="No projection: the net's own two dimensions.",
+            title="Learned space",
+            summary="No projection: the net's own two or three dimensions.",
             linear=True,
             native=True,
             caution="Nothing is lost: distances on the map are the distances that the loss saw. "
-            "Two dimensions are few, though: classes may overlap that would part in more.",
+            "So few dimensions leave little room, though: classes may overlap that would part in more.",
         ),
         ProjectionDeclaration(
             name="fan",

@@ -24,6 +24,9 @@ const CHOICES = {
   },
 };
 
+// One address for all names, or one for each.
+const addressOf = (values, name) => (typeof values === "string" ? values.replace("{name}", name) : values[name]);
+
 /** From 0 to what 99 of 100 stay below. */
 export function rangeOf(numbers) {
   const known = numbers.filter(Number.isFinite).sort();
@@ -49,9 +52,9 @@ export class Colouring {
     this.name = colour in CHOICES ? colour : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
-      option.disabled = CHOICES[option.value].range !== undefined && values[option.value] === undefined && option.value !== this.name;
+      option.disabled = CHOICES[option.value].range !== undefined && addressOf(values, option.value) === undefined && option.value !== this.name;
     }
-    const url = CHOICES[this.name].range ? values[this.name] : null;
+    const url = CHOICES[this.name].range ? addressOf(values, this.name) : null;
     const wanted = (this.wanted = `${this.name} ${url}`);
     if (!url) {
       model.numbers = null;

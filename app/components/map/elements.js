@@ -21,7 +21,7 @@ export function buildElements(id, mounts, on) {
   });
   const colouring = new Colouring(on.colour);
   const [legend, toolbar, card, bar] = [new Legend(on), new Toolbar(on, colouring.menu), new Card(), new PlayerBar(on)];
-  const [foot, announcer] = [new Foot(), new Announcer()];
+  const [foot, announcer] = [new Foot(on.changed), new Announcer()];
   const alarm = new AlarmNote(on);
   const caption = element("div", { class: "caption" });
   const status = element("div", { class: "status" });

@@ -1,5 +1,6 @@
 // Under the points: what the picture keeps of the embedding, measured, and what may not be read from it.
 import { element, grouped } from "./dom.js";
+import { loadMethods } from "./sources.js";
 
 const MEASURES = {
   trustworthiness: ["trustworthiness", "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)"],
@@ -32,7 +33,9 @@ export function varianceOf(explained, axes) {
 }
 
 export class Foot {
-  constructor() {
+  /** `changed` is called when there is more to show, or it takes another height. */
+  constructor(changed) {
+    this.changed = changed;
     this.figures = element("div", { class: "figures" });
     this.caution = element("div", { class: "caution" });
     this.node = element("div", { class: "foot", hidden: true }, this.figures, this.caution);
@@ -42,6 +45,8 @@ export class Foot {
     const { picture } = data;
     this.node.hidden = !picture;
     if (!picture) return;
+    const about = picture.title ? picture : this.methods?.[picture.method];
+    if (!about) this.ask(data.api ?? "/api");
     const { timeline, shown, open } = playback;
     const kept = shown?.faithfulness ?? timeline.kept;
     const when = shown?.faithfulness ? `at step ${grouped(shown.step)}` : timeline.noun === "step" ? "at the end of the run" : "";
@@ -51,10 +56,17 @@ export class Foot {
     const explained = picture.method === "plane" ? null : shown?.explained ?? timeline.explained;
     const variance = varianceOf(explained, picture.axes);
     if (variance) parts.push([variance, "how much of the embedding's spread is seen along each axis"]);
-    const key = JSON.stringify([parts, picture]);
+    const key = JSON.stringify([parts, about]);
     if (key === this.shown) return;
     this.shown = key;
     this.figures.replaceChildren(...parts.filter(([words]) => words).map(([words, help]) => element("span", { title: help || false }, words)));
-    this.caution.replaceChildren(element("b", {}, picture.title), ` ${picture.caution}`);
+    this.caution.replaceChildren(...(about ? [element("b", {}, about.title), ` ${about.caution}`] : []));
+  }
+
+  ask(api) {
+    this.asked ??= loadMethods(api).then((methods) => {
+      this.methods = methods;
+      this.changed();
+    }, () => {});
   }
 }

@@ -1,4 +1,5 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
+import { Orbit, solid, turned } from "./orbit.js";
 
 const KEPT_BYTES = 48e6;
 const KEPT_PLACED = 10;
@@ -66,8 +67,8 @@ export function boundsOf(xy, usable = null) {
  * way where `url` is null.
  */
 export class Frames {
-  constructor({ url, watched, total, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
-    Object.assign(this, { url, watched, total, fed, fetch, now });
+  constructor({ url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
+    Object.assign(this, { url, watched, total, orbit, pivot, fed, fetch, now });
     this.indices = null;
     this.failed = new Map();
     this.raw = new Map();
@@ -88,11 +89,13 @@ export class Frames {
     if (known) {
       this.placed.delete(frame.id);
       this.placed.set(frame.id, known); // most recently used last
-      return known;
+      return known.xyz ? turned(known, this.orbit) : known;
     }
     if (!this.has(frame)) return null;
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
-    const placed = place(dequantise(buffer, frame), frame, this.indices, this.total);
+    const placed = frame.dims === 3
+      ? turned(solid(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
+      : place(dequantise(buffer, frame), frame, this.indices, this.total);
     this.placed.set(frame.id, placed);
     if (this.placed.size > KEPT_PLACED) this.placed.delete(this.placed.keys().next().value);
     return placed;
@@ -105,8 +108,10 @@ export class Frames {
     if (!buffer || row === undefined || row >= frame.n) return null;
     const { dims, centre, scale } = frame;
     const raw = new DataView(buffer);
-    const [x, y] = [0, 1].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
-    return x === NOWHERE ? null : [centre[0] + (x / 32767) * scale, dims > 1 ? centre[1] + (y / 32767) * scale : 0];
+    const [x, y, z] = [0, 1, 2].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
+    if (x === NOWHERE) return null;
+    const place = [x, y, z].map((q, axis) => (axis < dims ? centre[axis] + (q / 32767) * scale : 0));
+    return (dims === 3 ? this.orbit.see(place, this.pivot ?? centre) : place).slice(0, 2);
   }
 
   rowOf(item) {

@@ -84,6 +84,8 @@ export class Intake {
         url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
         watched: () => loadWatched(view.data),
         total: data.n,
+        orbit: view.orbit,
+        pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
         autoplay: data.autoplay,
         step: data.step,

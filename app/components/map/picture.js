@@ -3,6 +3,7 @@ import * as overlay from "./overlay.js";
 import { classCentres } from "./centroids.js";
 import { wrongColour } from "./paint.js";
 import { tellRanks } from "./ranks.js";
+import { drawSpace } from "./space.js";
 import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.js";
 import { Trails } from "./trails.js";
 import { hermite } from "./tween.js";
@@ -21,6 +22,7 @@ export class Picture {
   paintOver(context, scene) {
     const { view } = this;
     this.trails.draw(context, scene);
+    drawSpace(context, view, scene);
     this.pictures(context, scene);
     if (view.names) this.classNames(context, scene);
     if (view.model.pinned !== null) this.pin(context, scene);

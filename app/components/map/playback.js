@@ -204,6 +204,18 @@ export class Playback {
     return this.timeline.noun === "iteration";
   }
 
+  /** Three dimensions were turned: show what is on the stage as it is seen now. */
+  turned() {
+    if (!this.shown) return;
+    if (this.stretch) {
+      this.stretch = null;
+      this.drawHead();
+      return;
+    }
+    const here = this.frames.have(this.shown.frame);
+    if (here?.xyz) this.scene.turned(here);
+  }
+
   drawHead() {
     const { player, entries, frames, scene } = this;
     const low = Math.min(Math.floor(player.head), entries.length - 1);

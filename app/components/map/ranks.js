@@ -2,8 +2,9 @@
 import { bus, page } from "../shared/bus.js";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
-export function ranksOnMap(xy, usable, place, items, itself = -1) {
-  const squared = (i) => (xy[2 * i] - place[0]) ** 2 + (xy[2 * i + 1] - place[1]) ** 2;
+export function ranksOnMap(places, usable, place, items, itself = -1) {
+  const dims = place.length;
+  const squared = (i) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);
   const asked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
   for (let i = 0; i < usable.length; i++) {
     if (!usable[i] || i === itself) continue;
@@ -26,7 +27,9 @@ export function tellRanks(view) {
   const key = [data.run, view.pid, playback.shown.frame.id, item, items].join();
   if (view.ranked?.key === key && view.ranked.usable === scene.usable) return;
   view.ranked = { key, usable: scene.usable };
-  const place = pinned ? scene.tween.at(item, scene.tween.moves ? scene.t : 1) : star.to;
-  page.ranks = { run: data.run, item, of: ranksOnMap(scene.places(), scene.usable, place, items, pinned ? item : -1) };
+  const { xyz } = scene.frame;
+  const own = xyz ? [...xyz.subarray(3 * item, 3 * item + 3)] : scene.tween.at(item, scene.tween.moves ? scene.t : 1);
+  const of = ranksOnMap(xyz ?? scene.places(), scene.usable, pinned ? own : star.to, items, pinned ? item : -1);
+  page.ranks = { run: data.run, item, of };
   bus.emit("ranks", page.ranks);
 }

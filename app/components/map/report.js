@@ -32,6 +32,8 @@ export function report(view) {
     playing: playback.player.playing,
     state: playback.timeline.state,
     mode: view.mode,
+    dims: view.solid ? 3 : 2,
+    turned: view.orbit.version,
     colour: model.numbers || view.colouring.name === "error" ? view.colouring.name : "class",
     renderer: scene.renderer.kind,
     ready: playback.shown !== null && scene.frame !== null && scene.port.width > 0,

@@ -137,6 +137,14 @@ export class Scene {
     this.renderer.setTween(tween);
   }
 
+  /** The frame on the stage was turned in three dimensions: show it so at once. */
+  turned(frame) {
+    this.clock = null;
+    this.frame = frame;
+    this.move(Tween.rest(frame), 1);
+    this.invalidate();
+  }
+
   settle(frame) {
     this.frame = frame;
     this.usable = this.model.usable(frame.present);
@@ -164,7 +172,8 @@ export class Scene {
   /** The same for any frame. */
   homeOf(frame) {
     if (!this.port.width) return null;
-    const shown = boundsOf(frame.xy, this.model.usable(frame.present)) ?? boundsOf(frame.xy, frame.present);
+    const flat = () => boundsOf(frame.xy, this.model.usable(frame.present)) ?? boundsOf(frame.xy, frame.present);
+    const shown = frame.xyz ? frame.bounds : flat(); // what turns must not grow and shrink with every turn
     const bounds = camera.union(shown, this.alsoSee());
     return bounds && camera.fit(bounds, this.port, 1e-4);
   }

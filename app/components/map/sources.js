@@ -46,6 +46,11 @@ export async function loadNearest(data, n) {
   return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
 }
 
+/** Title and caution of every projection, by name. */
+export async function loadMethods(api) {
+  return JSON.parse(new TextDecoder().decode(await bytes(`${api}/methods.json`)));
+}
+
 /** A number for each of `n` items, NaN where there is none. */
 export async function loadNumbers(url, n) {
   return new Float32Array(await bytes(url), 0, n);

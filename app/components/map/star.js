@@ -29,6 +29,11 @@ export class QueryStar {
   query = null;
   from = null;
   to = null;
+  /** `flat(place)` gives the two coordinates of a place that may have three. */
+  constructor(flat = (place) => place) {
+    this.flat = flat;
+  }
+
   age = 1; // 0 when it has just landed, 1 from a third of a second later
 
   set(query, entry, still) {
@@ -43,7 +48,7 @@ export class QueryStar {
 
   /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
   move(a, b, t) {
-    const here = this.at(t);
+    const here = this.between(t);
     this.to = placeAt(this.query, b);
     this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
     this.even = a !== b;
@@ -51,13 +56,19 @@ export class QueryStar {
 
   /** Where it comes from, in the world of another view. */
   carry(from, to) {
-    if (this.from) this.from = carry(this.from, from, to);
+    if (this.from?.length === 2) this.from = carry(this.from, from, to);
   }
 
+  /** Where it is seen, [x, y], or null. */
   at(t) {
-    if (!this.from || !this.to) return this.to;
+    const place = this.between(t);
+    return place && this.flat(place);
+  }
+
+  between(t) {
+    if (!this.from || this.from.length !== this.to?.length) return this.to;
     const share = this.even ? t : t * t * (3 - 2 * t);
-    return [this.from[0] + (this.to[0] - this.from[0]) * share, this.from[1] + (this.to[1] - this.from[1]) * share];
+    return this.to.map((there, axis) => this.from[axis] + (there - this.from[axis]) * share);
   }
 
   /** The places it took up to an entry, oldest first. */
@@ -66,7 +77,7 @@ export class QueryStar {
     const places = [];
     for (const entry of entries) {
       const place = placeAt(this.query, entry);
-      if (place) places.push(place);
+      if (place) places.push(this.flat(place));
       if (entry === until) break;
     }
     return places;

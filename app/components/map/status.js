@@ -9,6 +9,7 @@ export function statusOf({ model, playback, scene, trouble }, visible) {
   const { count } = scene.frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  if (scene.frame.xyz) parts.push("drag to turn");
   const missing = model.neighbours.filter(({ item }) => !scene.frame.present[item]).length;
   if (model.pinned !== null && !scene.frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbours.length} neighbours are not in this frame`);

@@ -46,7 +46,7 @@ export function takeEvent(timeline, event) {
       return "state";
     case "snapshot":
       timeline.current = Math.max(timeline.current, event.step);
-      timeline.live.push({ step: event.step, frame: event.frame });
+      timeline.live.push({ step: event.step, frame: event.frame, centres: event.centres });
       return "frames";
     case "frame":
       timeline.current = event.iteration;
@@ -61,8 +61,8 @@ export function takeEvent(timeline, event) {
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, ...rest }) => ({
-        step, frame: frame ?? rest, explained, faithfulness,
+      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centres, ...rest }) => ({
+        step, frame: frame ?? rest, explained, faithfulness, centres,
       }));
       timeline.refitted = timeline.noun === "step" ? refitted(timeline) : null; // a film came as iterations
       timeline.noun = "step";

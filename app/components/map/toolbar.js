@@ -42,8 +42,9 @@ export class Toolbar {
     if (!document.fullscreenEnabled) this.fullscreen.hidden = true;
   }
 
-  update({ mode, markers, names, trails }) {
+  update({ solid, mode, markers, names, trails }) {
     for (const [name, button] of Object.entries(this.modes)) mark(button, "aria-pressed", name === mode);
+    mark(this.modes.pan, "title", solid ? "Turn the map (V)" : "Move the map (V)");
     mark(this.markers, "aria-pressed", markers);
     mark(this.names, "aria-pressed", names);
     mark(this.trails, "aria-pressed", trails);

@@ -55,7 +55,8 @@ export class Trails {
     const upto = Math.floor(player.head);
     const { known } = this;
     const same = known.entries === entries && known.frames === frames && known.upto === upto
-      && known.pinned === model.pinned && known.selected === model.selected && known.here === frames.raw.size;
+      && known.pinned === model.pinned && known.selected === model.selected && known.here === frames.raw.size
+      && known.turned === frames.orbit.version;
     if (same) return known.ways;
     const items = this.drawable ? firstOf(model.selected, MOST_ITEMS) : [];
     const ways = items.filter((item) => item !== model.pinned)
@@ -63,7 +64,7 @@ export class Trails {
     if (model.pinned !== null) {
       ways.push({ item: model.pinned, way: wayOf(frames, entries, upto, model.pinned, PINNED_FRAMES), pinned: true });
     }
-    this.known = { entries, frames, upto, pinned: model.pinned, selected: model.selected, here: frames.raw.size, ways };
+    this.known = { entries, frames, upto, pinned: model.pinned, selected: model.selected, here: frames.raw.size, turned: frames.orbit.version, ways };
     return ways;
   }
 }

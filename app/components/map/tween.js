@@ -33,7 +33,7 @@ export class Tween {
     const tween = new Tween(frame.present.length);
     tween.p0.set(frame.xy);
     tween.p1.set(frame.xy);
-    for (let i = 0; i < tween.n; i++) tween.fade[2 * i] = tween.fade[2 * i + 1] = frame.present[i] ? 255 : 0;
+    for (let i = 0; i < tween.n; i++) tween.fade[2 * i] = tween.fade[2 * i + 1] = shadeOf(frame, i);
     tween.counts = [frame.count, frame.count];
     return tween;
   }
@@ -51,7 +51,7 @@ export class Tween {
       const seen = from.opacity(i, t);
       const there = frame.present[i];
       fade[2 * i] = seen;
-      fade[2 * i + 1] = there ? 255 : 0;
+      fade[2 * i + 1] = shadeOf(frame, i);
       for (let c = 2 * i; c < 2 * i + 2; c++) {
         p0[c] = seen ? sample[c] : frame.xy[c];
         p1[c] = there ? frame.xy[c] : p0[c];
@@ -72,8 +72,8 @@ export class Tween {
     const { p0, p1, m0, m1, fade } = tween;
     for (let i = 0; i < tween.n; i++) {
       const [atStart, atEnd] = [a.present[i], b.present[i]];
-      fade[2 * i] = atStart ? 255 : 0;
-      fade[2 * i + 1] = atEnd ? 255 : 0;
+      fade[2 * i] = shadeOf(a, i);
+      fade[2 * i + 1] = shadeOf(b, i);
       for (let c = 2 * i; c < 2 * i + 2; c++) {
         p0[c] = atStart ? a.xy[c] : b.xy[c];
         p1[c] = atEnd ? b.xy[c] : p0[c];
@@ -133,3 +133,6 @@ export class Tween {
 function tangent(one, two) {
   return one * two <= 0 ? 0 : (2 * one * two) / (one + two);
 }
+
+// The opacity that item i has in a frame: 0 where it has no place, less towards the back of three dimensions.
+const shadeOf = ({ present, shade }, i) => (present[i] ? (shade?.[i] ?? 255) : 0);

@@ -12,6 +12,7 @@ import { meaningOf } from "./keys.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
 import { Picture } from "./picture.js";
+import { Orbit } from "./orbit.js";
 import { Playback } from "./playback.js";
 import { Pointing } from "./pointing.js";
 import { report } from "./report.js";
@@ -31,7 +32,8 @@ export class MapView {
     this.trails = true;
     this.model = new Model([], null, 0);
     this.build(parent, name);
-    this.star = new QueryStar();
+    this.orbit = new Orbit();
+    this.star = new QueryStar((place) => this.flat(place));
     this.picture = new Picture(this);
     this.scene = new Scene({
       points: this.points,
@@ -53,10 +55,11 @@ export class MapView {
     this.connect();
   }
 
-  // Home shows the last frame of a replay too, so that a play does not outgrow it, and the query.
+  // Home shows the last frame of a replay too, so that a play does not outgrow it, the query, and a learned circle.
   alsoSee() {
-    const place = this.star.to;
-    return union(this.playback?.frameOfReference ?? null, place && [...place, ...place]);
+    const place = this.star.to && this.flat(this.star.to);
+    const round = ["circle", "sphere"].includes(this.data.picture?.space?.kind) ? [-1.08, -1.08, 1.08, 1.08] : null;
+    return union(round, union(this.playback?.frameOfReference ?? null, place && [...place, ...place]));
   }
 
   get thumbnail() {
@@ -86,6 +89,7 @@ export class MapView {
       remedy: (chosen) => this.setTrigger("remedy", chosen),
       speed: act("speed"),
       colour: (name) => this.setColour(name),
+      changed: () => this.changed(),
     }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)
     this.style.addEventListener("load", () => this.measure());
@@ -94,7 +98,7 @@ export class MapView {
 
   connect() {
     this.unlisten = listen(this.overlay, () => this.mode, {
-      pan: (dx, dy) => this.scene.pan(dx, dy),
+      pan: (dx, dy) => (this.solid ? this.turn(dx, dy) : this.scene.pan(dx, dy)),
       zoom: (factor, x, y, gliding) => this.scene.zoom(factor, x, y, gliding && !this.theme.still),
       hover: (x, y) => this.pointing.hover(x, y),
       leave: () => this.pointing.leave(),
@@ -140,6 +144,25 @@ export class MapView {
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
     if (this.root.style.height !== height) this.root.style.height = height;
     this.intake.take(data, before);
+  }
+
+  // ---- three dimensions
+
+  /** Whether what is on the stage has three dimensions. */
+  get solid() {
+    return Boolean(this.scene.frame?.xyz);
+  }
+
+  turn(dx, dy) {
+    const { width, height } = this.scene.port;
+    this.orbit.turn(dx, dy, Math.min(width, height));
+    this.playback.turned();
+    this.changed();
+  }
+
+  /** Where a place of two or three coordinates is in the flat world. */
+  flat(place) {
+    return place.length === 3 ? this.orbit.see(place, this.scene.frame?.pivot).slice(0, 2) : place;
   }
 
   /** The projection that is shown, null for the run itself. */
