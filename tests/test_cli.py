@@ -236,7 +236,7 @@ def test_project_keeps_a_map_and_writes_every_image_with_its_class(trained, caps
     table = tmp_path / "map.csv"
     code, shown, _ = called(capsys, "project", run.id, "--dims", 3, "--csv", table, "--runs", folder)
     assert code == 0
-    (drawing,) = run.drawings()
+    drawing = next(drawing for drawing in run.drawings() if drawing.config.dims == 3)
     rows = [line.split(",") for line in table.read_text().splitlines()]
     assert rows[0] == ["image", "class", "x", "y", "z"]
     assert [int(row[1]) for row in rows[1:]] == run.labels.tolist()
@@ -244,11 +244,60 @@ def test_project_keeps_a_map_and_writes_every_image_with_its_class(trained, caps
     assert "trustworthiness 0." in shown
 
 
+@pytest.mark.parametrize("kind", ["npy", "csv", "parquet"])
+def test_project_draws_a_file_of_vectors(capsys, tmp_path, kind):
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    rng = np.random.default_rng(0)
+    vectors, classes = rng.normal(size=(40, 5)).astype(np.float32), ["ab"[i % 2] for i in range(40)]
+    path = tmp_path / f"some.{kind}"
+    if kind == "npy":
+        np.save(path, vectors)
+    else:
+        table = pyarrow.table({f"f{i}": vectors[:, i] for i in range(5)} | {"label": classes})
+        (csv.write_csv if kind == "csv" else parquet.write_table)(table, path)
+    code, shown, _ = called(capsys, "project", path, "--method", "umap", "--param", "iterations=10")
+    assert code == 0
+    assert "trustworthiness 0." in shown
+    rows = [line.split(",") for line in (tmp_path / "some-umap.csv").read_text().splitlines()]
+    assert rows[0] == (["row", "x", "y"] if kind == "npy" else ["row", "class", "x", "y"])
+    assert len(rows) == 41
+    assert kind == "npy" or [row[1] for row in rows[1:]] == classes
+
+
+def test_project_draws_the_epochs_of_a_run_as_a_table_with_steps(trained, capsys, tmp_path):
+    folder, _ = trained
+    run, table = Runs(folder).list()[0], tmp_path / "film.csv"
+    code, _, _ = called(capsys, "project", run.id, "--film", "--csv", table, "--runs", folder)
+    assert code == 0
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    assert rows[0] == ["step", "image", "class", "x", "y"]
+    assert sorted({int(row[0]) for row in rows[1:]}) == run.epochs
+    assert len(rows) == 1 + len(run.epochs) * len(run.watched)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/nowhere/x.npy"], "There is no file"),
+        (["broken.npy"], "could not be read as npy"),
+        (["broken.npy", "--film"], "Epochs belong to a run"),
+    ],
+)
+def test_vectors_that_cannot_be_drawn_are_a_sentence(capsys, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.npy").write_bytes(b"no array")
+    code, _, error = called(capsys, "project", *words)
+    assert code == 2
+    assert said in " ".join(error.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--method", "tsnee"], "did you mean 'tsne'"),
-        (["--param", "first=0"], "first lies between"),
+        (["--param", "x=0"], "x lies between"),
         (["--csv", "/nowhere/map.csv"], "/nowhere/map.csv cannot be written"),
     ],
 )

@@ -1,6 +1,5 @@
-"""`dmlviz project`: a map of a run, kept with it."""
+"""`dmlviz project`: a map of a run, kept with it, or of vectors in a file."""
 
-import csv
 import threading
 import time
 from pathlib import Path
@@ -13,9 +12,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.commands import RunsFolder, command_app, one_thread
 from dmlviz.commands.interrupt import stop_on_interrupt
+from dmlviz.commands.maps import in_words, project_file, write_table
 from dmlviz.commands.options import with_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.declared import DATASETS
+from dmlviz.data.vectors import SUFFIXES
+from dmlviz.drawing import film_steps
 from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Drawing, Run
@@ -26,21 +28,27 @@ app = command_app()
 
 def project(
     settings: dict[str, Any],
-    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="RUN|FILE", help="a run's 16 digits, or vectors: npy, npz, csv, tsv or parquet"),
+    ],
     runs: RunsFolder = None,
-    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="also write coordinates there")] = None,
+    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write coordinates there")] = None,
 ) -> None:
-    """Draw all test images of a run; the app shows the map beside its others. Ctrl-C gives it up."""
+    """Draw the test images of a run, which the app then shows beside its other maps, or the vectors of a file.
+
+    Ctrl-C gives it up.
+    """
     config = ProjectionConfig(**settings)
+    if Path(source).suffix.lower() in SUFFIXES:
+        project_file(Path(source), config, table)
+        return
     known = Runs(runs_folder(runs))
-    chosen = known.get(run)
-    if chosen.embeddings is None or chosen.labels is None:
-        raise UserError(f"{chosen.title} has no embeddings yet; they are written when its training ends.")
+    chosen = known.get(source)
+    chosen.epoch(config.step)  # or a sentence that says why there is none
     drawing = _finished(chosen, config) or _draw(known.prepare_drawing(chosen, config), Console(highlight=False))
-    assert drawing.coordinates is not None  # it is finished
     if table is not None:
-        names = DATASETS[chosen.config.dataset].classes
-        _write(table, drawing.coordinates, [names[label] for label in chosen.labels])
+        _write_run(table, chosen, drawing)
     print(f"{PROJECTIONS[config.method].title}: {_kept(drawing)}")
     print(table or drawing.path)
 
@@ -80,16 +88,21 @@ def _draw(drawing: Drawing, console: Console) -> Drawing:
 
 
 def _kept(drawing: Drawing) -> str:
-    found = ((drawing.end or {}).get("faithfulness") or {}).items()
-    return ", ".join(f"{name} {value:.4f}" for name, value in found if isinstance(value, float))
+    return in_words((drawing.end or {}).get("faithfulness") or {})
 
 
-def _write(path: Path, coordinates: np.ndarray, classes: list[str]) -> None:
-    try:
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(["image", "class", *"xyz"[: coordinates.shape[1]]])
-            for image, (name, point) in enumerate(zip(classes, coordinates.tolist(), strict=True)):
-                rows.writerow([image, name, *point])
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}.") from None
+def _write_run(path: Path, run: Run, drawing: Drawing) -> None:
+    """Every image that the map shows; of a film at every epoch, which then has a column."""
+    config, names = drawing.config, DATASETS[run.config.dataset].classes
+    coordinates, labels, watched = drawing.coordinates, run.labels, run.watched
+    assert coordinates is not None  # it is finished
+    assert labels is not None
+    assert watched is not None
+    images = np.arange(len(labels)) if config.step is None and not config.film else np.asarray(watched)
+    rows = [[int(image), names[labels[image]]] for image in images]
+    if not config.film:
+        write_table(path, ["image", "class"], rows, coordinates)
+        return
+    steps = film_steps(run, config)
+    rows = [[step, *row] for step in steps for row in rows]
+    write_table(path, ["step", "image", "class"], rows, coordinates.reshape(-1, config.dims))

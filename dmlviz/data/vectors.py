@@ -36,7 +36,7 @@ def read(path: Path, labels: Path | None = None) -> Vectors:
     one called label (or class, target, y), or one column of lists called vector. Raise UserError for anything else.
     """
     path = Path(path)
-    found, named = _read(path)
+    found, named = table(path)
     if labels is not None:
         _, named = _read_labels(Path(labels))
     if named is None:
@@ -47,7 +47,8 @@ def read(path: Path, labels: Path | None = None) -> Vectors:
     return _checked(path.name, found, named)
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """The numbers in a file, and the labels in it if there are any, as they are; see `read`."""
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     read = kinds.get(path.suffix.lower())
     if read is None:

@@ -161,6 +161,22 @@ def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
     assert client.get("/api/runs/0123456789abcdef/nearest.bin").status_code == 404
 
 
+@pytest.mark.parametrize("measure", ["faithfulness", "centre"])
+def test_numbers_to_colour_by_come_for_every_image(client, run, measure):
+    answer = client.get(f"/api/runs/{run.id}/values/live/{measure}.f32")
+    numbers = np.frombuffer(answer.content, "<f4")
+    assert len(numbers) == len(run.labels)
+    assert np.isfinite(numbers).all()
+    assert client.get(f"/api/runs/{run.id}/values/live/nonsense.f32").status_code == 404
+    assert client.get(f"/api/runs/{run.id}/values/0123456789abcdef/{measure}.f32").status_code == 404
+
+
+def test_the_caution_of_every_method_is_told(client):
+    told = client.get("/api/methods.json").json()
+    assert {"plane", "fan", "pca", "tsne", "umap"} == set(told)
+    assert all(len(method["caution"]) > 40 for method in told.values())
+
+
 COLUMNS_JUDGED = ("item", "label", "nearest", "first_hit", "vote")
 
 

@@ -222,6 +222,55 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", "live")
 
 
+def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, server, digits_run):
+    person.open(f"?run={digits_run.id}&view=tsne&view.iterations=5000")
+    until(lambda: int(person.of_map("step") or 0) > 20, what="the layout does not move")
+    person.press("Pause")
+    person.map_has("state", "stopped")
+    expect(person.words).to_contain_text("Paused at iteration")
+    paused = int(person.of_map("step"))
+    person.press("Continue")
+    person.map_has("state", "running")
+    until(lambda: int(person.of_map("step") or 0) > paused, what="the layout does not go on")
+    for pid in server.workers():
+        if "--serve" not in Path(f"/proc/{pid}/cmdline").read_text():
+            os.kill(pid, signal.SIGKILL)
+    expect(person.words).to_contain_text("The worker was killed")
+    assert person.of_map("points") == "596"
+    person.press("Cancel")
+    person.map_has("view", "live")
+    assert "view=" not in person.page.url
+
+
+def test_the_map_is_coloured_by_how_true_it_is_and_the_address_says_so(person, digits_run):
+    person.open(f"?run={digits_run.id}&pin=3")
+    person.page.locator(".map .colour-by select").select_option("faithfulness")
+    person.map_has("colour", "faithfulness")
+    expect(person.page.locator(".map .scale")).to_contain_text("none of 10 nearest kept")
+    expect(person.page).to_have_url(re.compile("colour=faithfulness"))
+    assert "pin=3" in person.page.url
+    person.page.reload()
+    person.map_has("colour", "faithfulness")
+
+
+def test_three_dimensions_are_turned_by_hand_and_stay_so(person, digits_run):
+    person.open(f"?run={digits_run.id}&view=pca&map.dims=3")
+    person.map_has("dims", "3")
+    box = person.map.locator(".overlay").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = person.place_of(10)
+    person.page.mouse.move(x, y)
+    person.page.mouse.down()
+    person.page.mouse.move(x + 90, y + 20, steps=4)
+    person.page.mouse.up()
+    turned = person.place_of(10)
+    assert turned != before
+    person.page.locator(".map .colour-by select").select_option("centre")
+    person.map_has("colour", "centre")
+    assert person.place_of(10) == pytest.approx(turned, abs=0.5)
+    expect(person.page.locator(".map .foot")).to_contain_text("component 3")
+
+
 def test_a_host_that_passes_no_routes_still_shows_and_trains(plain_server, visit, digits_run):
     person = visit(at=plain_server)
     person.open(f"?run={digits_run.id}&pin=10")
