@@ -5,9 +5,20 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import PydanticKnownError
 
 from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.data.own import is_own
 from dmlviz.declarations import LossDeclaration
 from dmlviz.errors import UserError
 from dmlviz.losses.declared import LOSSES
@@ -66,6 +77,15 @@ def _class_ids(value: Any) -> Any:
         return value  # the field says what is wrong with it
 
 
+def _some_steps(steps: int, given: ValidationInfo) -> int:
+    """At least one; none only for vectors that were given ready, where there is nothing to train."""
+    dataset = given.data.get("dataset")
+    least = 0 if is_own(dataset) and DATASETS[dataset].size == 0 else 1
+    if steps < least:
+        raise PydanticKnownError("greater_than_equal", {"ge": least})
+    return steps
+
+
 class TrainConfig(Config):
     """A training: data, net, loss, miner, batches, optimiser, length.
 
@@ -100,7 +120,7 @@ class TrainConfig(Config):
     schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the learning rate falls")
     momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
-    steps: int = Field(600, ge=0, le=1_000_000, description="batches to train on; 0 leaves the net untrained")
+    steps: Annotated[int, AfterValidator(_some_steps)] = Field(600, le=1_000_000, description="batches to train on")
     max_seconds: float | None = Field(None, gt=0, description="stop after so many seconds; no limit when empty")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
 

@@ -20,7 +20,7 @@ from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Record
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "app" / "components"
-MOST_FRAME_BYTES = 1_600_000  # 40 frames of 10,000 points; of more, every second, third … is kept, and the page says so
+MOST_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so
 LARGEST_DISTANCE = 65535
 
 PAGE = """<!doctype html>

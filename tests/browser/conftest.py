@@ -116,6 +116,16 @@ def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 
 @pytest.fixture
+def writing_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
+    """`dmlviz serve` with a data folder of its own, to which data may be added."""
+    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser"]
+    started = Server([*command, "--runs", str(runs), "--data", str(tmp_path / "data")], {})
+    yield started
+    started.close()
+    assert "Traceback" not in started.log
+
+
+@pytest.fixture
 def plain_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     """`streamlit run app/main.py`, as a host starts it that knows nothing of our routes."""
     with socket.socket() as free:

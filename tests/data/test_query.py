@@ -3,11 +3,13 @@
 import io
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from dmlviz.data.declared import DATASETS, DatasetDeclaration
 from dmlviz.data.query import decode, prepare
 from dmlviz.errors import UserError
 
@@ -151,3 +153,53 @@ def test_a_decompression_bomb_is_refused_before_it_is_decoded(side):
 def test_a_hostile_or_broken_file_gets_one_sentence(data, words):
     with pytest.raises(UserError, match=words):
         decode(data)
+
+
+OWN = DatasetDeclaration(
+    name="own-00000000cafe0001", title="Mine", summary="", classes=("a", "b"), size=20, mean=0.5, std=0.2
+)
+
+
+def own_data(number: int, **facts: object) -> str:
+    """The name of somebody's own data that are like this."""
+    declared = replace(OWN, name=f"own-00000000cafe{number:04x}", **facts)
+    DATASETS.tell(declared.describe())
+    return declared.name
+
+
+def test_a_picture_among_ones_own_is_fitted_whole_as_they_were():
+    name = own_data(1, channels=3)
+    picture = np.full((30, 60, 3), (200, 100, 50), np.uint8)
+    picture[:, 20:40] = (0, 0, 255)
+    query = prepare(picture, name)
+    assert query.image.shape == (20, 20, 3)
+    assert (query.image[0, 0] == (200, 100, 50)).all(), "on the colour of its border"
+    assert (query.image[10, 10] == (0, 0, 255)).all()
+    assert np.array_equal(query.steps[-1].image, query.image)
+
+
+def test_among_grey_pictures_it_becomes_grey():
+    query = prepare(np.full((20, 20, 3), (255, 0, 0), np.uint8), own_data(2))
+    assert query.image.shape == (20, 20)
+    assert (query.image == 76).all()
+
+
+def test_a_drawing_takes_the_ground_of_the_data():
+    dark = prepare(stroke(), own_data(3))
+    light = prepare(stroke(), own_data(4, light_ground=True))
+    assert np.array_equal(light.image, 255 - dark.image)
+    assert dark.image[0, 0] == 0
+
+
+def test_what_cannot_be_asked_of_ones_own_data_is_a_sentence():
+    with pytest.raises(UserError, match="cannot be drawn"):
+        prepare(stroke(), own_data(5, channels=3))
+    with pytest.raises(UserError, match="without a net"):
+        prepare(stroke(), own_data(6, size=0))
+
+
+def test_an_upload_keeps_its_colours_where_they_are_wanted():
+    picture = np.zeros((9, 9, 3), np.uint8)
+    picture[..., 1] = 255
+    assert decode(file_of(picture), colour=True).shape == (9, 9, 3)
+    assert decode(file_of(picture)).ndim == 2

@@ -70,7 +70,9 @@ export const reasonAt = (readings, step, words) => `${words}. ${captionAt(readin
 /** On which images and after which step. */
 export function captionAt(readings, step = null) {
   if (isFinal(readings, step)) {
-    return `On all ${count(readings.tests)} test images, after ${steps(readings.final.step)}${apart(readings)}`;
+    // Vectors that were given ready were not trained.
+    const when = readings.steps === 0 ? "" : `, after ${steps(readings.final.step)}`;
+    return `On all ${count(readings.tests)} test images${when}${apart(readings)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first frame";
