@@ -79,7 +79,7 @@ def _class_ids(value: Any) -> Any:
 
 def _some_steps(steps: int, given: ValidationInfo) -> int:
     """At least one; none only for vectors that were given ready, where there is nothing to train."""
-    dataset = given.data.get("dataset")
+    dataset = given.data.get("dataset", "")
     least = 0 if is_own(dataset) and DATASETS[dataset].size == 0 else 1
     if steps < least:
         raise PydanticKnownError("greater_than_equal", {"ge": least})
