@@ -69,6 +69,8 @@ def map_data(
         data["query"] = {"xy": place, "neighbours": _linked(answer.neighbours)}
         if answer.way and data["view"] == LIVE and shown.run.end is not None:
             data["query"]["way"] = _way(answer, shown.run.end["step"], place)
+    if ui.step is not None and shown.drawing is None:
+        data["step"] = ui.step
     if shown.live or shown.drawing is not None:
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:

@@ -32,7 +32,7 @@ COLOURS = {
     "centre": "Distance to class centre",
 }
 DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
-_OURS = ("run", "view", "pin", "colour", "metric", "lesson", "task", "guess")
+_OURS = ("run", "view", "pin", "colour", "metric", "step", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _LOSS: str = TrainConfig.model_fields["loss"].default
@@ -51,7 +51,7 @@ class UIState:
     `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
     is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen instead of, and
     `drawn` what of its config differs from the defaults. `colour` is what points are coloured by, `metric` what the
-    inspector's neighbours are nearest by. `lesson`, with its `task` and the person's `guess` counted from 1, is what a
+    inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end. `lesson`, with its `task` and the person's `guess` counted from 1, is what a
     teacher's link asks for. `notes` are the sentences about what could not be done; `other` are the parts of the
     address that are not ours.
     """
@@ -65,6 +65,7 @@ class UIState:
     colour: str = "class"
     pinned: int | None = None
     metric: "Metric" = "euclidean"
+    step: int | None = None
     lesson: str | None = None
     task: int = 1
     guess: int | None = None
@@ -207,7 +208,7 @@ class UIState:
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
-        self.run, self.view, self.before, self.drawn, self.pinned = run, LIVE, LIVE, {}, None
+        self.run, self.view, self.before, self.drawn, self.pinned, self.step = run, LIVE, LIVE, {}, None, None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address; defaults are left out."""
@@ -223,6 +224,8 @@ class UIState:
             query["pin"] = str(self.pinned)
         if self.metric != "euclidean":
             query["metric"] = self.metric
+        if self.step is not None:
+            query["step"] = str(self.step)
         if self.lesson is not None:
             query |= {"lesson": self.lesson, "task": str(self.task)}
             query |= {} if self.guess is None else {"guess": str(self.guess)}
@@ -249,6 +252,8 @@ class UIState:
             state.colour = query["colour"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
+        if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
+            state.step = int(query["step"])
         if query.get("metric") == "cosine":
             state.metric = "cosine"
         for name in SETTINGS:

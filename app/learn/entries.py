@@ -42,6 +42,11 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 }
 
 
+def title_of(kind: str, name: str) -> str:
+    """What the place `name` of a kind, or the topic of that name, is called."""
+    return TOPICS[name][0] if kind == "topic" else KINDS[kind].catalogue[name].title
+
+
 def found(kind: Kind, text: str) -> list[Declaration]:
     """The entries whose name, title, family, sentence, use or reference has every word of `text`."""
     words = text.lower().split()

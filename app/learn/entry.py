@@ -53,6 +53,8 @@ def _facts(kind: Kind, declared: Declaration) -> None:
         st.markdown(f"**Recommended settings.** {said}")
     if declared.reference:
         st.markdown(f"**Reference.** {declared.reference}")
+    if declared.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
+        navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
         st.button("Try it in Explore", key=f"try.{kind.name}.{declared.name}", on_click=_ask, args=(kind, declared))
         if st.session_state.pop(_ASKED, None):
@@ -74,7 +76,7 @@ def _ask(kind: Kind, declared: Declaration) -> None:
 
 
 def _pictures(loss: LossDeclaration) -> None:
-    st.markdown("##### Loss against distance")
+    st.markdown(f"##### Loss against {against(loss)}")
     if loss.name not in LOSSES or loss.name == "sum_of":
         st.caption(NO_PLOT)
         return
@@ -92,6 +94,13 @@ def _pictures(loss: LossDeclaration) -> None:
     if loss.name != "hinge_pair":
         st.markdown("##### Forces in the plane")
         plane(loss.name)
+
+
+def against(loss: LossDeclaration) -> str:
+    """What the plot of a loss has on its axis."""
+    other = {"snr_contrastive": "noise to signal", "hinge_pair": "the score", "prototypical": "distance"}
+    angle = loss.on_sphere or loss.needs_classes or loss.name in ("logistic_pair", "n_pairs")
+    return other.get(loss.name, "angle" if angle else "distance")
 
 
 def plane(name: str) -> None:

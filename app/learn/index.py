@@ -42,7 +42,7 @@ def index(ui: LearnState) -> None:
         grouped = families(list(kind.catalogue.values()))
         columns = st.columns(max(len(grouped), 3)) if len(grouped) > 1 else [st.container(horizontal=True)]
         for column, (family, entries) in zip(columns, grouped.items(), strict=False):
-            with column, st.container(gap=None, horizontal=len(grouped) == 1):
+            with column, st.container(gap="medium" if len(grouped) == 1 else None, horizontal=len(grouped) == 1):
                 if family:
                     st.caption(family.capitalize())
                 for entry in entries:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app import navigation
+from app.learn.entries import title_of
 from app.lessons import LESSONS
 
 
@@ -13,6 +14,11 @@ def lesson(name: str) -> None:
     text, side = st.columns([5, 3], gap="large")
     with text:
         st.markdown(told.text)
+        if told.see:
+            st.markdown("**Read with it**")
+            with st.container(horizontal=True):
+                for kind, name in told.see:
+                    navigation.link("learn", title_of(kind, name), {kind: name})
     with side, st.container(border=True):
         st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")
         for number, task in enumerate(told.tasks, 1):

@@ -40,7 +40,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson; `text` is its page, in Markdown."""
+    """A lesson; `text` is its page, in Markdown; `see` names what to read with it, by kind and name."""
 
     name: str
     title: str
@@ -49,6 +49,7 @@ class Lesson:
     minutes: int
     tasks: tuple[Task, ...]
     text: str
+    see: tuple[tuple[str, str], ...] = ()
 
 
 def read(path: Path) -> Lesson:
@@ -61,7 +62,8 @@ def read(path: Path) -> Lesson:
     for task in tasks:
         if not 0 <= task.right < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.right}")
-    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), **told)
+    see = tuple(tuple(place) for place in told.pop("see", ()))
+    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), see=see, **told)
 
 
 @cache

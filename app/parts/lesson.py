@@ -17,9 +17,14 @@ VIEWED = "lesson.viewed"
 
 
 def under_way(now: Now) -> Taught | None:
-    """The lesson's task, once its map is set as the task wants it."""
+    """The lesson's task, once the map is set as the task wants it."""
     found = taught(now.ui, now.services, settings.stand_in(now.services))
-    if found is None or not found.over or found.run is None or now.ui.run != found.run.id:
+    if found is None or not found.over or found.run is None:
+        return found
+    if found.asked and found.task.look_first and now.ui.run != found.run.id:
+        now.ui.show(found.run.id)
+        st.rerun()
+    if now.ui.run != found.run.id:
         return found
     wanted, mark = view_of(found.task), (found.lesson.name, found.number, found.run.id)
     if wanted.view != LIVE and st.session_state.get(VIEWED) != mark:
@@ -147,8 +152,9 @@ def _onward(now: Now, found: Taught) -> None:
 
 
 def _table(rows: list[tuple[str, dict[str, float]]]) -> str:
-    """The runs of a lesson, one in a line."""
-    names = list(dict.fromkeys(name for _, values in rows for name in values))
+    """The runs of a lesson that have what the last one is about, one in a line."""
+    names = list(rows[-1][1]) if rows else []
+    rows = [(title, values) for title, values in rows if set(names) & set(values)]
     lines = [["", *names], ["---"] * (len(names) + 1)]
     lines += [[title, *(_number(values.get(name)) for name in names)] for title, values in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

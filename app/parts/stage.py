@@ -109,6 +109,9 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         chosen = st.session_state["map"].get("colour")
         ui.colour = chosen if chosen in COLOURS else ui.colour
 
+    def left_standing() -> None:
+        ui.step = st.session_state["map"].get("step")
+
     def selected() -> None:
         if st.session_state["map"].get("selected"):  # what is selected is shown where what is pinned is
             st.session_state[side.KEY] = side.SIDES[0]
@@ -122,6 +125,8 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:
         state["pinned"] = ui.pinned
+    if state is not None and state.get("step") != ui.step:
+        state["step"] = ui.step
     mount(
         "map",
         key="map",
@@ -129,6 +134,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         on_pinned_change=pinned,
         on_colour_change=coloured,
         on_selected_change=selected,
+        on_step_change=left_standing,
         on_ended_change=lambda: None,
         on_remedy_change=remedied,
         on_routes_change=lambda: None,

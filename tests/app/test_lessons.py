@@ -151,6 +151,18 @@ def test_the_answer_is_what_the_run_gave_and_the_next_task_begins_anew(pupil, he
     assert "map" not in pupil.mounted()
 
 
+def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pupil, here, write):
+    task = LESSONS["do-not-trust-the-map"].tasks[0]
+    run = write(here.runs, config_of(task, "digits"))
+    pupil = Pupil(lesson="do-not-trust-the-map", dataset="digits")
+    assert pupil.test.session_state["ui"].run == run.id
+    assert pupil.test.session_state["ui"].view == "pca"
+    assert "map" in pupil.mounted()
+    assert "readouts" not in pupil.mounted()
+    assert task.question in pupil.words
+    assert task.reveal not in pupil.words
+
+
 def test_the_last_task_opens_what_its_lesson_leaves_open(pupil):
     for _ in LESSONS["why-a-margin"].tasks:
         pupil.test.session_state["lesson.guess"] = 2

@@ -34,7 +34,7 @@ def test_every_loss_can_be_chosen_and_brings_what_it_recommends(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_state_comes_back_from_its_address(loss):
-    state = UIState(run=RUN, view="tsne", pinned=7)
+    state = UIState(run=RUN, view="tsne", pinned=7, step=40)
     state.choose("loss", loss)
     state.choose("net", list(NETS)[-1])
     state.choose("steps", 123)
@@ -48,7 +48,7 @@ def test_every_state_comes_back_from_its_address(loss):
     assert again.notes == []
     assert again.config("mnist") == state.config("mnist")
     assert again.projection() == state.projection()
-    assert (again.run, again.view, again.pinned) == (RUN, "tsne", 7)
+    assert (again.run, again.view, again.pinned, again.step) == (RUN, "tsne", 7, 40)
     assert again.to_query() == state.to_query()
 
 
@@ -179,9 +179,9 @@ def test_a_view_or_pin_that_cannot_be_is_the_live_view_without_a_pin(query):
 
 
 def test_another_run_is_shown_from_its_own_side():
-    state = UIState(run=RUN, view="umap", pinned=3)
+    state = UIState(run=RUN, view="umap", pinned=3, step=40)
     state.show("f" * 16)
-    assert (state.run, state.view, state.pinned) == ("f" * 16, LIVE, None)
+    assert (state.run, state.view, state.pinned, state.step) == ("f" * 16, LIVE, None, None)
 
 
 def test_every_field_of_a_training_is_in_the_address():

@@ -128,7 +128,10 @@ export class Intake {
     if (sent === model.pinned) model.neighbours = (data.neighbours ?? []).filter(({ item }) => known(item));
     const reselected = changed("selected");
     if (reselected) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
-    if (changed("step") && Number.isFinite(data.step)) view.playback.seekStep(data.step);
+    if (changed("step")) {
+      view.leaving.know(data.step);
+      if (Number.isFinite(data.step)) view.playback.seekStep(data.step);
+    }
     if (view.star.set(data.query ?? null, view.playback.shown, theme.still)) view.scene.refit();
     view.card.refresh();
     view.announcer.say(pinned(model) || view.summary());

@@ -18,8 +18,8 @@
 //   query {xy | frames {frame id or step: xy} | way [[step, x, y]], neighbours}
 //   colour "class" | "error", autoplay, height (pixels or "fill"), renderer ("canvas" forces the fallback)
 //   fallback {events, frames {id: base64}, from}
-// state: pinned, selected {count, bits}, routes ("blocked"); triggers: ended (how a run that
-// was running ended), remedy {alarm, index}
+// state: pinned, selected {count, bits}, step (where a person left the replay standing; null at its end),
+//   routes ("blocked"); triggers: ended (how a run that was running ended), remedy {alarm, index}
 import { MapView } from "./view.js";
 
 const views = new WeakMap();

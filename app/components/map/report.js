@@ -41,6 +41,7 @@ export function report(view) {
   for (const [name, value] of Object.entries(attributes)) mark(root, `data-${name}`, value);
   tellFrame(view, index);
   tellPinned(view);
+  view.leaving?.look();
 }
 
 function wrongOnes({ model, scene }) {

@@ -9,6 +9,7 @@ import { buildElements } from "./elements.js";
 import { listen } from "./gestures.js";
 import { Intake } from "./intake.js";
 import { meaningOf } from "./keys.js";
+import { Leaving } from "./leaving.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
 import { Picture } from "./picture.js";
@@ -52,6 +53,7 @@ export class MapView {
       trouble: (error) => this.say(error.message),
     }, () => this.theme.still);
     this.intake = new Intake(this);
+    this.leaving = new Leaving(this);
     this.connect();
   }
 
@@ -274,6 +276,7 @@ export class MapView {
   destroy() {
     this.gone = true;
     tellSelection(null);
+    this.leaving.know(null);
     this.unlisten();
     this.observer.disconnect();
     this.offs.forEach((off) => off());

@@ -16,13 +16,13 @@ export const PRESETS = {
     points: [
       [-0.7, 0.15, 0], [-0.2, 0.6, 0], [0.35, 0.25, 0],
       [-0.5, -0.5, 1], [0.1, -0.25, 1], [0.45, 0.75, 1],
-      [0.75, -0.2, 2], [0.3, -0.8, 2], [-0.1, 0.15, 2],
+      [0.75, -0.2, 2], [0.55, -0.7, 2], [-0.1, 0.15, 2],
     ],
   },
 };
 
 /** Places of the proxies, one for each class. */
-const PROXIES = [[-0.5, 0.8], [0.3, -0.95], [0.95, 0.15]];
+const PROXIES = [[-0.8, 0.7], [-0.1, -1], [1, 0.2]];
 const ROLES = ["Anchor", "Positive", "Negative"];
 const LETTERS = "ABC";
 

@@ -227,10 +227,10 @@ class Plane {
     if (a >= points.length) return [];
     return points.flatMap((point, i) => {
       if (i === a) return [];
-      const middle = [(points[a][0] + point[0]) / 2, (points[a][1] + point[1]) / 2];
+      const beside = [0, 1].map((k) => points[a][k] + 0.3 * (point[k] - points[a][k]));
       const distance = Math.hypot(points[a][0] - point[0], points[a][1] - point[1]);
       const line = svg("line", { x1: points[a][0], y1: -points[a][1], x2: point[0], y2: -point[1], class: labels[i] === labels[a] ? "near" : "far" });
-      return this.now.preset === "triplet" ? [line, svg("text", { x: middle[0] + 0.03, y: -middle[1] }, written(distance))] : [line];
+      return this.now.preset === "triplet" ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, written(distance))] : [line];
     });
   }
 
@@ -262,7 +262,7 @@ class Plane {
     }
     context.lineWidth = size * 0.03;
     values.forEach((value, i) => {
-      const [from, to] = [i - 0.5, i + 0.6].map((at) => (-2 * Math.PI * at) / SEGMENTS);
+      const [from, to] = [i - 0.5, i + 0.5].map((at) => (-2 * Math.PI * at) / SEGMENTS);
       context.strokeStyle = paint(value);
       context.beginPath();
       context.arc(size / 2, size / 2, (size / 2 / EXTENT) * 1.16, from, to, true);

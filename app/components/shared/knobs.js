@@ -17,7 +17,7 @@ export const defaults = (parameters) => Object.fromEntries(parameters.map(({ nam
 
 /** A number as a person writes it. */
 export const written = (x) =>
-  Math.abs(x) >= 1000 ? x.toExponential(1) : String(Number(x.toPrecision(Math.abs(x) < 0.1 ? 2 : 3))).replace("-", "−");
+  Math.abs(x) >= 1000 ? x.toExponential(1) : String(Number(Math.abs(x) < 0.1 ? x.toFixed(3) : x.toPrecision(3)) + 0).replace("-", "−");
 
 /** A row for each parameter, into `parent`; `change(name, value)` is called while a person drags. */
 export function knobs(parent, parameters, values, change) {

@@ -1,0 +1,77 @@
+"""What people do to understand: read about a loss, move it, take a lesson."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    person.page.get_by_role("link", name="Learn", exact=True).click()
+    person.page.get_by_placeholder(re.compile("Search")).fill("Schroff triplet")
+    person.page.keyboard.press("Enter")
+    person.page.get_by_role("link", name="Triplet · loss", exact=True).click()
+    expect(person.page).to_have_url(re.compile(r"/learn\?loss=triplet$"))
+
+    plot = person.page.locator(".lossplot")
+    expect(plot).to_have_attribute("data-ready", "true")
+    requests = len(person.requests)
+    before = float(plot.get_attribute("data-near"))
+    margin = plot.get_by_label("Margin")
+    margin.focus()
+    for _ in range(3):
+        margin.press("ArrowRight")
+    assert margin.input_value() == "0.35"
+    until_moved = re.compile(re.escape(f"{before + 0.15:.4f}"[:5]))
+    expect(plot).to_have_attribute("data-near", until_moved)
+
+    plane = person.page.locator(".plane")
+    expect(plane).to_have_attribute("data-ready", "true")
+    positive = plane.get_by_role("button", name=re.compile("^Positive at"))
+    positive.focus()
+    value = plane.get_attribute("data-value")
+    positive.press("Shift+ArrowLeft")
+    expect(plane).not_to_have_attribute("data-value", value)
+    box = plane.locator("svg").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    spot = positive.locator("circle").last.bounding_box()
+    person.page.mouse.move(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2)
+    person.page.mouse.down()
+    person.page.mouse.move(x, y, steps=4)
+    person.page.mouse.up()
+    at = json.loads(plane.get_attribute("data-places"))[1]
+    assert max(map(abs, at)) < 0.05
+    assert len(person.requests) == requests, "moving needs the server"
+
+    person.press("Try these settings in Explore")
+    expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"))
+    person.map_has("run", digits_run.id)
+
+
+def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):
+    person.page.goto(f"{person.url}/?lesson=why-a-margin&dataset=digits")
+    panel = person.page.locator(".st-key-lesson")
+    expect(panel).to_contain_text("how far apart are images of different classes")
+    expect(person.map).to_have_count(0)
+    expect(person.page.get_by_role("button", name="Train", exact=True)).to_have_count(0)
+    expect(person.page.get_by_label("Loss", exact=True)).to_have_count(0)
+    commit = panel.get_by_role("button", name="Commit and train")
+    expect(commit).to_be_disabled()
+    panel.get_by_text("About 100", exact=True).click()
+    commit.click()
+    person.map_has("state", "finished")
+    expect(panel).to_contain_text("You guessed: About 100. The run says: Millions.")
+    cells = panel.locator("td").all_inner_texts()
+    assert int(cells[1].replace(",", "")) > 1_000_000
+    assert float(cells[3]) < 0.6
+    person.page.reload()
+    expect(panel).to_contain_text("The run says: Millions.")
+    person.press("Next: With a margin of 1")
+    expect(panel).to_contain_text("task 2 of 2")
+    expect(panel).not_to_contain_text("You guessed")
+    person.press("Leave the lesson")
+    expect(person.page.get_by_role("button", name="Train", exact=True)).to_be_visible()
