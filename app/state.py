@@ -47,13 +47,13 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {
 class UIState:
     """What a person chose: the next training's settings, the run and view that are shown, the pinned image.
 
-    `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation;
-    `params` holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None
-    is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen instead of, and
+    `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
+    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None is the
+    ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen instead of, and
     `drawn` what of its config differs from the defaults. `colour` is what points are coloured by, `metric` what the
-    inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end. `lesson`, with its `task` and the person's `guess` counted from 1, is what a
-    teacher's link asks for. `notes` are the sentences about what could not be done; `other` are the parts of the
-    address that are not ours.
+    inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end. `lesson`, with
+    its `task` and the person's `guess` counted from 1, is what a teacher's link asks for. `notes` are the sentences
+    about what could not be done; `other` are the parts of the address that are not ours.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)

@@ -23,4 +23,4 @@ def lesson(name: str) -> None:
         st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")
         for number, task in enumerate(told.tasks, 1):
             st.markdown(f"{number}. {task.title}")
-        navigation.link("explore", "Begin the lesson", {"lesson": name}, icon=":material/play_arrow:")
+        navigation.link("explore", "Begin the lesson", {"lesson": told.name}, icon=":material/play_arrow:")

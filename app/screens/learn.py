@@ -8,6 +8,9 @@ from app.learn.entries import KINDS
 from app.learn.state import KEY, LearnState
 
 ui = address.current(LearnState, KEY)
+if ui.written is None:  # a link from Learn to Learn tells the server, but leaves the browser's address as it was
+    st.query_params.from_dict(ui.to_query())
+address.publish(ui)  # before there is a link to click, which would find the address of a moment ago
 
 with st.container(key="learn"):
     if not ui.kind:
@@ -20,5 +23,3 @@ with st.container(key="learn"):
             topics.TOPICS[ui.name]()
         else:
             lesson.lesson(ui.name)
-
-address.publish(ui)
