@@ -147,7 +147,7 @@ def test_parameters_of_a_loss_wait_for_its_return():
     "query",
     [
         {"loss": "nonsense"},
-        {"steps": "0"},
+        {"steps": "-1"},
         {"steps": "many"},
         {"steps": "1e400"},
         {"learning_rate": "nan"},
