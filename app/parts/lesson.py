@@ -30,7 +30,7 @@ def under_way(now: Now) -> Taught | None:
     if wanted.view != LIVE and st.session_state.get(VIEWED) != mark:
         st.session_state[VIEWED] = mark
         if now.ui.view == LIVE:
-            now.ui.view = wanted.view
+            now.ui.look(wanted.view)
             now.ui.params |= wanted.params
             st.rerun()
     return found
