@@ -24,6 +24,7 @@ SEEDS = (0, 1, 2)
 # What fails, and is kept to show that it does. On the sphere, or at the usual rate, hardest negatives do learn.
 LESSONS: dict[str, dict[str, Any]] = {
     "contrastive_no_margin": {"loss": "contrastive_no_margin"},
+    "tuple_hinge": {"loss": "tuple_hinge"},
     "triplet, cold and fast": {
         "loss": "triplet",
         "miner": "hardest_negative",
@@ -47,6 +48,7 @@ The differences between good losses are of the size of the spread: MNIST tells w
 class Row(NamedTuple):
     title: str
     miner: str
+    batch: int
     results: list[Learned]
 
 
@@ -61,7 +63,10 @@ def rows(measured: Measured, only: Sequence[str]) -> Iterator[tuple[str, Row]]:
     for name, config in configs.items():
         family = "lessons" if name in LESSONS else LOSSES[config.loss].family
         results = [measured(config.but(seed=seed)) for seed in SEEDS]
-        yield family, Row(_title(name, config), f"`{config.miner}`" if config.miner else "", results)
+        yield (
+            family,
+            Row(_title(name, config), f"`{config.miner}`" if config.miner else "", config.batch_images, results),
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,10 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _table(family: str, members: list[Row], raw: float) -> str:
-    text = f"\n## {family.capitalize()}\n\n| loss | miner | P@1 | MAP@R |\n|---|---|---|---|\n"
-    for title, miner, results in members:
+    text = f"\n## {family.capitalize()}\n\n| loss | miner | batch | P@1 | MAP@R |\n|---|---|---|---|---|\n"
+    for title, miner, batch, results in members:
         below = " (below raw pixels)" if mean(result.precision_at_1 for result in results) <= raw else ""
-        text += f"| {title} | {miner} | {_spread([result.precision_at_1 for result in results])}{below} "
+        text += f"| {title} | {miner} | {batch} | {_spread([result.precision_at_1 for result in results])}{below} "
         text += f"| {_spread([result.map_at_r for result in results])} |\n"
     return text
 
@@ -100,7 +105,7 @@ def _table(family: str, members: list[Row], raw: float) -> str:
 def _lessons(members: list[Row]) -> str:
     text = "\n## Lessons: what does not learn, on purpose\n\n"
     text += "| loss | P@1 | effective rank of 64 | collapse flag |\n|---|---|---|---|\n"
-    for title, _, results in members:
+    for title, _, _, results in members:
         ranks = _spread([result.effective_rank for result in results], 1)
         flags = f"{sum(result.collapsed for result in results)} of {len(results)}"
         text += f"| {title} | {_spread([result.precision_at_1 for result in results])} | {ranks} | {flags} |\n"

@@ -190,7 +190,7 @@ def test_what_makes_no_sense_is_one_clear_sentence(fields: dict, says: str) -> N
 
 def test_every_complaint_is_heard() -> None:
     with pytest.raises(UserError, match=r"steps: .*seed: "):
-        TrainConfig(steps=0, seed=-1)
+        TrainConfig(steps=-1, seed=-1)
 
 
 def test_class_weights_need_no_partners() -> None:

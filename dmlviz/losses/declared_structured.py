@@ -46,7 +46,8 @@ STRUCTURED = [
         "NeurIPS 2016, as a hinge",
         accepts=_PAIRS,
         on_sphere=True,
-        lesson="Without a margin all images in one place cost nothing, and that is where they go: set a margin of 0.2.",
+        lesson="Following the nearest negative alone, from a cold start, pulls all images into one place; NT-Xent, "
+        "which listens to all negatives, does not.",
         parameters=(
             margin(0.0, "by how much the positive should win", maximum=2),
             reduction(),
@@ -88,6 +89,7 @@ STRUCTURED = [
         r"+\sum_{l\in N(j)}e^{m-d_{jl}}\Big)+d_{ij}",
         reference=_LIFTED,
         accepts=_PAIRS,
+        recommended={"learning_rate": 2e-3},
         parameters=(
             margin(1.0, "how far negatives should be beyond the positive"),
             Parameter(name="squared", kind=bool, default=True, help="square the hinge and halve it, as in the paper"),

@@ -63,12 +63,12 @@ TRIPLETS = [
         title="Batch hard",
         family="triplets",
         summary="For each anchor only the hardest triplet of the batch: farthest positive, closest negative.",
-        when="For batches with about four images of each class and clean labels: one wrong label becomes "
-        "everybody's hardest example. Take a small learning rate, or it ends with all images in one place "
-        "and the loss at the margin.",
+        when="For clean labels: one wrong label becomes everybody's hardest example. Begin with two images of each "
+        "class and a small learning rate: with more, the farthest positives pull all images into one place, "
+        "and the loss stays at the margin.",
         formula=r"\big[m + \max_{p\in P(a)} d_{ap} - \min_{n\in N(a)} d_{an}\big]_+",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
-        recommended={"sampler": "balanced", "images_per_class": 4, "learning_rate": 1e-3, "steps": 1500},
+        recommended={"sampler": "balanced", "images_per_class": 2, "learning_rate": 2e-3, "steps": 1500},
         parameters=(
             Parameter(
                 name="margin",
@@ -132,7 +132,7 @@ TRIPLETS = [
         "little of it: prefer batch hard or coupled clusters for results.",
         formula=r"\big[\max_{i\in c}\|f_i-\bar f_c\|^2 - \min_{c'\ne c}\|\bar f_c-\bar f_{c'}\|^2 + m\big]_+",
         reference="Person re-identification practice; after Liu et al.: Deep relative distance learning, CVPR 2016",
-        recommended={"sampler": "balanced", "images_per_class": 4, "learning_rate": 5e-4},
+        recommended={"sampler": "balanced", "images_per_class": 6, "learning_rate": 1e-3},
         parameters=(margin(0.2, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
     LossDeclaration(
