@@ -9,6 +9,8 @@ from dmlviz.batches import recorded_steps
 
 pytestmark = pytest.mark.browser
 
+SLOW = 60_000  # milliseconds; what is waited for takes one
+
 
 def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, digits_run):
     def asked(what):
@@ -21,26 +23,31 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
 
     drawers.locator(".bar").get_by_role("button", name="What the loss sees").click()
     steps, batch = recorded_steps(digits_run.config), page.locator(".lossview .batch")
-    expect(batch).to_have_attribute("data-batch", str(steps[2]))
-    expect(batch.locator(".sentence")).to_contain_text("against its gradient")
+    expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
+    expect(batch.locator(".sentence")).to_contain_text("against its gradient", timeout=SLOW)
     # The formula holds the numbers of its images: log(1 + … ) = a number, two of three pictures of one class.
     expect(batch.locator(".formulas")).to_contain_text(re.compile(r"log.*=.*log.*= ?[0-9.]+"))
     shown = batch.locator("figure b").all_inner_texts()
     assert shown[0] == shown[1] != shown[2]
 
     batch.get_by_role("button", name="Slow motion").click()
-    expect(batch).to_have_attribute("data-moment", "0")
+    expect(batch).to_have_attribute("data-moment", "0", timeout=SLOW)
     expect(batch.locator(".sentence")).to_contain_text(f"before step {steps[2]}")
-    expect(batch).to_have_attribute("data-moment", "1")
+    expect(batch).to_have_attribute("data-moment", "1", timeout=SLOW)
     batch.get_by_role("button", name="Pause").click()
     batch.get_by_role("button", name="Moved").click()
     expect(batch.locator(".sentence")).to_contain_text("After one update")
 
+    batch.get_by_role("button", name="Compared").click()
+    told = batch.locator(".term").inner_text()
+    batch.locator(".stage").press("ArrowRight")
+    expect(batch.locator(".term")).not_to_have_text(told, use_inner_text=True)
+
     batch.get_by_role("slider").press("ArrowRight")
-    expect(batch).to_have_attribute("data-batch", str(steps[3]))
+    expect(batch).to_have_attribute("data-batch", str(steps[3]), timeout=SLOW)
     kept = len(asked("batches"))
     batch.get_by_role("slider").press("ArrowLeft")
-    expect(batch).to_have_attribute("data-batch", str(steps[2]))
+    expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
     assert len(asked("batches")) == kept, "a batch is asked for once"
 
     matrix = batch.locator(".matrix")

@@ -11,6 +11,7 @@ import { Matrix, shades } from "./matrix.js";
 import { EACH, GRADIENT, MOMENTS, MOVED, meanDistances, sentence, visible } from "./motion.js";
 import { Answers } from "./source.js";
 import { Stage } from "./stage.js";
+import { drawn } from "./strokes.js";
 import { describe } from "./term.js";
 import { termsOf } from "./terms/index.js";
 
@@ -27,6 +28,7 @@ export class BatchView {
       onhover: (image, event) => this.hoverImage(image, event),
       onpick: (image) => this.pickImage(image),
       online: (line) => this.pickLine(line),
+      onstep: (by) => this.walk(by),
     });
     this.matrix = new Matrix((pair, event) => this.hoverPair(pair, event), (pair) => this.pickPair(pair));
     this.legend = new Legend((shown) => {
@@ -96,7 +98,7 @@ export class BatchView {
 
   go(moment) {
     this.rest(moment);
-    if (moment === MOVED) this.run_();
+    if (moment === MOVED) this.proceed();
     this.draw();
   }
 
@@ -104,7 +106,7 @@ export class BatchView {
     if (this.playing) return this.go(this.moment);
     this.moment = this.moment >= MOVED || this.moment === GRADIENT ? 0 : this.moment;
     this.playing = true;
-    this.run_();
+    this.proceed();
   }
 
   rest(moment) {
@@ -113,14 +115,14 @@ export class BatchView {
   }
 
   /** Let the moment that is shown run from now on, and the next one follow while playing. */
-  run_() {
+  proceed() {
     this.since = performance.now();
     clearTimeout(this.timer);
     if (this.playing) {
       this.timer = setTimeout(() => {
         if (this.moment === MOVED) return this.rest(MOVED), this.draw();
         this.moment += 1;
-        this.run_();
+        this.proceed();
       }, EACH);
     }
     this.draw();
@@ -254,6 +256,14 @@ export class BatchView {
 
   pickLine(line) {
     this.chosen = line;
+    this.draw();
+  }
+
+  /** Choose the next comparison of those drawn, or let go of the picked image. */
+  walk(by) {
+    if (by === null) return this.pickImage(null);
+    const list = drawn(this.batch, { shown: this.shown, of: this.of }).reverse(); // hard ones first
+    if (list.length) this.chosen = list[(list.indexOf(this.chosen) + by + list.length) % list.length];
     this.draw();
   }
 

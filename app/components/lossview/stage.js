@@ -8,11 +8,18 @@ const EDGE = 26;
 const LONGEST = 46; // pixels of the strongest push
 
 export class Stage {
-  constructor({ onhover, onpick, online }) {
+  constructor({ onhover, onpick, online, onstep }) {
     this.canvas = document.createElement("canvas");
     this.canvas.className = "stage";
     this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-roledescription", "picture of a batch; arrow keys go from comparison to comparison");
+    this.canvas.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (by === undefined && event.key !== "Escape") return;
+      event.preventDefault();
+      onstep(by ?? null);
+    });
     this.canvas.addEventListener("pointermove", (event) => onhover(this.imageAt(event), event));
     this.canvas.addEventListener("pointerleave", () => onhover(null));
     this.canvas.addEventListener("click", (event) => {
