@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlviz import data, sheets
 from dmlviz.data.declared import DATASETS
+from dmlviz.drawing import film_steps
 from dmlviz.errors import UserError
 from dmlviz.export.declared import FORMATS
 from dmlviz.record import Drawing, Run
@@ -46,19 +47,30 @@ class Kept:
         pngs = tuple(sheets.png(images, number) for number in range(sheets.count(len(images))))
         return cls(run, drawing, Sheets(int(images.shape[1]), pngs))
 
+    @property
+    def step(self) -> int | None:
+        """The epoch that the map shows, of a film the last; None for the end, where all test images are."""
+        if self.drawing is None:
+            return None
+        return film_steps(self.run, self.drawing.config)[-1] if self.drawing.config.film else self.drawing.config.step
+
+    @cached_property
+    def items(self) -> np.ndarray:
+        """The test images on the map: all, or those that were watched where it shows an epoch (indices, rising)."""
+        return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.watched)
+
     @cached_property
     def embeddings(self) -> np.ndarray:
-        """Of all test images (n × d, float32); raise UserError before the run's end."""
-        found = self.run.embeddings
-        if found is None:
+        """Theirs (n × d, float32); raise UserError before the run's end."""
+        if self.run.embeddings is None:
             raise UserError(f"{self.run.title} has no embeddings yet; they are written when its training ends.")
-        return np.asarray(found)
+        return np.asarray(self.run.epoch(self.step)[0])
 
     @cached_property
     def labels(self) -> np.ndarray:
         """Their classes (n); raise UserError before the run's end."""
         _ = self.embeddings  # the classes are there before, and alone they are not worth keeping
-        return np.asarray(self.run.labels)
+        return np.asarray(self.run.epoch(self.step)[1])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -67,22 +79,23 @@ class Kept:
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """Where they lie on the map (n × 2 or 3, float32); raise UserError where the map is not finished."""
+        """Where they lie on the map (n × 2 or 3, float32), of a film at its end; raise UserError before that."""
         if self.drawing is not None:
             found = self.drawing.coordinates
             if found is None:
                 raise UserError("This projection is not finished; wait for its end, or draw it again.")
-            return np.asarray(found)
+            return np.asarray(found[-1] if self.drawing.config.film else found)
         embeddings, basis = self.embeddings, self.run.basis
         assert basis is not None  # written with the embeddings
         return basis.project(embeddings)
 
     @cached_property
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ten nearest of each in the embedding: distances (n × k, float32) and indices (n × k), itself left out."""
+        """The ten nearest of each in the embedding: distances (n × k, float32) and items (n × k), itself left out."""
         from dmlviz.gallery import Gallery
 
-        return Gallery(self.embeddings, self.labels).neighbours_of_all(NEIGHBOURS)
+        distances, rows = Gallery(self.embeddings, self.labels).neighbours_of_all(NEIGHBOURS)
+        return distances, self.items[rows]
 
     @property
     def view(self) -> str:

@@ -90,7 +90,7 @@ def facts(kept: Kept) -> list[tuple[str, str]]:
 
 def measured(kept: Kept, left_out: int) -> str:
     """On what everything was measured."""
-    n, d = kept.embeddings.shape
+    n, d = Kept(kept.run).embeddings.shape
     given = DATASETS[kept.run.config.dataset].size == 0
     parts = [
         f"The points are all {n:,} vectors."
@@ -113,9 +113,9 @@ def _with_params(choice: Declaration, params: dict[str, Any]) -> str:
 
 def _described(kept: Kept) -> dict[str, Any]:
     """All that saved.js reads; arrays are base64 of little-endian numbers."""
-    run, labels = kept.run, kept.labels
+    run, whole = kept.run, Kept(kept.run)  # neighbours are those at the end, whichever epoch the map shows
     _ = kept.coordinates  # a map that is not finished is said to be so
-    distances, neighbours = kept.neighbours
+    labels, (distances, neighbours) = whole.labels, whole.neighbours
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
     streams = [_stream(run, None)] + ([_stream(kept.drawing, kept.drawing.id)] if kept.drawing is not None else [])

@@ -30,15 +30,17 @@ def write_projector(kept: Kept, file: IO[bytes]) -> None:
     from pyarrow import csv
 
     vectors, labels = kept.embeddings, kept.labels
-    _, neighbours = kept.neighbours
+    nearest = np.asarray(kept.run.labels)[kept.neighbours[1][:, 0]]
     tabs = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
     metadata = {
-        "image": np.arange(len(labels)),
+        "image": kept.items,
         "class": [kept.classes[label].replace("\t", " ") for label in labels],
-        "nearest": [kept.classes[label].replace("\t", " ") for label in labels[neighbours[:, 0]]],
+        "nearest": [kept.classes[label].replace("\t", " ") for label in nearest],
     }
-    pictures = kept.sheets if kept.sheets is not None and len(kept.sheets.pngs) == 1 else None
+    # The tool cuts one sheet into as many tiles as there are vectors.
+    whole = kept.step is None and kept.sheets is not None and len(kept.sheets.pngs) == 1
+    pictures = kept.sheets if whole else None
     sprite = SPRITE.format(tile=pictures.tile) if pictures is not None else ""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         with archive.open("vectors.tsv", "w") as part:

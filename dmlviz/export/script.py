@@ -9,6 +9,7 @@ from dmlviz.commands.options import NONE, flag
 from dmlviz.config import Config
 from dmlviz.errors import UserError
 from dmlviz.export.kept import Kept
+from dmlviz.record import Drawing
 
 C = TypeVar("C", bound=Config)
 LINE = 100
@@ -43,6 +44,9 @@ def _is(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool:
 def as_python(kept: Kept) -> str:
     """A script that trains the run anew and draws its map: `end.metrics`, `end.embeddings`, `coordinates`."""
     run, drawn = kept.run, kept.drawing
+    kept_alone = drawn is not None and (drawn.config.film or kept.step is not None or _looks_back(drawn))
+    if kept_alone:  # the epochs on the way are kept in less digits than a training has at hand
+        return as_python(Kept(run)) + f"# The map on the screen is of epochs that are kept: {_drawn_by(kept)}\n"
     device = f', device="{run.info["device"]}"' if run.info.get("device") else ""
     lines = [
         f'"""{_one_line(run.title)}: run {run.id} of dmlviz."""',
@@ -78,8 +82,18 @@ def as_command(kept: Kept) -> str:
     lines = [f"# {note}" for note in _notes(kept)]
     lines.append(_options("dmlviz train", differing(kept.run.config)))
     if kept.drawing:
-        lines.append(_options(f"dmlviz project {kept.run.id}", differing(kept.drawing.config)))
+        lines.append(_drawn_by(kept))
     return "\n".join([*lines, ""])
+
+
+def _looks_back(drawing: Drawing) -> bool:
+    """Whether its axes were fitted to all epochs."""
+    return drawing.config.params.get("fitted") == "all"
+
+
+def _drawn_by(kept: Kept) -> str:
+    assert kept.drawing is not None
+    return _options(f"dmlviz project {kept.run.id}", differing(kept.drawing.config))
 
 
 def write_python(kept: Kept, file: IO[bytes]) -> None:

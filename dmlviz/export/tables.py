@@ -14,15 +14,15 @@ AXES = ("x", "y", "z")
 
 
 def table(kept: Kept) -> "pyarrow.Table":
-    """A row for each test image in the official order: item, label, class, x, y (z), then neighbour and distance of the
-    k nearest, nearest first. Raise UserError before the run's end.
+    """A row for each test image on the map, in the official order: item, label, class, x, y (z), then neighbour and
+    distance of the k nearest of them, nearest first. Raise UserError before the run's end.
     """
     import pyarrow
 
     labels, places = kept.labels, kept.coordinates
     distances, neighbours = kept.neighbours
     columns = {
-        "item": np.arange(len(labels), dtype=np.int32),
+        "item": kept.items.astype(np.int32),
         "label": labels.astype(np.int32),
         "class": pyarrow.DictionaryArray.from_arrays(labels.astype(np.int32), list(kept.classes)).cast("string"),
     }

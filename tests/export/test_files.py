@@ -12,8 +12,11 @@ from PIL import Image
 from pyarrow import parquet
 
 from dmlviz import data
+from dmlviz.config import ProjectionConfig
+from dmlviz.drawing import draw_into
 from dmlviz.errors import UnknownName, UserError
 from dmlviz.export import FORMATS, Kept, save, write
+from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 from dmlviz.gallery import Gallery
 
@@ -103,3 +106,35 @@ def test_an_unknown_format_names_the_others(kept, tmp_path):
     with pytest.raises(UnknownName, match="did you mean 'parquet'"):
         save("parket", kept, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def epochs(runs, run):
+    """Maps of one epoch and of all: what is kept of them, by whether it is a film."""
+    made = {}
+    for film in (False, True):
+        config = ProjectionConfig(method="pca", film=film, step=None if film else run.epochs[1])
+        drawing = runs.prepare_drawing(run, config)
+        draw_into(drawing.path)
+        assert drawing.state == "finished", drawing.end
+        made[film] = Kept.of(run, drawing)
+    return made
+
+
+@pytest.mark.parametrize("film", [False, True])
+def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run, film):
+    kept = epochs[film]
+    step = run.epochs[-1 if film else 1]
+    table = parquet.read_table(written("parquet", kept))
+    assert table["item"].to_pylist() == run.watched.tolist()
+    assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.epoch(step)[0])
+    places = kept.drawing.coordinates
+    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
+    assert set(table["neighbour_1"].to_pylist()) <= set(run.watched.tolist())
+    with zipfile.ZipFile(written("projector", kept)) as archive:
+        assert "sprite.png" not in archive.namelist()
+        assert len(archive.read("metadata.tsv").splitlines()) == 201
+    assert kept.drawing.id in written("html", kept).getvalue().decode()
+    flag = "--film" if film else f"--step {step}"
+    assert flag in as_command(kept)
+    assert flag in as_python(kept)
