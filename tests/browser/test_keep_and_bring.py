@@ -39,7 +39,7 @@ def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, ch
     expect(the_map).to_have_attribute("data-playing", "true")
     expect(the_map).to_have_class(re.compile("dark"))
     expect(page.get_by_role("heading", level=1)).to_have_text(digits_run.title)
-    page.get_by_role("slider", name="Frame").press("End")
+    page.get_by_role("slider", name="Frame", exact=True).press("End")
     expect(the_map).to_have_attribute("data-step", "60")
     expect(the_map).to_have_attribute("data-points", "596")
     expect(page.locator("[data-score=precision_at_1] .value")).to_have_text(
@@ -76,7 +76,7 @@ def shapes() -> bytes:
     return packed.getvalue()
 
 
-def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(visit, writing_server, runs):
+def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(writing_server, visit, runs):
     person = visit(at=writing_server)
     person.open("?net=mlp&steps=30")
     person.press("Your own data…")
