@@ -57,6 +57,22 @@ def drawn(drawing: Any) -> np.ndarray | None:
         raise UserError("The drawing did not arrive whole; draw again.") from None
 
 
+def pasted(picture: Any) -> bytes | None:
+    """The file that was pasted; None for none, UserError for anything odd."""
+    if picture is None:
+        return None
+    try:
+        return b64decode(picture["jpeg"], validate=True)
+    except (KeyError, TypeError, ValueError):
+        raise UserError("The picture did not arrive whole; paste it again.") from None
+
+
+def pasted_number(picture: Any) -> int:
+    """The how manieth paste this is, 0 for none."""
+    number = picture.get("count") if isinstance(picture, dict) else 0
+    return number if isinstance(number, int) else 0
+
+
 def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
     """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
     stamp = (run.path / "run.json").stat().st_mtime_ns

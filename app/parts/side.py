@@ -1,6 +1,7 @@
 """Beside the map: the pinned image and its neighbours, or a picture of one's own."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import streamlit as st
@@ -21,6 +22,7 @@ KEY = "side"
 NO_NET = "These vectors came without a net, so no picture can be placed among them."
 NO_COLOURS = "The pictures here are in colour, which the pad cannot draw: upload one instead."
 SIDES = ("Selected", "Draw", "Upload")
+CAMERA = "Camera"  # which browsers allow to pages over https, and to this machine's own
 
 
 def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
@@ -37,7 +39,7 @@ def choice() -> None:
     """What to inspect."""
     st.segmented_control(
         "Inspect",
-        SIDES,
+        (*SIDES, CAMERA) if _may_photograph(st.context.url) else SIDES,
         default=SIDES[0],
         key=KEY,
         label_visibility="collapsed",
@@ -63,7 +65,7 @@ def side(
         st.caption(NO_NET if data.size == 0 else NO_COLOURS)
         return None
     try:
-        picture = _drawing() if chosen == "Draw" else _upload(is_own(shown.run.config.dataset))
+        picture = _picture(chosen, is_own(shown.run.config.dataset))
         if picture is None:
             return None
         answer = query.ask(picture, shown.run, services, NEIGHBOURS)
@@ -89,11 +91,35 @@ def _drawing() -> np.ndarray | None:
     return query.drawn(pad.drawing)
 
 
+def _may_photograph(url: str | None) -> bool:
+    parts = urlsplit(url or "")
+    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
+
+
+def _picture(chosen: str, colour: bool) -> np.ndarray | None:
+    if chosen == "Draw":
+        return _drawing()
+    if chosen == "Upload":
+        return _upload(colour)
+    photograph = st.camera_input("A photograph", key="camera", label_visibility="collapsed")
+    return None if photograph is None else decode(photograph.getvalue(), colour)
+
+
 def _upload(colour: bool) -> np.ndarray | None:
+    """A file, or what was pasted after it."""
+    pasted = st.session_state.get("paste", {}).get("picture")
     file = st.file_uploader(
-        "A picture", type=["png", "jpg", "jpeg", "webp"], max_upload_size=2, key="upload", label_visibility="collapsed"
+        "A picture",
+        type=["png", "jpg", "jpeg", "webp"],
+        max_upload_size=2,
+        key=f"upload.{query.pasted_number(pasted)}",  # a paste takes the place of the file before it
+        label_visibility="collapsed",
     )
-    return None if file is None else decode(file.getvalue(), colour)
+    mount("paste", key="paste", data={}, default={"picture": None}, on_picture_change=lambda: None)
+    if file is not None:
+        return decode(file.getvalue(), colour)
+    content = query.pasted(pasted)
+    return None if content is None else decode(content, colour)
 
 
 def _inspector(ui: UIState, shown: dict[str, Any]) -> None:

@@ -295,3 +295,30 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
         test.run()
         told.append(test.selectbox(key="net").proto.set_value)
     assert told == [True, False, True, False]
+
+
+def test_a_camera_is_offered_only_where_a_browser_allows_one():
+    from app.parts.side import _may_photograph
+
+    assert _may_photograph("https://lecture.example/")
+    assert _may_photograph("http://localhost:8501/?run=1")
+    assert _may_photograph("http://127.0.0.1:8501")
+    assert not _may_photograph("http://192.168.0.7:8501")
+    assert not _may_photograph(None)
+
+
+def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
+    from app.shown import ready_made
+
+    assert not ready_made(here).info.get("fails")
+
+
+@pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
+def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
+    from app.query import pasted, pasted_number
+    from dmlviz.errors import UserError
+
+    with pytest.raises(UserError, match="paste it again"):
+        pasted(odd)
+    assert pasted_number(odd) == 0
+    assert pasted(None) is None

@@ -1,0 +1,81 @@
+"""Looking closely: what fails a score, how neighbours changed, and a run that fails on purpose."""
+
+import csv
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz import metrics
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbours(person, digits_run, tmp_path):
+    """From a number to pictures: select what fails, save it, pin one, follow it over the training."""
+    page = person.page
+    person.open(f"?run={digits_run.id}")
+    person.map_has("points", "596")
+    judged = metrics.judge(digits_run.embeddings, digits_run.labels)
+    failing = set(judged.queries[judged.first_hit > 1].tolist())
+    page.locator("[data-score=precision_at_1]").click()
+    inspector = page.locator(".inspector")
+    expect(inspector).to_have_attribute("data-selected", str(len(failing)))
+    person.map_has("selected", str(len(failing)))
+    thumbs = inspector.locator(".thumb")
+    assert {int(thumb.get_attribute("data-item") or -1) for thumb in thumbs.all()} == failing
+    with page.expect_download() as waiting:
+        inspector.get_by_text("Save as CSV").click()
+    waiting.value.save_as(tmp_path / "selection.csv")
+    with open(tmp_path / "selection.csv", newline="") as file:
+        assert {int(row["item"]) for row in csv.DictReader(file)} == failing
+
+    item = next(item for item in sorted(failing) if item in set(digits_run.watched.tolist()))
+    inspector.locator(f".thumb[data-item='{item}']").click()
+    expect(inspector).to_have_attribute("data-subject", str(item))
+    expect(inspector.locator("button.row.wrong").first).to_be_visible()
+    inspector.get_by_text("Over the training").click()
+    strip = page.locator(".study .film li")
+    expect(strip).to_have_count(len(digits_run.snapshot_steps) + 1)
+    step = digits_run.snapshot_steps[3]
+    requests = len(person.requests)
+    page.locator(f".film button[data-step='{step}']").click()
+    person.map_has("step", str(step))
+
+    chart = page.locator(".curve svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 20)
+    page.mouse.down()
+    for share in (0.4, 0.55, 0.7, 0.8):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 20, steps=4)
+        expect(page.locator(".curve")).to_have_attribute("data-held", "true")
+    page.mouse.up()
+    expect(page.locator(".curve")).to_have_attribute("data-held", "false")
+    assert int(person.of_map("step")) in {*digits_run.snapshot_steps, digits_run.config.steps}
+    assert int(person.of_map("step")) > step
+    scrubbed = [url for url in person.requests[requests:] if "judged" not in url and "film" not in url]
+    assert scrubbed == [], "scrubbing asked the server"
+    assert person.of_map("mounts") == "1"
+
+
+def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(person, server):
+    """The alarm names the collapse; one click sets the remedy in the sidebar."""
+    page = person.page
+    person.open("?run=" + failing_run())
+    alarm = page.locator(".map .alarm")
+    expect(alarm).to_have_attribute("data-alarm", "collapsed")
+    expect(alarm).to_contain_text("The space has collapsed")
+    alarm.get_by_text("a margin of 1").click()
+    expect(page).to_have_url(re.compile("loss=contrastive"))
+    expect(page.get_by_label("Margin", exact=True)).to_have_value("1")
+    expect(alarm).to_contain_text("Press Train")
+    alarm.get_by_label("Hide this note").click()
+    expect(alarm).to_be_hidden()
+
+
+def failing_run() -> str:
+    from dmlviz.runs import BUNDLED, Runs
+
+    runs = Runs(BUNDLED / "none").list()
+    return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")
