@@ -8,7 +8,10 @@ import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.js";
 import { Trails } from "./trails.js";
 import { hermite } from "./tween.js";
 
+const NAMES_APART = 36; // pixels that the classes must span to be named
 const LANDING = 0.32; // seconds in which a query's star lands
+
+const spanOf = (values) => Math.max(...values) - Math.min(...values);
 
 export class Picture {
   constructor(view) {
@@ -69,6 +72,10 @@ export class Picture {
       clear: view.model.hidden.has(c) ? 0 : clear,
       position: [0, 1].map((axis) => at.reduce((sum, place, s) => sum + weights[s] * place[axis], 0)),
     }));
+    // Where all classes are one spot, a name would only hide it.
+    const shown = centres.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
+    const apart = [0, 1].map((axis) => spanOf(shown.map((place) => place[axis])));
+    if (shown.length > 2 && Math.max(...apart) < NAMES_APART) return;
     overlay.drawNames(context, centres, view.model.classes, view.colours, view.theme, scene.toScreen);
   }
 
