@@ -51,10 +51,10 @@ def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
     if projection.stopped:
         _stopped(writer, painter.written(projection.coordinates), projection.iterations, began)
         return
-    write_array(drawing.path / "coordinates.npy", projection.coordinates)
     kept = projection.faithfulness
     with atomic(drawing.path / "faithfulness.npz") as file:
         np.savez(file, **kept.per_point)  # type: ignore[arg-type]
+    write_array(drawing.path / "coordinates.npy", projection.coordinates)  # last: with them the map counts as whole
     writer.event(
         "finished",
         frame=painter.written(projection.coordinates),

@@ -91,3 +91,9 @@ test("a layout that goes on after a pause goes on counting", () => {
   takeStanding(paused, { event: "started", iterations: 600, iteration: 210, time: 2 });
   assert.equal(sentenceOf(paused), "Iteration 210 of 600");
 });
+
+test("a layout whose worker died stands where it was, so that it can go on", () => {
+  const cut = after({ event: "started", iterations: 600 }, { event: "frame", iteration: 200, of: 600, time: 1 },
+    { event: "failed", step: 0, reason: "The worker was killed." });
+  assert.deepEqual([cut.done, cut.phase, sentenceOf(cut)], [200, "failed", "The worker was killed."]);
+});

@@ -45,7 +45,7 @@ export function takeStanding(standing, event) {
     case "failed":
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = event.seconds ?? null;
-      standing.done = event.step ?? event.iteration ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
+      standing.done = (standing.noun === "iteration" ? event.iteration : event.step) ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
       return true;
     case "end":
       if (OVER.has(standing.phase) || !event.state) return false;
