@@ -168,7 +168,8 @@ HEAD = """# What a projection costs
 
 Written by `python tests/bench/bench_projection.py --cost`: random clusters in 64 dimensions, defaults, one thread, CPU
 seconds of the drawing and the largest memory of its whole process, torch included (about 300 MB). Faithfulness is
-sampled above 10,000 points, and then says so.
+sampled above 10,000 points, and then says so. On a machine that is busy otherwise the seconds come out up to twice as
+high, as those of the table's last writing did.
 
 | points | t-SNE | | UMAP | | faithfulness |
 |---|---|---|---|---|---|
