@@ -85,7 +85,6 @@ def _pictures(loss: LossDeclaration) -> None:
         "lossplot",
         key="lossplot",
         data={"loss": loss.name, "parameters": data["parameters"]},
-        default={"go": None},
         on_go_change=lambda: None,
     )
     if said.go:

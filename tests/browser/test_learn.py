@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
+SLOW = 60_000  # milliseconds; two busy cores
 
 
 def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
@@ -20,14 +21,13 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
     plot = person.page.locator(".lossplot")
     expect(plot).to_have_attribute("data-ready", "true")
     requests = len(person.requests)
-    before = plot.get_attribute("data-near")
+    assert float(plot.get_attribute("data-near")) == pytest.approx(0.2)
     margin = plot.get_by_label("Margin")
     margin.focus()
     for _ in range(3):
         margin.press("ArrowRight")
     assert margin.input_value() == "0.35"
-    expect(plot).not_to_have_attribute("data-near", before)
-    assert float(plot.get_attribute("data-near")) == pytest.approx(float(before) + 0.15)
+    expect(plot).to_have_attribute("data-near", re.compile(r"^0\.3(5|4999)"))
 
     plane = person.page.locator(".plane")
     expect(plane).to_have_attribute("data-ready", "true")
@@ -48,7 +48,7 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
     assert len(person.requests) == requests, "moving needs the server"
 
     person.press("Try these settings in Explore")
-    expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"))
+    expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"), timeout=SLOW)
     person.map_has("run", digits_run.id)
 
 
