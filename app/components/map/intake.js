@@ -1,5 +1,6 @@
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
 import { tellSelection } from "../shared/selection.js";
+import { classColours } from "../shared/palette.js";
 import { Sprites } from "../shared/sprites.js";
 import { stream } from "../shared/stream.js";
 import { pinned } from "./announce.js";
@@ -36,6 +37,7 @@ export class Intake {
     const classes = (data.classes ?? []).map(String);
     if (view.model.selected) tellSelection(null);
     view.model = new Model(classes, null, data.n);
+    view.colours = classColours(classes.length, view.theme.dark);
     this.adopted = {};
     view.scene.setModel(view.model);
     view.playback.shown = null;

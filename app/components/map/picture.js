@@ -65,7 +65,10 @@ export class Picture {
 
   classNames(context, scene) {
     const { view } = this;
-    if (this.centres?.tween !== scene.tween) this.centres = { tween: scene.tween, all: classCentres(view.model, scene.tween) };
+    const { tween } = scene;
+    if (this.centres?.tween !== tween || this.centres.model !== view.model) {
+      this.centres = { tween, model: view.model, all: classCentres(view.model, tween) };
+    }
     if (this.thumbnail) return;
     const weights = scene.tween.moves ? hermite(Math.min(1, scene.t)) : [0, 1, 0, 0];
     const centres = this.centres.all.map(({ at, clear }, c) => ({
