@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import address
+from app.compare import CompareState
 from app.learn.state import KEY as LEARN_KEY
 from app.learn.state import LearnState
 from app.shelf import ShelfState
@@ -17,6 +18,7 @@ SCREENS = FOLDER / "screens"
 # name of the page's file and key of its state -> title, state
 PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "explore": ("Explore", "ui", UIState),
+    "compare": ("Compare", "compare", CompareState),
     "runs": ("Runs", "shelf", ShelfState),
     "learn": ("Learn", LEARN_KEY, LearnState),
 }

@@ -86,7 +86,7 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
     run = run or ready_made(services)
     if run is None:
         return None
-    shown = Shown(run, services.jobs.status(run.id), _pictures(run, services))
+    shown = Shown(run, services.jobs.status(run.id), pictures_of(run, services))
     try:
         return _with_drawing(shown, ui, services, who)
     except UserError as error:
@@ -121,7 +121,8 @@ def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Sh
     return replace(shown, drawing=drawing, drawing_status=status)
 
 
-def _pictures(run: Run, services: Services) -> pictures.Pictures | None:
+def pictures_of(run: Run, services: Services) -> pictures.Pictures | None:
+    """The pictures of a run's data; None while they are not on disk."""
     try:
         return pictures.pictures(run.config.dataset, services.data)
     except UserError:

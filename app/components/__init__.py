@@ -17,7 +17,7 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 NAMES = (
-    *("map", "inspector", "readouts", "curve", "progress", "study", "pad", "paste", "shelf", "keep", "look"),
+    *("map", "inspector", "readouts", "curve", "progress", "study", "pad", "paste", "shelf", "versus", "keep", "look"),
     *("lossview", "lossplot", "plane", "spaces"),
 )
 FOLDER = Path(__file__).parent

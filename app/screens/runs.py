@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import address, navigation, shelf, state
+from app import address, compare, navigation, shelf, state
 from app.components import mount
 from app.services import services
 
@@ -34,3 +34,6 @@ address.publish(ui)
 if said.act and said.act["what"] == "open":
     state.left().show(said.act["run"])
     navigation.go("explore")
+if said.act and said.act["what"] == "compare":
+    compare.left().put(said.act["run"])
+    navigation.go("compare")

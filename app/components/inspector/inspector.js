@@ -70,7 +70,7 @@ class Inspector {
   show() {
     const { root, data, selection } = this;
     const { subject, neighbours = [], steps = [], placeholder = "" } = data;
-    const sheet = this.sheet && selection;
+    const sheet = this.sheet && selection && data.sheet !== false;
     Object.assign(root.dataset, {
       below: data.below ?? "", subject: subjectOf(data), neighbours: neighbours.length, sheet: Boolean(sheet),
       selected: selection?.items.length ?? 0, metric: data.metric ?? "",
@@ -79,7 +79,7 @@ class Inspector {
       const pinned = subject?.item;
       root.replaceChildren(sheetOf(selection, { pin: (item) => this.pin(item), pinned, at: root }));
     } else {
-      const back = selection
+      const back = selection && data.sheet !== false
         ? [textButton(`‹ ${selection.items.length.toLocaleString("en")} selected`, () => this.turn(true), "Back to the selection")]
         : [];
       const far = data.far ? [element("p", "far", data.far)] : [];

@@ -13,6 +13,7 @@
 //   api                                 optional prefix of the server's routes, "/api"
 //   running                             whether Python believes that the run (or projection) is still going
 //   view                                "live" or a projection's id
+//   link                                optional: the name of a group of maps that do as the others do (link.js)
 //   pinned, neighbours [{item, distance}], selected {bits}, step
 //                                       taken when they differ from what Python sent before
 //   query {xy | frames {frame id or step: xy} | way [[step, x, y]], neighbours}

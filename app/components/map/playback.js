@@ -271,6 +271,17 @@ export class Playback {
   }
 
   /** Go to the frame of a step of the training. */
+  /** Stand at the frame of a step because another map does. */
+  standBeside(step) {
+    const { player, entries } = this;
+    if (!entries.length || !this.started) return;
+    const index = indexOfStep(this.timeline, step);
+    if (entries[index] === (this.wanted ?? this.shown) && !player.playing && player.head === index) return;
+    player.seek(index, entries.length, false);
+    this.present(index, SEEK);
+    this.on.change();
+  }
+
   seekStep(step) {
     if (this.entries.length && !this.unitless) this.seek(indexOfStep(this.timeline, step));
   }

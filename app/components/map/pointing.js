@@ -89,6 +89,15 @@ export class Pointing {
     this.view.changed();
   }
 
+  /** Pin what is pinned on a linked map; that one tells Python. */
+  pinQuietly(item) {
+    const { model, card } = this.view;
+    if (item === model.pinned) return;
+    [model.pinned, model.neighbours, this.carded] = [item, [], null];
+    card.refresh();
+    this.view.changed();
+  }
+
   /** Whether a pin that Python sends is its own: not an echo of one of ours that a later one has overtaken. */
   isNews(item) {
     const at = this.told.indexOf(item);
@@ -141,6 +150,15 @@ export class Pointing {
     this.view.model.select(mask, how);
     this.reason = reason;
     if (before || this.view.model.selected) this.tellSelection();
+    this.view.link.picked(this.view.model.selected, reason);
+    this.view.repaint();
+  }
+
+  /** Select what is selected on a linked map, of what can be seen here; that one tells of it. */
+  selectQuietly(mask, reason) {
+    const { model } = this.view;
+    model.select(mask ? mask.map((chosen, i) => (chosen && model.shows(i) ? 1 : 0)) : new Uint8Array(model.n), "replace");
+    this.reason = reason;
     this.view.repaint();
   }
 

@@ -76,7 +76,7 @@ function tellFrame(view, index) {
   view.told = key;
   bus.emit("frame", {
     run: data.run, view: view.pid ?? "live", index, count: playback.entries.length, step: playback.shown.step,
-    playing, source: view,
+    playing, leads: view.link.leads, total: view.link.total, source: view,
   });
   if (!playing) view.announcer.say(view.summary());
 }

@@ -13,10 +13,10 @@ const MOST_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 
 /** Holds what is on the stage; `paintOver(context, scene)` draws what lies above the points and says
  * whether there are pictures among it; `alsoSee()` gives bounds that Home shows besides the points; `onFrame(seconds)` is
- * called before each drawing, `onCarry(from, to)` when the world changes under an unmoved picture. */
+ * called before each drawing, `onLook(gliding)` when the person moved the eye, `onCarry(from, to)` when the world changes under an unmoved picture. */
 export class Scene {
-  constructor({ points, overlay, renderer, paintOver, alsoSee, onFrame, onCarry }) {
-    Object.assign(this, { points, overlay, paintOver, alsoSee, onFrame, onCarry });
+  constructor({ points, overlay, renderer, paintOver, alsoSee, onFrame, onCarry, onLook = () => {} }) {
+    Object.assign(this, { points, overlay, paintOver, alsoSee, onFrame, onCarry, onLook });
     this.context = overlay.getContext("2d");
     this.renderer = this.makeRenderer(renderer);
     this.port = { width: 0, height: 0, insets: {} };
@@ -188,9 +188,9 @@ export class Scene {
   /** Take the eye into the person's hands; from now on data do not move it. */
   steer(view, { gliding = false } = {}) {
     this.automatic = false;
-    if (gliding) return this.aim(view, QUICK);
-    this.target = null;
-    this.view = view;
+    if (gliding) this.aim(view, QUICK);
+    else [this.target, this.view] = [null, view];
+    this.onLook(gliding);
     this.invalidate();
   }
 
@@ -204,6 +204,7 @@ export class Scene {
   goHome() {
     this.automatic = true;
     this.aim(this.home(), QUICK * 1.6);
+    this.onLook(true);
   }
 
   zoom(factor, sx, sy, gliding) {

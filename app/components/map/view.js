@@ -10,6 +10,7 @@ import { listen } from "./gestures.js";
 import { Intake } from "./intake.js";
 import { meaningOf } from "./keys.js";
 import { Leaving } from "./leaving.js";
+import { Link } from "./link.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
 import { Picture } from "./picture.js";
@@ -44,6 +45,7 @@ export class MapView {
       alsoSee: () => this.alsoSee(),
       onFrame: (seconds) => this.playback.tick(seconds),
       onCarry: (from, to) => this.star.carry(from, to),
+      onLook: (gliding) => this.link?.looked(gliding),
     });
     this.pointing = new Pointing(this);
     this.playback = new Playback(this.scene, {
@@ -54,6 +56,7 @@ export class MapView {
     }, () => this.theme.still);
     this.intake = new Intake(this);
     this.leaving = new Leaving(this);
+    this.link = new Link(this);
     this.connect();
   }
 
@@ -185,6 +188,7 @@ export class MapView {
 
   act(action, argument) {
     const { scene, pointing, playback } = this;
+    this.link.acted(action);
     switch (action) {
       case "mode": this.mode = argument; break;
       case "markers": this.markers = !this.markers; return this.repaint();
@@ -280,6 +284,7 @@ export class MapView {
     this.unlisten();
     this.observer.disconnect();
     this.offs.forEach((off) => off());
+    this.link.destroy();
     this.playback.leave();
     this.pointing.destroy();
     this.announcer.destroy();

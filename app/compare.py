@@ -1,0 +1,208 @@
+"""Two runs beside each other: which they are, how their settings differ, which images only one of them gets right."""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app import address, feed
+from app.nearest import nearest_of
+from app.services import Services
+from app.shown import Shown, pictures_of
+from app.state import UIState
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import SAMPLERS
+from dmlviz.declarations import Catalogue
+from dmlviz.errors import UserError
+from dmlviz.files import is_id
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets.declared import NETS
+from dmlviz.record import Run, UnknownRun
+
+KEY = "compare"
+LINK = "compare"
+# Which of the two have the nearest image of their own class: the first, the second.
+CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
+_CATALOGUES: dict[str, Catalogue[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
+_NAMES = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
+_SILENT = ("loss_params", "miner_params", "snapshots", "watched")
+
+
+@dataclass
+class CompareState:
+    """The ids of the two runs, the pinned image; `notes` are the sentences about what could not be done."""
+
+    a: str | None = None
+    b: str | None = None
+    pinned: int | None = None
+    notes: list[str] = field(default_factory=list)
+    written: dict[str, str] | None = None
+
+    def to_query(self) -> dict[str, str]:
+        """Everything as the parameters of an address."""
+        chosen = {"a": self.a, "b": self.b, "pin": None if self.pinned is None else str(self.pinned)}
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "CompareState":
+        """Read an address; what cannot be followed is left out."""
+        a, b = (query[name] if is_id(query.get(name)) else None for name in ("a", "b"))
+        return cls(a, b, int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None)
+
+    def choose(self, a: str | None, b: str | None) -> None:
+        """Put these two beside each other; one that is chosen for both sides changes places."""
+        if a is not None and a == b:
+            a, b = self.b, self.a
+        self.a, self.b, self.pinned = a, b, None
+
+    def put(self, run: str) -> None:
+        """Compare this run: as the first, the one that was first becoming the second."""
+        if self.a != run:
+            self.choose(run, self.a)
+
+
+def left() -> CompareState:
+    """The state that Compare was left with, for other pages to change."""
+    known = address.held(CompareState, KEY)
+    if known is None:
+        known = st.session_state[KEY] = CompareState()
+    return known
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two runs as they are shown; `b` None while there is only one."""
+
+    a: Shown
+    b: Shown | None
+
+    @property
+    def alike(self) -> bool:
+        """Whether both are of the same test images, so that maps and scores can be set side by side."""
+        return self.b is not None and self.a.run.config.dataset == self.b.run.config.dataset
+
+    @property
+    def complete(self) -> bool:
+        """Whether both have come to their end."""
+        return self.b is not None and self.alike and self.a.complete and self.b.complete
+
+
+def found(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
+    """The pair that the state names; what it leaves open is filled with `preferred` and the newest of the same data."""
+    runs = services.runs.list()
+    if not runs:
+        return None
+    for side in ("a", "b"):
+        try:
+            if (named := getattr(ui, side)) is not None:
+                services.runs.get(named)
+        except UnknownRun:
+            ui.notes.append("A run that was compared is not here any more; another stands in for it.")
+            setattr(ui, side, None)
+    if ui.a is None:
+        ready = [run for run in runs if run.id == preferred and run.id != ui.b]
+        ui.a = next(run.id for run in [*ready, *runs] if run.id != ui.b or len(runs) == 1)
+    first = services.runs.get(ui.a)
+    if ui.b is None or ui.b == ui.a:
+        like = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]
+        ui.b = like[0].id if like else None
+    second = None if ui.b is None else shown(services.runs.get(ui.b), services)
+    return Pair(shown(first, services), second)
+
+
+def shown(run: Run, services: Services) -> Shown:
+    """A run with how it stands and its pictures."""
+    return Shown(run, services.jobs.status(run.id), pictures_of(run, services))
+
+
+def as_explored(one: Shown, ui: CompareState) -> UIState:
+    """What Explore's state would be with this run and pin."""
+    return UIState(run=one.run.id, pinned=ui.pinned)
+
+
+def map_data(one: Shown, ui: CompareState, linked: bool, routes: bool) -> dict[str, Any]:
+    """One of the maps: standing at its end, linked to the other."""
+    try:
+        neighbours = [] if ui.pinned is None else one.run.neighbours(ui.pinned, 10)
+    except UserError:  # not embedded at this step
+        neighbours = []
+    data = feed.map_data(one, as_explored(one, ui), neighbours, None, routes)
+    data.pop("autoplay", None)
+    return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
+
+
+def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
+    """Scores side by side, and the images that the two disagree about once both have come to their end."""
+    assert pair.b is not None
+    sides = [
+        feed.source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps} for one in (pair.a, pair.b)
+    ]
+    data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
+    if pair.complete and routes:
+        # Thousands of neighbours take a moment, for which nothing else on the page need wait.
+        version = f"{feed.begun(pair.a)}-{feed.begun(pair.b)}"
+        data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
+    elif pair.complete:
+        data["cells"] = agreement(pair.a.run, pair.b.run)
+    return data
+
+
+def agreement(a: Run, b: Run) -> dict[str, Any]:
+    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
+
+    Raise UserError where the two are not of the same images, or have not come to their end.
+    """
+    if a.config.dataset != b.config.dataset:
+        raise UserError("Runs of different data have no images in common; choose two of the same data.")
+    first, second = right(a), right(b)
+    cells = {}
+    for name, (one, other) in CELLS.items():
+        mask = (first == one) & (second == other)
+        bits = np.packbits(mask, bitorder="little").tobytes()
+        cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
+    return cells
+
+
+def right(run: Run) -> np.ndarray:
+    """Whether the nearest test image of each is of its own class (n, bool); raise UserError before the end."""
+    content, labels = nearest_of(run), run.labels
+    assert labels is not None  # there are embeddings
+    items = np.frombuffer(content, "<i4", count=len(labels))
+    labels = np.asarray(labels)
+    return labels[items] == labels
+
+
+def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
+    """The settings that differ: name, value of the first, value of the second; parameters as loss.margin."""
+    told = []
+    for name in TrainConfig.model_fields:
+        one, other = getattr(a, name), getattr(b, name)
+        if name not in _SILENT and one != other:
+            told.append((_NAMES.get(name, name.replace("_", " ")), _said(name, one), _said(name, other)))
+    for role in ("loss", "miner"):
+        if getattr(a, role) == getattr(b, role):
+            one, other = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
+            apart = [key for key in one if one[key] != other.get(key)]
+            told += [(f"{role}'s {key}", _said(key, one[key]), _said(key, other.get(key))) for key in apart]
+    return told
+
+
+def live_side(pair: Pair) -> Shown | None:
+    """The run that learns now, the second before the first; without its drawing, since it is watched itself."""
+    living = [one for one in (pair.b, pair.a) if one is not None and one.live]
+    return replace(living[0], drawing=None) if living else None
+
+
+def _said(name: str, value: Any) -> str:
+    if value is None:
+        return "none"
+    if name in _CATALOGUES:
+        return str(_CATALOGUES[name][value].title)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,171 @@
+"""Two runs side by side: who gets which images right, what differs, what is trained from here."""
+
+from base64 import b64decode
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app import compare
+from app.compare import CompareState, Pair, agreement, differences, found, shown
+from app.parts.change import FIELDS, PRESETS, preset, variant
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.files import write_array
+from dmlviz.losses.declared import LOSSES
+
+MAIN = Path(app.__file__).parent / "main.py"
+COMPARE = str(MAIN.parent / "screens" / "compare.py")
+DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, watched=200, seed=5)
+
+
+@pytest.fixture
+def two(here, write):
+    """Two runs that differ by their seed, the newer first; their classes overlap."""
+    here.runs.bundled = here.runs.folder / "none"
+    runs = []
+    for config in (DIGITS, DIGITS.but(seed=6)):
+        run = write(here.runs, config)
+        noise = np.random.default_rng(config.seed).normal(size=run.embeddings.shape) / 5
+        write_array(run.path / "embeddings.npy", (run.embeddings + noise).astype(np.float32))
+        runs.insert(0, run)
+    return runs
+
+
+def nearest_is_right(run):
+    """By the definition, one image after the other."""
+    x, labels = np.asarray(run.embeddings, np.float64), np.asarray(run.labels)
+    right = []
+    for i in range(len(x)):
+        distances = np.linalg.norm(x - x[i], axis=1)
+        distances[i] = np.inf
+        right.append(labels[distances.argmin()] == labels[i])
+    return np.array(right)
+
+
+def test_the_table_counts_every_image_once_where_it_belongs(two):
+    a, b = two
+    first, second = nearest_is_right(a), nearest_is_right(b)
+    cells = agreement(a, b)
+    n = len(first)
+    for name, mask in {
+        "both": first & second,
+        "first": first & ~second,
+        "second": ~first & second,
+        "neither": ~first & ~second,
+    }.items():
+        bits = np.frombuffer(b64decode(cells[name]["bits"]), np.uint8)
+        np.testing.assert_array_equal(np.unpackbits(bits, bitorder="little")[:n].astype(bool), mask)
+        assert cells[name]["count"] == mask.sum()
+    assert cells["first"]["count"] > 0
+    assert cells["second"]["count"] > 0
+
+
+def test_a_run_agrees_with_itself(two):
+    cells = agreement(two[0], two[0])
+    assert cells["first"]["count"] == cells["second"]["count"] == 0
+    assert sum(cell["count"] for cell in cells.values()) == len(two[0].labels)
+
+
+def test_a_run_under_way_is_not_judged(here, write, two):
+    with pytest.raises(UserError, match="no embeddings"):
+        agreement(two[0], write(here.runs, DIGITS.but(seed=7), upto=4))
+
+
+def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, two):
+    ui = CompareState()
+    pair = found(ui, here, preferred=two[1].id)
+    assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
+    assert pair.alike
+    assert pair.complete
+    assert CompareState.from_query(ui.to_query()).to_query() == ui.to_query()
+
+
+def test_a_run_that_is_gone_is_said_and_replaced(here, two):
+    ui = CompareState(a="0" * 16, b=two[0].id, pinned=3)
+    pair = found(ui, here, None)
+    assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
+    assert len(ui.notes) == 1
+
+
+def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
+    here.runs.bundled = here.runs.folder / "none"
+    assert found(CompareState(), here, None) is None
+    run = write(here.runs, DIGITS)
+    pair = found(CompareState(), here, None)
+    assert (pair.a.run.id, pair.b) == (run.id, None)
+    assert not pair.alike
+
+
+@pytest.mark.parametrize("query", [{"a": "../x"}, {"b": ""}, {"pin": "-1"}, {"pin": "x"}])
+def test_what_an_address_asks_in_vain_is_left_out(query):
+    assert CompareState.from_query(query).to_query() == {}
+
+
+def test_a_run_that_is_chosen_for_the_other_side_changes_places():
+    ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
+    ui.choose("b" * 16, "b" * 16)
+    assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
+    ui.put("c" * 16)
+    assert (ui.a, ui.b) == ("c" * 16, "b" * 16)
+
+
+def test_runs_of_different_data_are_not_alike(here, two):
+    other = here.runs.prepare(TrainConfig(dataset="mnist", embedding_dim=2))
+    pair = Pair(shown(two[0], here), shown(other, here))
+    assert not pair.alike
+    assert not pair.complete
+    with pytest.raises(UserError, match="no images in common"):
+        agreement(two[0], other)
+
+
+def test_differences_are_told_in_the_words_of_the_settings():
+    a = TrainConfig(loss="triplet", loss_params={"margin": 0.2})
+    assert differences(a, a) == []
+    assert differences(a, a.but(seed=3)) == [("seed", "0", "3")]
+    assert differences(a, a.but(loss_params={"margin": 0.5})) == [("loss's margin", "0.2", "0.5")]
+    told = differences(a, TrainConfig(loss="softmax"))
+    assert ("loss", LOSSES["triplet"].title, LOSSES["softmax"].title) in told
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", 9), ("embedding_dim", 8), ("loss.margin", 0.7), ("steps", 50)])
+def test_one_thing_changed_changes_one_thing(name, value):
+    config = TrainConfig(loss="triplet")
+    changed = variant(config, name, value)
+    assert len(differences(config, changed)) == 1
+
+
+def test_a_change_that_cannot_be_is_a_sentence():
+    with pytest.raises(UserError, match="images_per_class"):
+        variant(TrainConfig(loss="triplet"), "images_per_class", 1)
+
+
+def test_every_offered_setting_is_one_of_a_training():
+    assert set(FIELDS) <= set(TrainConfig.model_fields)
+
+
+@pytest.mark.parametrize(("dataset", "kind"), PRESETS)
+def test_classical_and_mined_differ_in_how_tuples_come_about_and_in_nothing_else(dataset, kind):
+    blind, mined = preset(dataset, kind)
+    same = ("dataset", "net", "embedding_dim", "normalize", "loss", "steps", "seed", "optimizer", "learning_rate")
+    assert all(getattr(blind, name) == getattr(mined, name) for name in (*same, "schedule", "loss_params"))
+    assert blind.sampler == f"random_{kind}"
+    assert blind.miner is None
+    assert (mined.sampler, mined.miner is not None) == ("balanced", True)
+    assert abs(blind.batch_images - mined.batch_images) <= 1
+
+
+def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):
+    page = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    page.switch_page(COMPARE)
+    page.query_params["a"], page.query_params["b"], page.query_params["pin"] = two[0].id, two[1].id, "3"
+    page.run()
+    assert not page.exception
+    sent = {element.key: element.proto for element in page.get("bidi_component")}
+    assert {"map.a", "map.b", "versus", "inspector.a", "inspector.b"} <= set(sent)
+    assert page.session_state[compare.KEY].to_query() == {"a": two[0].id, "b": two[1].id, "pin": "3"}
+    assert here.audience.runs() >= {run.id for run in two}
+    assert any("seed 6 → 5" in caption.value for caption in page.caption)
+    assert not any("fault of the program" in caption.value for caption in page.caption)
