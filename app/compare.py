@@ -1,16 +1,14 @@
 """Two runs beside each other: which they are, how their settings differ, which images only one of them gets right."""
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from app import address, feed
-from app.nearest import nearest_of
+from app.agreement import agreement
 from app.services import Services
 from app.shown import Shown, pictures_of
 from app.state import UIState
@@ -26,8 +24,6 @@ from dmlviz.record import Run, UnknownRun
 
 KEY = "compare"
 LINK = "compare"
-# Which of the two have the nearest image of their own class: the first, the second.
-CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
 _CATALOGUES: dict[str, Catalogue[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
 _NAMES = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
 _SILENT = ("loss_params", "miner_params", "snapshots", "watched")
@@ -150,31 +146,6 @@ def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
     elif pair.complete:
         data["cells"] = agreement(pair.a.run, pair.b.run)
     return data
-
-
-def agreement(a: Run, b: Run) -> dict[str, Any]:
-    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
-
-    Raise UserError where the two are not of the same images, or have not come to their end.
-    """
-    if a.config.dataset != b.config.dataset:
-        raise UserError("Runs of different data have no images in common; choose two of the same data.")
-    first, second = right(a), right(b)
-    cells = {}
-    for name, (one, other) in CELLS.items():
-        mask = (first == one) & (second == other)
-        bits = np.packbits(mask, bitorder="little").tobytes()
-        cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
-    return cells
-
-
-def right(run: Run) -> np.ndarray:
-    """Whether the nearest test image of each is of its own class (n, bool); raise UserError before the end."""
-    content, labels = nearest_of(run), run.labels
-    assert labels is not None  # there are embeddings
-    items = np.frombuffer(content, "<i4", count=len(labels))
-    labels = np.asarray(labels)
-    return labels[items] == labels
 
 
 def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:

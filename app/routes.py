@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app import compare, downloads, pictures, portraits, seen
+from app import downloads, pictures, portraits, seen
+from app.agreement import agreement
 from app.baselines import pixels_of
 from app.cautions import methods as about_methods
 from app.film import film_of
@@ -61,7 +62,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/export/{format}", export),
         Route("/api/runs/{run}/run.zip", whole),
         Route("/api/runs/{run}/values/{view}/{measure}.f32", numbers),
-        Route("/api/agreement/{a}/{b}.json", agreement),
+        Route("/api/agreement/{a}/{b}.json", agreed),
         Route("/api/frames/{run}/{frame}.i16", frame),
         Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
         Route("/api/data/{dataset}/{hash}/labels.u8", labels),
@@ -209,10 +210,10 @@ async def export(request: Request) -> Response:
     )
 
 
-async def agreement(request: Request) -> Response:
+async def agreed(request: Request) -> Response:
     """Which test images two runs get right and wrong."""
     a, b = (services().runs.get(request.path_params[side]) for side in ("a", "b"))
-    return JSONResponse(await asyncio.to_thread(compare.agreement, a, b), headers=YEAR_OF_ONE_BROWSER)
+    return JSONResponse(await asyncio.to_thread(agreement, a, b), headers=YEAR_OF_ONE_BROWSER)
 
 
 async def whole(request: Request) -> Response:

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app import compare
-from app.compare import CompareState, Pair, agreement, differences, found, shown
+from app.agreement import agreement
+from app.compare import CompareState, Pair, differences, found, shown
 from app.parts.change import FIELDS, PRESETS, preset, variant
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError

@@ -1,0 +1,38 @@
+"""Which test images two runs get right and wrong, by their nearest neighbours."""
+
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+
+from app.nearest import nearest_of
+from dmlviz.errors import UserError
+from dmlviz.record import Run
+
+# Which of the two have the nearest image of their own class: the first, the second.
+CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
+
+
+def agreement(a: Run, b: Run) -> dict[str, Any]:
+    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
+
+    Raise UserError where the two are not of the same images, or have not come to their end.
+    """
+    if a.config.dataset != b.config.dataset:
+        raise UserError("Runs of different data have no images in common; choose two of the same data.")
+    first, second = right(a), right(b)
+    cells = {}
+    for name, (one, other) in CELLS.items():
+        mask = (first == one) & (second == other)
+        bits = np.packbits(mask, bitorder="little").tobytes()
+        cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
+    return cells
+
+
+def right(run: Run) -> np.ndarray:
+    """Whether the nearest test image of each is of its own class (n, bool); raise UserError before the end."""
+    content, labels = nearest_of(run), run.labels
+    assert labels is not None  # there are embeddings
+    items = np.frombuffer(content, "<i4", count=len(labels))
+    labels = np.asarray(labels)
+    return labels[items] == labels
