@@ -77,11 +77,11 @@ def _told(pair: Pair) -> str:
     )
 
 
-def progress(services: Services, pair: Pair, routes: bool) -> None:
+def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> None:
     """How far the run is that learns."""
     live = compare.live_side(pair)
     if live is not None:
-        stage.progress(services, live, routes)
+        stage.progress(compare.as_explored(live, ui), services, live, routes)
 
 
 def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:

@@ -24,7 +24,7 @@ else:
     for note in ui.notes:
         st.caption(f":orange[{note}]")
     beside.chosen(ui, here, pair)
-    beside.progress(here, pair, routes)
+    beside.progress(ui, here, pair, routes)
 
     seen = pair
 
