@@ -56,11 +56,6 @@ class CompareState:
             a, b = self.b, self.a
         self.a, self.b, self.pinned = a, b, None
 
-    def put(self, run: str) -> None:
-        """Compare this run: as the first, the one that was first becoming the second."""
-        if self.a != run:
-            self.choose(run, self.a)
-
 
 def left() -> CompareState:
     """The state that Compare was left with, for other pages to change."""

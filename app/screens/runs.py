@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import address, compare, navigation, shelf, state
+from app import address, compare, shelf, state
 from app.components import mount
 from app.services import services
 
@@ -23,17 +23,11 @@ def act() -> None:
     ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
 
 
-said = mount(
+mount(
     "shelf",
     key="cards",
-    data=shelf.shelf_data(ui, here),
+    data=shelf.shelf_data(ui, here) | {"explore": state.left().to_query(), "compare": compare.left().to_query()},
     on_arranged_change=arranged,
     on_act_change=act,
 )
 address.publish(ui)
-if said.act and said.act["what"] == "open":
-    state.left().show(said.act["run"])
-    navigation.go("explore")
-if said.act and said.act["what"] == "compare":
-    compare.left().put(said.act["run"])
-    navigation.go("compare")

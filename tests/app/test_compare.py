@@ -109,8 +109,6 @@ def test_a_run_that_is_chosen_for_the_other_side_changes_places():
     ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
     ui.choose("b" * 16, "b" * 16)
     assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
-    ui.put("c" * 16)
-    assert (ui.a, ui.b) == ("c" * 16, "b" * 16)
 
 
 def test_runs_of_different_data_are_not_alike(here, two):

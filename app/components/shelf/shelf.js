@@ -1,5 +1,6 @@
 // The cards of all runs, and how they are searched and sorted; what a person does to one is told to Python.
 import { element } from "../map/dom.js";
+import { addressOf, comparing, exploring, visit } from "../shared/pages.js";
 import { readTheme } from "../shared/theme.js";
 import { Card } from "./card.js";
 import { SORTS, arranged, readable } from "./cards.js";
@@ -48,10 +49,15 @@ class Shelf {
       this.said, this.list,
     );
     parent.append(this.root);
-    this.act = (what, run, value = null) => this.trigger("act", { what, run, value });
+    this.act = (what, run, value = null) => {
+      if (what === "open") visit(addressOf("", exploring(this.pages.explore, run), location, "runs"));
+      else if (what === "compare") visit(addressOf("compare", comparing(this.pages.compare, run), location, "runs"));
+      else this.trigger("act", { what, run, value });
+    };
   }
 
-  update({ cards, sort, search, disk, deleted, note, import: url }) {
+  update({ cards, sort, search, disk, deleted, note, import: url, explore, compare }) {
+    this.pages = { explore, compare };
     this.told = cards;
     this.url = url;
     this.import.hidden = !url;

@@ -1,0 +1,87 @@
+"""What people do with their runs: put them in order, bring one back, set two side by side."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz.runs import Runs
+
+pytestmark = pytest.mark.browser
+
+
+def go(person, page):
+    """By the bar on top."""
+    person.page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile(f"^{page}$")).click()
+
+
+def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_run):
+    run = digits_run.id
+    person.open(f"?run={run}&steps=77")
+    go(person, "Runs")
+    page, card = person.page, person.page.locator(f".run[data-run='{run}']")
+    expect(card.locator(".picture img")).to_have_js_property("naturalWidth", 480)
+    card.locator(".rename").click()
+    page.locator(".field").fill("Mine, the first")
+    page.locator(".field").press("Enter")
+    expect(card.locator(".title")).to_have_text("Mine, the first")
+    card.locator(".pin").click()
+    expect(card).to_have_attribute("data-pinned", "true")
+    assert (Runs(runs).get(run).title, Runs(runs).get(run).pinned) == ("Mine, the first", True)
+    card.locator(".delete").click()
+    expect(card).to_have_count(0)
+    assert run not in {one.id for one in Runs(runs).list()}
+    page.get_by_role("button", name="Undo").click()
+    expect(card.locator(".title")).to_have_text("Mine, the first")
+    page.get_by_role("searchbox").fill("no such run")
+    expect(page.locator(".shelf")).to_have_attribute("data-shown", "0")
+    page.get_by_role("searchbox").fill("mine")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page).to_have_url(re.compile("search=mine"))
+    card.locator(".title").click()
+    person.map_has("run", run)
+    expect(page).to_have_url(re.compile("steps=77"))  # what was set in Explore has stayed
+    page.go_back()
+    expect(page.locator(".shelf")).to_have_attribute("data-shown", "1")
+
+
+def test_two_runs_go_together_and_tell_which_images_only_one_gets_right(person, digits_run):
+    other = person.train("dataset=digits&net=mlp&steps=60&seed=8&embedding_dim=2")
+    person.map_has("state", "finished")
+    go(person, "Runs")
+    page = person.page
+    for run in (digits_run.id, other):
+        page.locator(f".run[data-run='{run}'] .compare").click()
+        expect(page.locator(".versus")).to_have_attribute("data-ready", "true")
+        if run != other:
+            go(person, "Runs")
+    maps = page.locator(".map[data-ready=true]")
+    expect(maps).to_have_count(2)
+    first, second = maps.nth(0), maps.nth(1)
+    assert (first.get_attribute("data-run"), second.get_attribute("data-run")) == (other, digits_run.id)
+
+    first.locator(".track").focus()
+    page.keyboard.press("Home")
+    expect(second).to_have_attribute("data-step", "0")
+    page.keyboard.press("End")
+    expect(second).to_have_attribute("data-step", "60")
+
+    first.locator(".overlay").hover()
+    page.mouse.wheel(0, -300)
+    zooms = [one.evaluate("root => root.map.scene.target?.k ?? root.map.scene.view.k") for one in (first, second)]
+    homes = [one.evaluate("root => root.map.scene.home().k") for one in (first, second)]
+    assert zooms[0] / homes[0] == pytest.approx(zooms[1] / homes[1], rel=0.02)
+    assert zooms[0] > 1.5 * homes[0]
+
+    cell = page.locator("[data-cell=second]")
+    count = int(cell.locator("b").inner_text().replace(",", ""))
+    assert count > 0
+    cell.click()
+    for one in (first, second):
+        expect(one).to_have_attribute("data-selected", str(count))
+    expect(page.locator(".sheet .headline").first).to_contain_text(f"{count:,} selected")
+    page.locator(".sheet .thumb").first.click()
+    pinned = page.locator(".inspector").nth(1)
+    expect(pinned).to_have_attribute("data-neighbours", "10")
+    for one in (first, second):
+        expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
