@@ -11,17 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium at /usr/bin/chromium"),
-]
+pytestmark = pytest.mark.browser
 
-FLAGS = (
-    "--no-sandbox --disable-quic --no-first-run --disable-background-networking --disable-component-update "
-    "--disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
-).split()
 PATIENCE = 60_000  # milliseconds; a busy machine draws slowly
 
 Open = Callable[..., Any]
@@ -39,14 +30,6 @@ def harness() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
