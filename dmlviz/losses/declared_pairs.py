@@ -110,7 +110,7 @@ PAIRS = [
         reference="Yuan, Deng, Tang, Tang, Chen: Signal-to-noise ratio: a robust distance metric for deep metric "
         "learning, CVPR 2019",
         accepts=_PAIRS,
-        recommended={"normalize": False, "miner": "hard_negative_pairs"},
+        recommended={"normalize": False, "miner": "hard_negative_pairs", "learning_rate": 2e-3},
         parameters=(
             margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "ratio from which images of different classes are left alone"),
