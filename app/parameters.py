@@ -54,7 +54,7 @@ def whole_run() -> Iterator[None]:
 def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> dict[str, Any]:
     match widget.__name__:
         case "selectbox":
-            return {"index": list(more["options"]).index(value)}
+            return {"index": None if value is None else list(more["options"]).index(value)}
         case "segmented_control" | "multiselect":
             return {"default": value}
         case _:

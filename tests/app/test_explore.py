@@ -322,3 +322,16 @@ def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
         pasted(odd)
     assert pasted_number(odd) == 0
     assert pasted(None) is None
+
+
+def test_a_box_with_nothing_chosen_yet_is_empty():
+    def script():
+        import streamlit as st
+
+        from app.parameters import controlled
+
+        controlled(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
+
+    test = AppTest.from_function(script).run()
+    assert not test.exception
+    assert test.selectbox(key="run").value is None
