@@ -10,7 +10,6 @@ import numpy as np
 
 from app.services import Services
 from dmlviz.data import query
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.record import Neighbour, Run
 
@@ -108,8 +107,3 @@ def _far(run: Run, neighbours: list[Neighbour]) -> str:
         f"Unlike every test image: its nearest is {neighbours[0].distance:.3f} away, farther than 99 % of the test "
         f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbours mean little."
     )
-
-
-def named(run: Run, label: int) -> str:
-    """The name of a class of the run's data set."""
-    return DATASETS[run.config.dataset].classes[label]
