@@ -11,7 +11,7 @@ import streamlit as st
 
 
 class State(Protocol):
-    """The state of a page; `written` is the query that it last gave the address, None before the first time."""
+    """The state of a page; `written` is the query that it last read from the address or gave it, None before that."""
 
     written: dict[str, str] | None
 
@@ -30,8 +30,9 @@ def current(kind: type[S], key: str) -> S:
     """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
     query = _query()
     known = held(kind, key)
-    if known is None or (known.written is not None and query != known.written):
+    if known is None or query not in (known.written, known.to_query()):
         known = st.session_state[key] = kind.from_query(query)
+        known.written = query
     return known
 
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from jaxtyping import install_import_hook
+from xdist.scheduler import LoadFileScheduling
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
 _shared = Path(__file__).parents[2] / "shared" / "data"
@@ -27,3 +28,19 @@ CHECKED = (
 )
 
 install_import_hook(CHECKED, "beartype.beartype")
+
+
+class OneBrowser(LoadFileScheduling):
+    """File by file, but all that drives a browser in one process: two that draw in software starve each other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return OneBrowser(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest row of tests begins first."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/browser/"))

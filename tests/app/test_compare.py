@@ -168,3 +168,12 @@ def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):
     assert here.audience.runs() >= {run.id for run in two}
     assert any("seed 6 → 5" in caption.value for caption in page.caption)
     assert not any("fault of the program" in caption.value for caption in page.caption)
+
+
+def test_an_address_is_followed_though_another_page_has_asked_for_the_state_before(here, two):
+    page = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    page.session_state[compare.KEY] = CompareState()  # as the shelf leaves it, which links to Compare
+    page.switch_page(COMPARE)
+    page.query_params["a"], page.query_params["b"] = two[1].id, two[0].id
+    page.run()
+    assert page.session_state[compare.KEY].to_query() == {"a": two[1].id, "b": two[0].id}

@@ -31,6 +31,7 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
 ]
 SLOW = 180_000  # milliseconds; two busy cores that draw WebGL in software
+expect.set_options(timeout=SLOW / 2)
 
 
 def data_folder() -> Path | None:

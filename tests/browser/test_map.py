@@ -279,8 +279,9 @@ def test_arrows_walk_from_point_to_point(open_map: Open) -> None:
     page.wait_for_function(f"map().model.pinned !== {first}")
     second = page.evaluate("map().model.pinned")
     assert place(page, second)[0] > place(page, first)[0]
-    page.wait_for_function("said.length > 0")
-    assert said(page, "pinned")[-1] == second  # who walks fast tells Python where he arrives
+    # Who walks fast tells Python where he arrives.
+    page.wait_for_function(f"said.some(([name, value]) => name === 'pinned' && value === {second})")
+    assert said(page, "pinned")[-1] == second
 
 
 def test_a_finger_taps_pans_and_pinches_on_a_phone(open_map: Open) -> None:

@@ -58,7 +58,8 @@ def test_two_runs_go_together_and_tell_which_images_only_one_gets_right(person, 
     maps = page.locator(".map[data-ready=true]")
     expect(maps).to_have_count(2)
     first, second = maps.nth(0), maps.nth(1)
-    assert (first.get_attribute("data-run"), second.get_attribute("data-run")) == (other, digits_run.id)
+    expect(first).to_have_attribute("data-run", other)
+    expect(second).to_have_attribute("data-run", digits_run.id)
 
     first.locator(".track").focus()
     page.keyboard.press("Home")
