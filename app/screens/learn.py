@@ -7,8 +7,9 @@ from app.learn import entry, index, lesson, topics
 from app.learn.entries import KINDS
 from app.learn.state import KEY, LearnState
 
+before = address.held(LearnState, KEY)
 ui = address.current(LearnState, KEY)
-if ui.written is None:  # a link from Learn to Learn tells the server, but leaves the browser's address as it was
+if ui is not before:  # a link from Learn to Learn tells the server, but leaves the browser's address as it was
     st.query_params.from_dict(ui.to_query())
 address.publish(ui)  # before there is a link to click, which would find the address of a moment ago
 

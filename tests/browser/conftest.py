@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from dmlviz.runs import Run, Runs
 
@@ -154,16 +154,17 @@ def chromium() -> Iterator[Browser]:
 class Person:
     """Somebody at a browser: opens the page, looks, clicks. Complains of every error in the console."""
 
-    def __init__(self, browser: Browser, url: str, width: int, height: int, theme: str) -> None:
+    def __init__(self, context: BrowserContext, url: str) -> None:
         self.url = url
-        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
-        self.context.set_default_timeout(SLOW)
+        self.context = context
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.tabs: list[Page] = []
         self.page = self.tab()
 
     def tab(self) -> Page:
         page = self.context.new_page()
+        self.tabs.append(page)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._hear)
         page.on("request", lambda request: self.requests.append(request.url))
@@ -218,18 +219,39 @@ class Person:
         return self.page.locator(".progress .words")
 
 
+    def leave(self) -> None:
+        """Close every tab."""
+        for page in self.tabs:
+            page.close()
+
+
+@pytest.fixture(scope="session")
+def window(chromium: Browser):
+    """`window(width, height, theme)`: a browser's window, which has the program's files from its last page."""
+    contexts: dict[tuple[int, int, str], BrowserContext] = {}
+
+    def opened(width: int, height: int, theme: str) -> BrowserContext:
+        key = width, height, theme
+        if key not in contexts:
+            contexts[key] = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+            contexts[key].set_default_timeout(SLOW)
+        return contexts[key]
+
+    return opened
+
+
 @pytest.fixture
-def visit(chromium: Browser, server: Server):
-    """`visit(width, height, theme, server)`: a person with a browser of their own."""
+def visit(window, server: Server):
+    """`visit(width, height, theme, server)`: a person with tabs of their own."""
     people = []
 
     def come(width: int = 1280, height: int = 720, theme: str = "light", at: Server = server) -> Person:
-        people.append(Person(chromium, at.url, width, height, theme))
+        people.append(Person(window(width, height, theme), at.url))
         return people[-1]
 
     yield come
     for person in people:
-        person.context.close()
+        person.leave()
         assert person.errors == []
         elsewhere = [url for url in person.requests if not url.startswith((person.url, "data:", "blob:"))]
         assert elsewhere == [], "the page asked other hosts"
@@ -248,10 +270,10 @@ def dataset() -> str:
 
 
 @pytest.fixture(scope="session")
-def digits_run(server: Server, runs: Path, chromium: Browser) -> Run:
+def digits_run(server: Server, runs: Path, window) -> Run:
     """A finished run of the digits, trained through the page."""
-    person = Person(chromium, server.url, 1280, 720, "light")
+    person = Person(window(1280, 720, "light"), server.url)
     run = person.train("dataset=digits&net=mlp&steps=60")
     person.map_has("state", "finished")
-    person.context.close()
+    person.leave()
     return Runs(runs).get(run)
