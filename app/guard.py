@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 COOKIE = "dmlviz_browser"
 _YEAR = 365 * 24 * 3600
 _TOKEN = re.compile(r"[0-9a-f]{32}")
+_VERSIONED = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
 
 
 def owner_of(cookies: object) -> str | None:
@@ -29,7 +30,10 @@ def is_own(headers: Headers) -> bool:
 
 
 class Guard:
-    """ASGI middleware: refuses other origins on /api, gives each new browser its cookie with the page."""
+    """ASGI middleware: refuses other origins on /api, gives each new browser its cookie with the page.
+
+    Files whose address names their content may be kept for ever, which Streamlit does not say of them.
+    """
 
     def __init__(self, app: ASGIApp, secure: bool = False) -> None:
         self.app = app
@@ -50,14 +54,16 @@ class Guard:
 
         known = _TOKEN.search(headers.get("cookie", "").partition(f"{COOKIE}=")[2][:32])
 
-        async def with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start" and known is None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
                 answer = MutableHeaders(raw=message["headers"])
-                if answer.get("content-type", "").startswith("text/html"):
+                if message["status"] == 200 and _VERSIONED.search(scope["path"]):
+                    answer["cache-control"] = f"public, max-age={_YEAR}, immutable"
+                if known is None and answer.get("content-type", "").startswith("text/html"):
                     secure = "; Secure" if self.secure else ""
                     token = secrets.token_hex(16)
                     cookie = f"{COOKIE}={token}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure}"
                     answer.append("set-cookie", cookie)
             await send(message)
 
-        await self.app(scope, receive, with_cookie)
+        await self.app(scope, receive, with_headers)

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app import routes, services
+from app import components, routes, services
 from app.guard import COOKIE, Guard, owner_of
 from app.server import build_app, options
 from app.services import Settings
@@ -137,8 +137,11 @@ def test_pages_and_routes_stand_side_by_side(client):
     assert client.get("/api/health").json()["ok"] is True
     assert "text/html" in client.get("/").headers["content-type"]
     assert client.get("/api/nothing").status_code == 404
-    script = client.get("/_stcore/bidi-components/dmlviz.progress/progress/progress.js")
+    (version,) = (path.name for path in components.built().iterdir())
+    script = client.get(f"/_stcore/bidi-components/dmlviz.progress/{version}/progress.js")
     assert "export default" in script.text
+    assert "immutable" in script.headers["cache-control"]
+    assert "immutable" not in client.get("/").headers.get("cache-control", "")
 
 
 def test_no_component_file_leads_out_of_its_folder(client):

@@ -218,7 +218,6 @@ class Person:
         """The line that says how the run stands."""
         return self.page.locator(".progress .words")
 
-
     def leave(self) -> None:
         """Close every tab."""
         for page in self.tabs:
