@@ -17,7 +17,7 @@ from app.values import MEASURES, measurable, values
 from dmlviz.data.declared import DATASETS
 from dmlviz.record import Neighbour, Run
 
-_NO_SPRITES = {"urls": [], "tile": 28, "columns": 100, "per_sheet": 10_000}
+_NO_SPRITES = {"urls": [], "tile": 28}
 
 
 def source(shown: Shown, routes: bool) -> dict[str, Any]:
@@ -58,15 +58,14 @@ def map_data(
     """The map: where frames, labels and tiles come from, what is pinned and linked."""
     data = source(shown, routes) | pictures(shown, routes)
     place = answer.places.get(data["view"]) if answer is not None else None
-    about, version = f"/api/runs/{shown.run.id}", f"?{begun(shown)}"
-    if routes:
-        data["watched_url"] = f"{about}/layout.json{version}"
-        if shown.complete:
-            data["nearest_url"] = f"{about}/nearest.bin{version}"
+    if routes:  # the map knows the addresses
+        has = {"watched": True, "nearest": shown.complete, "values": measurable(shown.run, shown.drawing)}
+        data["kept"] = [name for name, there in has.items() if there]
     else:
         data["watched"] = _watched(shown.run)
+        data["values"] = _values(shown, ui)
     if answer is not None and place is not None:
-        data["query"] = {"xy": place, "neighbours": _linked(answer.neighbours)}
+        data["query"] = {"xy": place, "neighbours": [neighbour.item for neighbour in answer.neighbours]}
         if answer.way and data["view"] == LIVE and shown.run.end is not None:
             data["query"]["way"] = _way(answer, shown.run.end["step"], place)
     if ui.step is not None and shown.drawing is None:
@@ -76,8 +75,9 @@ def map_data(
     else:
         data["autoplay"] = True
     data["picture"] = _picture(shown, routes)
-    data["colour"], data["values"] = ui.colour, _values(shown, ui, routes)
-    return data | {"pinned": ui.pinned, "neighbours": _linked(neighbours)}
+    if neighbours:  # the distance of the first is what its link tells
+        data["distance"] = round(neighbours[0].distance, 4)
+    return data | {"colour": ui.colour, "pinned": ui.pinned, "neighbours": [near.item for near in neighbours]}
 
 
 def _picture(shown: Shown, routes: bool) -> dict[str, Any]:
@@ -92,14 +92,11 @@ def _picture(shown: Shown, routes: bool) -> dict[str, Any]:
     return about if routes else about | methods()[method]
 
 
-def _values(shown: Shown, ui: UIState, routes: bool) -> str | dict[str, str]:
-    """The address of numbers to colour by, with {name} in it; without routes of those that are asked for; or none."""
+def _values(shown: Shown, ui: UIState) -> dict[str, str]:
+    """The addresses of numbers to colour by, without routes: empty for those that nobody asks for yet."""
     run, drawing = shown.run, shown.drawing
     if not measurable(run, drawing):
         return {}
-    if routes:
-        view = LIVE if drawing is None else drawing.id
-        return f"/api/runs/{run.id}/values/{view}/{{name}}.f32?{begun(shown)}"
     if ui.colour not in MEASURES:
         return dict.fromkeys(MEASURES, "")
     return dict.fromkeys(MEASURES, "") | {ui.colour: media.numbers(values(run, drawing, ui.colour), ui.colour)}
@@ -155,14 +152,6 @@ def small(image: np.ndarray, side: int = 56) -> np.ndarray:
 def _near(neighbours: Iterable[Neighbour]) -> list[tuple[int, int, float]]:
     """Item, class and distance of each: short, since a highlight should weigh little."""
     return [(item, label, round(distance, 4)) for item, distance, label in neighbours]
-
-
-def _linked(neighbours: list[Neighbour]) -> list[dict[str, Any]]:
-    """Whom the map links; the distance only of the first, which is the one it tells."""
-    linked: list[dict[str, Any]] = [{"item": neighbour.item} for neighbour in neighbours]
-    for first in linked[:1]:
-        first["distance"] = round(neighbours[0].distance, 4)
-    return linked
 
 
 def _way(answer: Answer, last: int, place: list[float]) -> list[tuple[float, ...]]:

@@ -36,7 +36,7 @@ class Pictures:
         base = f"/api/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         tile = int(self.images.shape[1])
-        sprites = {"urls": urls, "tile": tile, "columns": sheets.COLUMNS, "per_sheet": sheets.PER_SHEET}
+        sprites = {"urls": urls, "tile": tile}
         return {"n": len(self), "labels_url": f"{base}/labels.u8", "sprites": sprites}
 
     def folder(self, cache: Path) -> Path:

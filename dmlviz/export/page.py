@@ -8,7 +8,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from dmlviz import sheets
 from dmlviz.data.declared import DATASETS
 from dmlviz.declarations import Declaration
 from dmlviz.export.bundle import import_map
@@ -138,8 +137,6 @@ def _described(kept: Kept) -> dict[str, Any]:
         "sprites": {
             "pngs": [b64encode(png).decode() for png in kept.sheets.pngs] if kept.sheets else [],
             "tile": kept.sheets.tile if kept.sheets else 28,
-            "columns": sheets.COLUMNS,
-            "per_sheet": sheets.PER_SHEET,
         },
         "streams": [stream for stream, _ in streams],
         "left_out": sum(left_out for _, left_out in streams),

@@ -12,13 +12,14 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app import routes
+from app.components import FOLDER
 from app.guard import COOKIE, Guard
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, Kept
 from dmlviz.export import write as write_kept
-from dmlviz.sheets import COLUMNS, mosaic
+from dmlviz.sheets import COLUMNS, PER_SHEET, mosaic
 
 
 @pytest.fixture
@@ -128,11 +129,17 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
     sheet = client.get(layout["sprites"]["urls"][0])
     assert "immutable" in sheet.headers["cache-control"]
     picture = np.asarray(Image.open(io.BytesIO(sheet.content)))
-    tile, columns = layout["sprites"]["tile"], layout["sprites"]["columns"]
+    tile, columns = layout["sprites"]["tile"], COLUMNS
     for item in (0, 1, columns - 1, columns, len(test) - 1):
         row, column = divmod(item, columns)
         corner = picture[row * tile : (row + 1) * tile, column * tile : (column + 1) * tile]
         assert np.array_equal(corner, test.images[item]), f"tile {item}"
+
+
+def test_the_page_knows_how_tiles_lie_on_a_sheet():
+    script = (FOLDER / "shared" / "sprites.js").read_text().replace("_", "")
+    assert f"const COLUMNS = {COLUMNS};" in script
+    assert f"const PERSHEET = {PER_SHEET};" in script
 
 
 def test_a_mosaic_of_colour_images_keeps_its_colours():

@@ -118,7 +118,7 @@ def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map: Open
     page.mouse.wheel(0, -200)
     still(page)
     before = page.evaluate("[map().id, map().scene.view, map().playback.player.head]")
-    page.evaluate("update({ pinned: 7, neighbours: [{ item: 9, distance: 0.1 }] }); dark(true); dark(false)")
+    page.evaluate("update({ pinned: 7, neighbours: [9], distance: 0.1 }); dark(true); dark(false)")
     still(page)
     assert page.evaluate("[map().id, map().scene.view, map().playback.player.head]") == before
     assert state(page, "mounts") == "1"
@@ -366,7 +366,7 @@ def test_a_host_that_passes_no_routes_is_told_to_python(open_map: Open) -> None:
 def test_a_query_is_a_star_with_a_place_of_its_own(open_map: Open) -> None:
     page = open_map("?n=3000")
     wait(page, points=3000)
-    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbours: [{ item: 5, distance: 0.1 }] } })")
+    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbours: [5] } })")
     still(page)
     assert page.evaluate("map().star.at(1)") == [0.3, 0.2]
     page.evaluate("update({ query: null })")

@@ -149,7 +149,7 @@ describe("thumbnails", () => {
   });
 
   it("show the tile of the item itself, on the sheet where it lies", () => {
-    const layout = { urls: ["a", "b"], tile: 28, columns: 100, per_sheet: 10000 };
+    const layout = { urls: ["a", "b"], tile: 28 };
     assert.deepEqual(tileOf(layout, 0), { sheet: 0, url: "a", x: 0, y: 0 });
     assert.deepEqual(tileOf(layout, 9999), { sheet: 0, url: "a", x: 2772, y: 2772 });
     assert.deepEqual(tileOf(layout, 10101), { sheet: 1, url: "b", x: 28, y: 28 });

@@ -6,7 +6,8 @@
 //   labels_url | labels                 uint8 a test image
 //   watched_url | watched               items of frames with items "watched": JSON list, {"watched": […]} or int32
 //   nearest_url                         optional: int32[n] nearest neighbour in the embedding, then float32[n] distance
-//   sprites {urls, tile, columns, per_sheet}
+//   kept                                which of "watched", "nearest", "values" the server has under its usual address
+//   sprites {urls, tile}
 //   begun                               optional: changes when the same run is trained again
 //   events_url                          the run's event stream; a projection's is derived from it, or given itself
 //   frames_url                          optional, with {id}; otherwise {api}/frames/{run}[/{view}]/{id}.i16
@@ -14,7 +15,7 @@
 //   running                             whether Python believes that the run (or projection) is still going
 //   view                                "live" or a projection's id
 //   link                                optional: the name of a group of maps that do as the others do (link.js)
-//   pinned, neighbours [{item, distance}], selected {bits}, step
+//   pinned, neighbours [item], distance (of the first), selected {bits}, step
 //                                       taken when they differ from what Python sent before
 //   query {xy | frames {frame id or step: xy} | way [[step, x, y]], neighbours}
 //   colour "class" | "error", autoplay, height (pixels or "fill"), renderer ("canvas" forces the fallback)

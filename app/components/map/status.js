@@ -26,5 +26,6 @@ function waiting(timeline) {
     return phase === "queued" ? `Waiting for a free place: number ${position} of ${of} in the queue` : "Starting";
   }
   if (timeline.state === "running") return "Waiting for the first frame";
+  if (timeline.state === "stopped") return "Stopped before the first frame";
   return timeline.connection === "retrying" ? "Connection lost, trying again" : "Loading";
 }

@@ -20,6 +20,7 @@ import { Pointing } from "./pointing.js";
 import { report } from "./report.js";
 import { Scene } from "./scene.js";
 import { QueryStar } from "./star.js";
+import { told } from "./told.js";
 
 const WIDE = 620; // pixels from which the legend stands beside the points
 let instances = 0;
@@ -143,12 +144,12 @@ export class MapView {
     this.setState = setStateValue;
     this.setTrigger = setTriggerValue;
     const before = this.data;
-    this.data = data;
+    this.data = told(data);
     this.theme = readTheme(this.stage);
     this.root.classList.toggle("dark", this.theme.dark);
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
     if (this.root.style.height !== height) this.root.style.height = height;
-    this.intake.take(data, before);
+    this.intake.take(this.data, before);
   }
 
   // ---- three dimensions

@@ -1,15 +1,18 @@
 // Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
-// `sprites` is {urls, tile, columns, per_sheet}.
+// `sprites` is {urls, tile}: the addresses of the sheets, and the pixels of a tile's side.
+
+const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/sheets.py lays them out
+const PER_SHEET = 10_000;
 
 /** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */
 export function tileOf(sprites, item) {
-  const within = item % sprites.per_sheet;
-  const sheet = Math.floor(item / sprites.per_sheet);
+  const within = item % PER_SHEET;
+  const sheet = Math.floor(item / PER_SHEET);
   return {
     sheet,
     url: sprites.urls[sheet],
-    x: (within % sprites.columns) * sprites.tile,
-    y: Math.floor(within / sprites.columns) * sprites.tile,
+    x: (within % COLUMNS) * sprites.tile,
+    y: Math.floor(within / COLUMNS) * sprites.tile,
   };
 }
 
@@ -23,7 +26,7 @@ export function tileStyle(sprites, item, size) {
     backgroundImage: url ? `url("${url}")` : "none",
     backgroundPosition: `${-x * zoom}px ${-y * zoom}px`,
     // The last sheet may hold fewer rows, so that only the width is fixed.
-    backgroundSize: `${sprites.columns * size}px auto`,
+    backgroundSize: `${COLUMNS * size}px auto`,
     imageRendering: "pixelated",
   };
 }
