@@ -73,6 +73,9 @@ export class Intake {
     const { model } = view;
     const token = (this.following = {});
     view.trouble = null;
+    this.leave?.();
+    // Without items there is nothing to draw, but a run that cannot fetch them says why.
+    this.leave = data.n ? null : stream.subscribe(data.run, ({ event, reason }) => event === "failed" && view.say(reason), pid);
     try {
       const labels = await this.labelled;
       if (this.following !== token || view.gone || !data.n) return;

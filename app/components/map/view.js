@@ -287,6 +287,7 @@ export class MapView {
     this.offs.forEach((off) => off());
     this.link.destroy();
     this.playback.leave();
+    this.intake.leave?.();
     this.pointing.destroy();
     this.announcer.destroy();
     this.scene.destroy();
