@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
@@ -226,13 +227,13 @@ class Person:
 
 @pytest.fixture(scope="session")
 def window(chromium: Browser):
-    """`window(width, height, theme)`: a browser's window, which has the program's files from its last page."""
-    contexts: dict[tuple[int, int, str], BrowserContext] = {}
+    """`window(width, height, **options)`: a browser's window, which has the program's files from its last page."""
+    contexts: dict[tuple[object, ...], BrowserContext] = {}
 
-    def opened(width: int, height: int, theme: str) -> BrowserContext:
-        key = width, height, theme
+    def opened(width: int, height: int, **options: Any) -> BrowserContext:
+        key = width, height, *sorted(options.items())
         if key not in contexts:
-            contexts[key] = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+            contexts[key] = chromium.new_context(viewport={"width": width, "height": height}, **options)
             contexts[key].set_default_timeout(SLOW)
         return contexts[key]
 
@@ -241,11 +242,17 @@ def window(chromium: Browser):
 
 @pytest.fixture
 def visit(window, server: Server):
-    """`visit(width, height, theme, server)`: a person with tabs of their own."""
+    """`visit(width, height, theme, server)`: a person with tabs of their own.
+
+    Stillness is asked for unless a story is about motion: a map that plays is drawn in software, for nobody.
+    """
     people = []
 
-    def come(width: int = 1280, height: int = 720, theme: str = "light", at: Server = server) -> Person:
-        people.append(Person(window(width, height, theme), at.url))
+    def come(
+        width: int = 1280, height: int = 720, theme: str = "light", at: Server = server, motion: bool = False
+    ) -> Person:
+        moving = "no-preference" if motion else "reduce"
+        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving), at.url))
         return people[-1]
 
     yield come
@@ -271,7 +278,7 @@ def dataset() -> str:
 @pytest.fixture(scope="session")
 def digits_run(server: Server, runs: Path, window) -> Run:
     """A finished run of the digits, trained through the page."""
-    person = Person(window(1280, 720, "light"), server.url)
+    person = Person(window(1280, 720, color_scheme="light", reduced_motion="reduce"), server.url)
     run = person.train("dataset=digits&net=mlp&steps=60")
     person.map_has("state", "finished")
     person.leave()

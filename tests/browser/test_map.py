@@ -33,15 +33,14 @@ def harness() -> Iterator[str]:
 
 
 @pytest.fixture
-def open_map(harness: str, chromium: Any) -> Iterator[Open]:
+def open_map(harness: str, window: Any) -> Iterator[Open]:
     """Open the page with options; whatever goes wrong in it fails the test."""
     troubles: list[str] = []
-    contexts = []
+    pages = []
 
     def open_it(query: str, width: int = 1000, height: int = 640, ready: bool = True, **options: Any) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
+        page = window(width, height, **options).new_page()
+        pages.append(page)
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto(harness + query)
@@ -50,8 +49,8 @@ def open_map(harness: str, chromium: Any) -> Iterator[Open]:
         return page
 
     yield open_it
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert troubles == []
 
 

@@ -29,7 +29,8 @@ def until(condition, seconds=60, what="it never came about"):
         time.sleep(0.05)
 
 
-def test_a_new_user_sees_a_run_play_at_once(person):
+def test_a_new_user_sees_a_run_play_at_once(visit):
+    person = visit(motion=True)
     person.open()
     person.map_has("playing", "true")
     first = int(person.of_map("frame"))
@@ -39,7 +40,8 @@ def test_a_new_user_sees_a_run_play_at_once(person):
     assert "test images" in person.page.locator(".readouts p").inner_text()
 
 
-def test_train_moves_the_map_to_the_end_without_a_jump(person, runs, dataset):
+def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
+    person = visit(motion=True)
     run = person.train(f"dataset={dataset}&steps=150&seed=3")
     frames = set()
     until(lambda: frames.add(person.of_map("frame")) or len(frames) >= 5, what="the map does not move")
