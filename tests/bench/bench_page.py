@@ -24,6 +24,7 @@ ARGUMENTS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
 ]
 HELP = """() => {
   window.part = (name, from = document) => {
