@@ -42,5 +42,5 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest row of tests begins first."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/browser/"))
+    """The longest rows of tests begin first: those with a browser, then those that start processes of their own."""
+    items.sort(key=lambda item: (not item.nodeid.startswith("tests/browser/"), item.nodeid.count("/")))

@@ -32,8 +32,8 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
 ]
-SLOW = 180_000  # milliseconds; two busy cores that draw WebGL in software
-expect.set_options(timeout=SLOW / 2)
+SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
+expect.set_options(timeout=SLOW)
 
 
 def data_folder() -> Path | None:

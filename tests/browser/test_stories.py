@@ -110,7 +110,7 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server
     person.map_has("state", "finished")
 
 
-def test_a_pinned_image_shows_its_neighbours_and_a_lasso_selects_what_lies_inside(person, digits_run):
+def test_a_pinned_image_shows_its_neighbours_and_what_is_selected_is_found_again(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.map_has("points", "596")
     person.page.keyboard.press("Escape")
@@ -142,6 +142,15 @@ def test_a_pinned_image_shows_its_neighbours_and_a_lasso_selects_what_lies_insid
     person.page.mouse.up()
     person.page.keyboard.up("Shift")
     until(lambda: int(person.of_map("selected") or 0) > 100)
+
+    person.page.mouse.wheel(0, -300)
+    until(lambda: person.map.evaluate("root => !root.map.scene.target && root.map.scene.zoomed > 1.5"))
+    left = person.of_map("selected"), person.map.evaluate("root => root.map.scene.view.k")
+    for page, part in (("Learn", ".st-key-learn"), ("Explore", ".map[data-ready=true]")):
+        person.page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile(f"^{page}$")).click()
+        person.page.locator(part).wait_for()
+    person.map_has("selected", left[0])
+    assert person.map.evaluate("root => root.map.scene.view.k") == pytest.approx(left[1])
 
 
 def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):

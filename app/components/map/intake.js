@@ -5,6 +5,7 @@ import { Sprites } from "../shared/sprites.js";
 import { stream } from "../shared/stream.js";
 import { pinned } from "./announce.js";
 import { unpackBits } from "./bits.js";
+import { recall } from "./memory.js";
 import { Model } from "./model.js";
 import { loadLabels, loadNearest, loadWatched } from "./sources.js";
 
@@ -81,6 +82,7 @@ export class Intake {
       if (this.following !== token || view.gone || !data.n) return;
       model.labels = labels;
       view.scene.automatic = true;
+      const was = recall(view);
       view.repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
       view.playback.follow({
@@ -92,9 +94,10 @@ export class Intake {
         orbit: view.orbit,
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
-        autoplay: data.autoplay,
+        autoplay: data.autoplay && (was?.playing ?? true),
         step: data.step,
       });
+      if (model.selected) view.pointing.tellSelection();
       this.listen(data, pid);
     } catch (error) {
       view.say(error.message);

@@ -20,6 +20,7 @@ export class Scene {
     this.context = overlay.getContext("2d");
     this.renderer = this.makeRenderer(renderer);
     this.port = { width: 0, height: 0, insets: {} };
+    this.size = 0; // the shorter side of the stage when it was last seen, to which the eye's distance belongs
     this.view = null; // null until there is a frame to fit
     this.target = null;
     this.pace = SOFT;
@@ -80,8 +81,10 @@ export class Scene {
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
     if (this.automatic) this.view = this.home() ?? this.view;
-    else if (this.view && old.width) this.view = { ...this.view, k: this.view.k * Math.min(width / old.width, height / old.height) };
-    if (width) this.drawNow();
+    else if (this.view && width && this.size) this.view = { ...this.view, k: (this.view.k * Math.min(width, height)) / this.size };
+    if (!width) return; // out of sight: as it was, it comes back
+    this.size = Math.min(width, height);
+    this.drawNow();
   }
 
   // ---- motion

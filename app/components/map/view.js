@@ -11,6 +11,7 @@ import { Intake } from "./intake.js";
 import { meaningOf } from "./keys.js";
 import { Leaving } from "./leaving.js";
 import { Link } from "./link.js";
+import { keep } from "./memory.js";
 import { Model } from "./model.js";
 import { paintPoints } from "./paint.js";
 import { Picture } from "./picture.js";
@@ -280,6 +281,7 @@ export class MapView {
 
   destroy() {
     this.gone = true;
+    keep(this);
     tellSelection(null);
     this.leaving.know(null);
     this.unlisten();

@@ -1,8 +1,10 @@
-// What all components of a page share. Every component loads its own copy of each module, so the one
-// common place is globalThis.
+// What all components of a page share. Where they are not put together into one script, each loads its own copy of a
+// module, so the one common place is globalThis.
 
-/** The page's common ground: `streams` is filled by stream.js, `listeners` by the bus, `mounts` by the map. */
-export const page = (globalThis[Symbol.for("dmlviz.page")] ??= { listeners: new Map(), mounts: {}, streams: null });
+/** The page's common ground: `streams` is filled by stream.js, `listeners` by the bus, `mounts` and `left` by the map. */
+export const page = (globalThis[Symbol.for("dmlviz.page")] ??= {
+  listeners: new Map(), mounts: {}, left: new Map(), streams: null,
+});
 
 /**
  * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run, step,
