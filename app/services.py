@@ -1,16 +1,20 @@
 """What pages and routes share: settings, runs, jobs. One of each in a process, outside every session and cache."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.audience import Audience
 from app.intake import Intake
+from dmlviz import data
 from dmlviz.data import data_root
 from dmlviz.data.declared import DATASETS
 from dmlviz.disk import evict, limit_of
 from dmlviz.jobs import Jobs
 from dmlviz.runs import Run, Runs, runs_folder
+
+LOOK = 0.3  # seconds for which a look at the disk holds: a page asks several times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,14 @@ class Services:
     routes: bool
     audience: Audience = field(default_factory=Audience)
     evicted: list[Run] = field(default_factory=list)
+    _seen: dict[Path, tuple[float, list[str]]] = field(default_factory=dict, repr=False)
+
+    def available(self) -> list[str]:
+        """Names of the data sets that are on disk, as of a moment ago."""
+        at, names = self._seen.get(self.data, (-LOOK, []))
+        if time.monotonic() - at >= LOOK:
+            self._seen[self.data] = time.monotonic(), (names := data.available(self.data))
+        return names
 
     def tidy(self) -> None:
         """Keep the runs within the disk's limit, and forget what was deleted long ago."""

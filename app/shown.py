@@ -9,7 +9,6 @@ from app.identity import owner
 from app.services import Services, services
 from app.state import LIVE, UIState, current
 from app.streaming import LIVE_PHASES
-from dmlviz import data
 from dmlviz.errors import UserError
 from dmlviz.jobs import Status
 from dmlviz.record import Drawing, Run, UnknownRun
@@ -98,7 +97,7 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
 
 def ready_made(services: Services) -> Run | None:
     """The run that the first page plays: one that comes with the program, otherwise the newest."""
-    here = data.available(services.data)
+    here = services.available()
     for path in sorted(services.runs.bundled.glob("*/run.json")):
         run = services.runs.get(path.parent.name)
         if run.config.dataset in here and not run.info.get("fails"):

@@ -9,7 +9,6 @@ from app.compare import CompareState
 from app.identity import owner
 from app.services import Services
 from app.widgets import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
-from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.errors import UserError
@@ -74,7 +73,7 @@ def presets(ui: CompareState, services: Services) -> None:
         "dimensions, steps, seed and (but for one image) as many images in a batch. Both are trained, in turn."
     )
     for dataset, kind in PRESETS:
-        here = dataset in data.available(services.data)
+        here = dataset in services.available()
         st.button(
             f"{DATASETS[dataset].title}, {kind}",
             width="stretch",

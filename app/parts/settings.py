@@ -10,7 +10,6 @@ from app.parts import own_data
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
-from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
@@ -21,7 +20,7 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
 
     With `only`, a lesson's choice, no other settings than these are offered.
     """
-    available = data.available(services.data)
+    available = services.available()
     preferred = TrainConfig.model_fields["dataset"].default
     config = ui.config(stand_in(services))
     train, stop = st.columns(2)
@@ -43,7 +42,7 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
 
 def stand_in(services: Services) -> str:
     """The data set that is trained on while none is chosen: the usual one where it is on disk."""
-    available, preferred = data.available(services.data), TrainConfig.model_fields["dataset"].default
+    available, preferred = services.available(), TrainConfig.model_fields["dataset"].default
     return preferred if preferred in available else available[0]
 
 

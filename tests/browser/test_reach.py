@@ -12,8 +12,9 @@ AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 LOOK = """async () => {
   const rules = { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa"] }, resultTypes: ["violations"] };
   const { violations } = await axe.run(document, rules);
+  const where = ({ target, any }) => `${target.join(" ")} (${any[0]?.message ?? ""})`;
   return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, help, nodes }) =>
-    `${id}: ${help}: ${nodes.slice(0, 5).map(({ target, any }) => `${target.join(" ")} (${any[0]?.message ?? ""})`).join("; ")}`);
+    `${id}: ${help}: ${nodes.slice(0, 5).map(where).join("; ")}`);
 }"""
 GO = ("Compare", "Runs", "Learn")
 
