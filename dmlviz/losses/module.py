@@ -134,7 +134,9 @@ class Batch:
         if not isinstance(self.tuples, Pairs):
             return matrix, self.same, self.others if directed else self.others.triu()
         rows, columns, same = self._listed(directed)
-        return matrix[rows, columns], same, torch.ones_like(same)
+        # One index into the row of all numbers takes a third of the time of two, there and back.
+        listed = matrix.reshape(-1).index_select(0, rows * len(self) + columns)
+        return listed, same, torch.ones_like(same)
 
     def anchors(self, values: Tensor) -> Tensor:
         """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""

@@ -1,14 +1,17 @@
 """Losses on the structure of a batch: each anchor or positive pair against all its negatives at once."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from dmlviz.geometry import masked_logsumexp, masked_max, reduce, safe_sqrt, softplus
+from dmlviz.geometry import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softplus
 from dmlviz.losses.module import Batch, Parts, Terms
 from dmlviz.losses.registry import loss
 from dmlviz.miners.tuples import Pairs
+
+_TELLABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
 
 
 @loss("lifted_hard")
@@ -89,9 +92,45 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
     Goldberger, Roweis, Hinton, Salakhutdinov 2005.
     """
     near = -scale * batch.matrix("sqeuclidean")
-    odds = masked_logsumexp(near, batch.negative) - masked_logsumexp(near, batch.positive)  # log (1 − p)/p
+    odds, some = _odds(near, batch)
     values = softplus(odds) if log else -torch.sigmoid(-odds)
-    return Terms(values, batch.positive.any(dim=1), reduction, smooth=log)
+    return Terms(values, some, reduction, smooth=log)
+
+
+def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """log (1 − p)/p for each anchor, and which of them have a positive."""
+    if batch.tuples is None:
+        odds = _Odds.apply(near, batch.positive)
+        if odds is not None:
+            return odds, torch.ones_like(odds, dtype=torch.bool)
+    own = masked_logsumexp(near, batch.positive)
+    return masked_logsumexp(near, batch.negative) - own, ~(own.detach() <= lowest(near))
+
+
+class _Odds(torch.autograd.Function):
+    """log Σ_N eˣ − log Σ_P eˣ where N and P are all but the diagonal, by one softmax where two are the plain way.
+
+    None where a row lacks one of the two, or a sum is too small a share of the other to be told.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, positive: Tensor) -> Tensor | None:
+        share = values.clone().fill_diagonal_(lowest(values)).softmax(dim=1)
+        own = torch.where(positive, share, 0.0)
+        rest = share.sub_(own)
+        of_own, of_rest = own.sum(dim=1, keepdim=True), rest.sum(dim=1, keepdim=True)
+        least = _TELLABLE * torch.finfo(values.dtype).tiny
+        if not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
+            return None
+        ctx.save_for_backward(own, rest, of_own, of_rest)
+        return (of_rest.log() - of_own.log()).squeeze(1)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        own, rest, of_own, of_rest = ctx.saved_tensors
+        gradient = gradient[:, None]
+        return torch.addcmul(rest * (gradient / of_rest), own, gradient / of_own, value=-1), None
 
 
 @loss("tuplet_margin")
