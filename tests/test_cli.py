@@ -183,6 +183,14 @@ def test_a_training_that_fails_says_why_and_exits_with_1(capsys, tmp_path):
     assert Runs(tmp_path).list()[0].state == "failed"
 
 
+def test_a_collapse_is_said_with_what_to_try(capsys, tmp_path):
+    pulled = "--loss contrastive --loss-param margin=0 --no-normalize --embedding-dim 2 --steps 150 --snapshots 8"
+    code, said, _ = called(capsys, "train", "--dataset", "digits", "--net", "mlp", *pulled.split(), "--runs", tmp_path)
+    assert code == 0
+    assert "The space has collapsed" in said
+    assert "Try a margin" in " ".join(said.split())
+
+
 def test_a_folder_that_cannot_be_written_is_a_sentence(capsys, tmp_path):
     (tmp_path / "taken").write_text("a file")
     code, _, error = called(capsys, *QUICK, "--runs", tmp_path / "taken" / "runs")

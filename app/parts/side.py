@@ -1,5 +1,6 @@
 """Beside the map: the pinned image and its neighbours, or a picture of one's own."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,8 @@ KEY = "side"
 NO_NET = "These vectors came without a net, so no picture can be placed among them."
 NO_COLOURS = "The pictures here are in colour, which the pad cannot draw: upload one instead."
 SIDES = ("Selected", "Draw", "Upload")
+SAMPLES = {"seven": "A seven on paper", "two": "A two, white on black", "house": "A house"}
+QUERIES = Path(__file__).resolve().parent.parent / "assets" / "queries"
 CAMERA = "Camera"  # which browsers allow to pages over https, and to this machine's own
 
 
@@ -116,10 +119,22 @@ def _upload(colour: bool) -> np.ndarray | None:
         label_visibility="collapsed",
     )
     mount("paste", key="paste", data={}, default={"picture": None}, on_picture_change=lambda: None)
-    if file is not None:
-        return decode(file.getvalue(), colour)
-    content = query.pasted(pasted)
+    content = file.getvalue() if file is not None else query.pasted(pasted) or _sample()
     return None if content is None else decode(content, colour)
+
+
+def _sample() -> bytes | None:
+    """One of the pictures that come with the program, for who has none at hand."""
+
+    def take(name: str) -> None:
+        st.session_state["sample"] = name
+
+    with st.container(key="samples", gap=None):
+        st.caption("None at hand? Try one of these.")
+        for name, title in SAMPLES.items():
+            st.button(title, key=f"sample.{name}", type="tertiary", on_click=take, args=(name,))
+    chosen = st.session_state.get("sample")
+    return (QUERIES / f"{chosen}.jpg").read_bytes() if chosen in SAMPLES else None
 
 
 def _inspector(ui: UIState, shown: dict[str, Any]) -> None:

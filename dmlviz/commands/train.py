@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dmlviz.alarms import Alarm, Watch, remedies
 from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
 from dmlviz.commands.interrupt import stop_on_interrupt
 from dmlviz.commands.options import with_options
@@ -132,7 +133,10 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
     terminal = console.is_terminal
     with Progress(*columns, console=console, disable=not terminal) as progress:
         task = progress.add_task("getting ready", total=config.steps)
+        watch = Watch(config)
         for event in events:
+            for alarm in watch.take(event)[0]:
+                console.print(_alarmed(alarm, config))
             match event:
                 case Started():
                     console.print(f"{event.train_images:,} images to train on, {event.test_images:,} to test on")
@@ -148,6 +152,12 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
         if terminal and isinstance(event, Finished):
             progress.update(task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE)}")
     return event
+
+
+def _alarmed(alarm: Alarm, config: TrainConfig) -> str:
+    """What went wrong, and what to try."""
+    words = " or ".join(remedy.words for remedy in remedies(alarm.name, config))
+    return f"{alarm.sentence} Try {words}." if words else alarm.sentence
 
 
 def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SHOWN)) -> str:
