@@ -23,7 +23,7 @@ KEY = "side"
 NO_NET = "These vectors came without a net, so no picture can be placed among them."
 NO_COLOURS = "The pictures here are in colour, which the pad cannot draw: upload one instead."
 SIDES = ("Selected", "Draw", "Upload")
-SAMPLES = {"seven": "A seven on paper", "two": "A two, white on black", "house": "A house"}
+SAMPLES = {"seven": "a seven", "two": "a two", "house": "a house"}
 QUERIES = Path(__file__).resolve().parent.parent / "assets" / "queries"
 CAMERA = "Camera"  # which browsers allow to pages over https, and to this machine's own
 
@@ -129,8 +129,8 @@ def _sample() -> bytes | None:
     def take(name: str) -> None:
         st.session_state["sample"] = name
 
-    with st.container(key="samples", gap=None):
-        st.caption("None at hand? Try one of these.")
+    with st.container(key="samples", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("or try", width="content")
         for name, title in SAMPLES.items():
             st.button(title, key=f"sample.{name}", type="tertiary", on_click=take, args=(name,))
     chosen = st.session_state.get("sample")

@@ -179,7 +179,7 @@ def test_an_upload_is_answered_and_a_hostile_one_is_a_sentence(person, digits_ru
 
     person.open(f"?run={digits_run.id}")
     person.choose("Upload")
-    person.press("A seven on paper")
+    person.press("a seven")
     expect(person.page.locator(".inspector strong").first).to_contain_text("Looks like 7")
     picture = Image.new("RGB", (300, 400), "white")
     ImageDraw.Draw(picture).line([(90, 80), (210, 80), (140, 330)], fill="black", width=36)
