@@ -1,6 +1,7 @@
 // What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
 
 const cache = new Map();
+const watchedAt = new Map(); // by address; a run that has begun watches the same items to its end
 
 /** Fetch once a page. */
 function bytes(url) {
@@ -28,9 +29,15 @@ export async function loadLabels(data) {
 export async function loadWatched(data) {
   if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
   if (!data.watched_url) return null;
+  if (watchedAt.has(data.watched_url)) return watchedAt.get(data.watched_url);
   const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
   if (!response.ok) throw new Error(`${data.watched_url}: the server answered ${response.status}`);
-  const buffer = await response.arrayBuffer();
+  const watched = itemsOf(await response.arrayBuffer());
+  if (watched) watchedAt.set(data.watched_url, watched);
+  return watched;
+}
+
+function itemsOf(buffer) {
   const first = new TextDecoder().decode(buffer.slice(0, 1));
   if (first !== "{" && first !== "[") return new Int32Array(buffer);
   const json = JSON.parse(new TextDecoder().decode(buffer));
