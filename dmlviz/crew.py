@@ -12,7 +12,7 @@ from dmlviz.supervisor import Worker, worker_arguments
 
 
 class Crew:
-    """Hires a worker for an order: the warm one, when there is one, or a new one, which is late by its imports.
+    """Hires a worker for an order: the warm one, when there is one, or a new one, which has no data at hand yet.
 
     `likely` is the data set that the warm one has at hand, at first; later that of the order before. `heard` hears
     every message of every worker, `gone` the end of every hired one.

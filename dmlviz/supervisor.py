@@ -4,22 +4,17 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ONE_THREAD = dict.fromkeys(
-    (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
-    "1",
-)
+from dmlviz import nursery
 
 
 class Worker:
-    """One `python -m dmlviz.worker`. Its standard input is a pipe held here, so that it ends when this process does.
+    """One `dmlviz.worker`. Its standard input is a pipe held here, so that it ends when this process does.
 
     `on_message(worker, message)` hears every line of JSON it prints, `on_exit(worker, why)` its end; both are called
     on a thread of their own.
@@ -33,17 +28,10 @@ class Worker:
     ) -> None:
         self.ready = threading.Event()  # set when it has imported everything
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dmlviz.worker", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=os.environ | ONE_THREAD,
-            start_new_session=True,  # Ctrl-C in the server's terminal is the server's affair
-        )
+        self._process = nursery.start(arguments, self._errors)
         self._on_message = on_message
         self._on_exit = on_exit
-        self._thread = threading.Thread(target=self._watch, name=f"worker {self.pid}", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="worker", daemon=True)
         self._thread.start()
 
     @property

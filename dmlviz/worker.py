@@ -15,6 +15,8 @@ import signal
 import stat
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -90,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     if (chosen.folder is not None) + chosen.wait + chosen.serve != 1:
         parser.error("give a folder, --wait or --serve")
     parent = Parent()
-    _be_modest()
+    be_modest()
     if chosen.data is not None:
         DATASETS.look_in(chosen.data)
     if chosen.serve:
@@ -144,17 +146,13 @@ def _serve(parent: Parent) -> None:
 
 
 def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> dict[str, Any]:
-    """Import and initialise what a job needs, unless the order is there already; give the likely data."""
+    """Prepare what a job needs, unless the order is there already; give the likely data."""
     from dmlviz import data
-    from dmlviz.training import warm_up
 
-    _one_thread()
-    if not parent.orders.empty():
-        return {}
-    warm_up()
-    for module in ("maps", "tsne", "umap"):
-        if parent.orders.empty():
-            import_module(f"dmlviz.projection.{module}")
+    for prepare in preparations():
+        prepare()
+        if not parent.orders.empty():
+            return {}
     here = data.available(data_root)
     name = likely if likely in here else here[0]
     try:
@@ -163,11 +161,32 @@ def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> di
         return {}
 
 
-def _be_modest() -> None:
+def preparations(forking: bool = False) -> Iterator[Callable[[], object]]:
+    """What a process does slowly the first time, in parts, the most needed first; each is done once.
+
+    With `forking` all but what must not be done before a fork: to use the graphics card.
+    """
+    yield _one_thread
+    yield partial(import_module, "dmlviz.training")
+    if not (forking and import_module("torch").cuda.is_available()):
+        yield _try_out
+    for module in ("maps", "tsne", "umap"):
+        yield partial(import_module, f"dmlviz.projection.{module}")
+
+
+def be_modest() -> None:
+    """Leave the processor to others first, and the memory too: when that runs out, this process goes, no server."""
     with contextlib.suppress(OSError):
-        os.nice(NICENESS)
-    with contextlib.suppress(OSError):  # when memory runs out, this process goes first, not the server
+        os.nice(max(0, NICENESS - os.nice(0)))
+    with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
+
+
+@cache
+def _try_out() -> None:
+    from dmlviz.training import warm_up
+
+    warm_up()
 
 
 def _one_thread() -> None:

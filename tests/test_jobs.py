@@ -355,19 +355,22 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path):
 
 def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_again(tmp_path):
     script = (
-        "import sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs import Jobs\n"
+        "import os, sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs import Jobs\n"
+        "from pathlib import Path\n"
         "jobs = Jobs(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
         "while not jobs.runs.get(run).snapshot_steps: time.sleep(0.01)\n"
-        "jobs.crew.make_spare(); print(*[w.pid for w in jobs._active], jobs.crew.spare.pid, flush=True)\n"
+        "jobs.crew.make_spare(); pids = [*[w.pid for w in jobs._active], jobs.crew.spare.pid]\n"
+        "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
+        "print(*pids, *children.split(), flush=True)\n"
         "time.sleep(60)"
     )
     command = [sys.executable, "-c", script, str(tmp_path), LONG.to_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         pids = [int(pid) for pid in server.stdout.readline().split()]
-        assert len(pids) == 2
+        assert len(pids) == 3  # the training, the spare one, and the process that forked both
         assert all(map(alive, pids))
         server.kill()
-    training, _ = pids
+    training, *_ = pids
     assert until(lambda: not alive(training)) < 5  # a second on an idle machine
     until(lambda: not any(map(alive, pids)), 10)
     jobs = Jobs(tmp_path, slots=1, warm=False)

@@ -14,8 +14,9 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
+from dmlviz.nursery import ONE_THREAD
 from dmlviz.runs import Runs
-from dmlviz.supervisor import ONE_THREAD, cause_of_death
+from dmlviz.supervisor import cause_of_death
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
 LONG = SHORT.but(steps=500_000)

@@ -1,0 +1,317 @@
+"""A process that has imported and tried everything once, and forks workers that are ready at once.
+
+What a worker does slowly the first time (imports, the optimiser, the kernels) takes seconds of processor; here it is
+done once for a whole server, and what was read then is shared by all its workers. `python -m dmlviz.nursery FD` is
+that process, FD being a socket on which each message asks for one worker, the ends of its three pipes attached. It ends
+when the other end of the socket is closed.
+"""
+
+import atexit
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn, Protocol
+
+ONE_THREAD = dict.fromkeys(
+    (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
+    "1",
+)
+LONGEST = 1 << 17  # bytes of a request, most of which is the environment
+LOST = -signal.SIGKILL  # what became of the workers of a nursery that was killed
+
+
+class Process(Protocol):
+    """What is asked of a worker's process, forked or started; as `subprocess.Popen` has it."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self) -> int: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+def start(arguments: list[str], errors: IO[bytes]) -> Process:
+    """A process that does what `python -m dmlviz.worker` does with these arguments; its complaints go to `errors`.
+
+    On Linux it is forked by the nursery, one for all workers of this process; elsewhere a fork of a process that has
+    used the system's libraries is not safe, and it imports everything itself.
+    """
+    return _nursery().fork(arguments, errors) if sys.platform == "linux" else launch(arguments, errors)
+
+
+def launch(arguments: list[str], errors: IO[bytes]) -> Process:
+    """The same as a process of its own, which is late by its imports."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "dmlviz.worker", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=os.environ | ONE_THREAD,
+        start_new_session=True,  # Ctrl-C in the server's terminal is the server's affair
+    )
+
+
+class Forked:
+    """A worker that the nursery forks, or will fork when it has imported what a worker needs."""
+
+    def __init__(self, stdin: int, stdout: int) -> None:
+        self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
+        self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
+        self._pid = 0
+        self._status: int | None = None
+        self._begun = threading.Event()
+        self._over = threading.Event()
+        self._change = threading.Lock()
+        self._wanted: signal.Signals | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process id, once it has one."""
+        self._begun.wait()
+        return self._pid
+
+    def poll(self) -> int | None:
+        """How it ended, as `subprocess` has it; None while it lives."""
+        return self._status
+
+    def wait(self) -> int:
+        """Wait until it has ended, and give how."""
+        self._over.wait()
+        assert self._status is not None
+        return self._status
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self._send(signal.SIGKILL)
+
+    def begins(self, pid: int) -> None:
+        """Hear from the nursery what its process is."""
+        with self._change:
+            self._pid = pid
+            self._begun.set()
+        if self._wanted is not None:
+            self._send(self._wanted)
+
+    def ends(self, status: int) -> None:
+        """Hear from the nursery how it ended: from here on its number may be another's."""
+        with self._change:
+            self._status = status
+            self._begun.set()
+            self._over.set()
+
+    def _send(self, wish: signal.Signals) -> None:
+        with self._change:
+            if not self._begun.is_set():
+                self._wanted = wish
+            elif self._status is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, wish)
+
+
+class Nursery:
+    """The process that forks, seen from the server."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dmlviz.nursery", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=os.environ | ONE_THREAD | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialise it
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._forked: list[Forked] = []
+        self._change = threading.Lock()
+        self.alive = True
+        self._listening = threading.Thread(target=self._listen, name="nursery", daemon=True)
+        self._listening.start()
+
+    def fork(self, arguments: list[str], errors: IO[bytes]) -> Forked:
+        """Ask for a worker: one that is there at once, when the nursery is ready."""
+        orders, stdin = os.pipe()
+        stdout, answers = os.pipe()
+        forked = Forked(stdin, stdout)
+        try:
+            with self._change:
+                asked = {"number": len(self._forked), "arguments": arguments, "environment": dict(os.environ)}
+                self._forked.append(forked)
+                message = json.dumps(asked).encode()
+                socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
+        except OSError:  # it was killed meanwhile
+            forked.ends(LOST)
+        finally:
+            os.close(orders)
+            os.close(answers)
+        return forked
+
+    def close(self) -> None:
+        """End it; the workers end with their pipes."""
+        with contextlib.suppress(OSError):  # it has ended by itself
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._listening.join()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError):
+            while told := self._control.recv(LONGEST):
+                message = json.loads(told)
+                forked = self._forked[message["number"]]
+                if "pid" in message:
+                    forked.begins(message["pid"])
+                else:
+                    forked.ends(message["status"])
+        with self._change:
+            self.alive = False
+            lost = [forked for forked in self._forked if forked.poll() is None]
+        for forked in lost:
+            forked.kill()
+            forked.ends(LOST)
+        self._process.wait()
+        self._control.close()
+
+
+_only: Nursery | None = None
+_making = threading.Lock()
+
+
+def _nursery() -> Nursery:
+    """The nursery of this process: the same for all, another one when it was killed."""
+    global _only
+    with _making:
+        if _only is None or not _only.alive:
+            _only = Nursery()
+            atexit.register(_only.close)
+        return _only
+
+
+@dataclass(frozen=True)
+class _Request:
+    number: int
+    arguments: list[str]
+    environment: dict[str, str]
+    pipes: list[int]  # standard input, output and error
+
+    @property
+    def urgent(self) -> bool:
+        """Whether its order is there already."""
+        return self.pipes[0] in _readable(self.pipes[0], patience=0)
+
+
+class _Forks:
+    """The nursery's own view: requests that wait, workers that live."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.waiting: list[_Request] = []
+        self.living: dict[int, int] = {}
+        self.ended, self.wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.wakes, warn_on_full_buffer=False)
+
+    def attend(self, patience: float | None) -> bool:
+        """Take in a request or bury the dead; False where neither came in so many seconds. Exit with the server."""
+        ready = _readable(self.control.fileno(), self.ended, patience=patience)
+        if self.ended in ready:
+            os.read(self.ended, LONGEST)
+            self._bury()
+        if self.control.fileno() in ready:
+            told, pipes, _, _ = socket.recv_fds(self.control, LONGEST, 3)
+            if not told:
+                os._exit(0)
+            self.waiting.append(_Request(pipes=pipes, **json.loads(told)))
+        return bool(ready)
+
+    def serve(self, urgent: bool) -> None:
+        """Fork the workers that were asked for; with `urgent` only those whose order is there already."""
+        for request in [request for request in self.waiting if request.urgent or not urgent]:
+            self.waiting.remove(request)
+            if (pid := os.fork()) == 0:
+                self._become(request)
+            for pipe in request.pipes:
+                os.close(pipe)
+            self.living[pid] = request.number
+            self._tell(number=request.number, pid=pid)
+
+    def _become(self, request: _Request) -> NoReturn:
+        """Be that worker, to the end."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            for target, pipe in enumerate(request.pipes):
+                os.dup2(pipe, target)
+            for end in (*request.pipes, *(pipe for other in self.waiting for pipe in other.pipes)):
+                os.close(end)
+            for end in (self.control.detach(), self.ended, self.wakes):
+                os.close(end)
+            os.environ.clear()
+            os.environ.update(request.environment | ONE_THREAD)
+            from dmlviz import worker
+
+            worker.main(request.arguments)
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _bury(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                self._tell(number=self.living.pop(pid), status=os.waitstatus_to_exitcode(status))
+
+    def _tell(self, **message: Any) -> None:
+        try:
+            self.control.send(json.dumps(message).encode())
+        except OSError:  # the server is gone
+            os._exit(0)
+
+
+def _readable(*files: int, patience: float | None) -> list[int]:
+    return select.select(files, [], [], patience)[0]
+
+
+def main() -> None:
+    """Prepare, then fork until the server ends; an order that comes earlier is not made to wait for all of it."""
+    from dmlviz import worker
+
+    os.nice(worker.NICENESS)
+    forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
+    for prepare in worker.preparations(forking=True):
+        prepare()
+        while forks.attend(patience=0):
+            pass
+        forks.serve(urgent=True)
+    gc.freeze()
+    while True:
+        forks.serve(urgent=False)
+        forks.attend(patience=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from dmlviz import nursery
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every worker is a process of its own")
+
+
+@pytest.fixture
+def workers():
+    """Workers asked for in a test, and what they complained of; none is left."""
+    started = []
+
+    def start(*arguments):
+        errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed after the test)
+        started.append((nursery.start([*arguments], errors), errors))
+        return started[-1][0]
+
+    yield start
+    for process, errors in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stdin.close()
+        errors.close()
+
+
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def ready(process):
+    return json.loads(process.stdout.readline()) == {"ready": True}
+
+
+def test_all_workers_have_one_parent_and_are_nice_once(workers):
+    a, b = workers("--wait"), workers("--serve")
+    assert ready(a)
+    assert ready(b)
+    assert parent_of(a.pid) == parent_of(b.pid) != os.getpid()
+    assert os.getpriority(os.PRIO_PROCESS, a.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert os.getsid(a.pid) == a.pid  # Ctrl-C in the server's terminal does not reach it
+
+
+def test_a_worker_holds_no_other_ones_pipe(workers):
+    first, second = workers("--wait"), workers("--wait")
+    assert ready(first)
+    assert ready(second)
+    first.stdin.close()
+    assert first.wait() == 1
+    assert second.poll() is None
+
+
+def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
+    with tempfile.TemporaryFile() as errors:
+        process = nursery.start([str(tmp_path / "nothing")], errors)
+        assert process.wait() == 1
+        errors.seek(0)
+        assert b"nothing" in errors.read()
+        process.stdout.close()
+        process.stdin.close()
+
+
+def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(workers, monkeypatch):
+    monkeypatch.setattr(nursery, "_only", None)  # one that has not imported anything yet
+    killed, stopped = workers("--wait"), workers("--wait")
+    killed.kill()
+    stopped.terminate()
+    assert killed.wait() == -9
+    assert stopped.wait() == -15
+    nursery._only.close()
+
+
+def test_a_nursery_that_was_killed_takes_its_workers_along_and_another_is_made(workers, monkeypatch):
+    monkeypatch.setattr(nursery, "_only", None)
+    lost = workers("--wait")
+    assert ready(lost)
+    os.kill(parent_of(lost.pid), 9)
+    assert lost.wait() == nursery.LOST
+    assert lost.stdout.read() == b""
+    assert ready(workers("--wait"))
+    nursery._only.close()
