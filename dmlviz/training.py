@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlviz import losses, metrics, miners, nets
 from dmlviz.batches import SeenBatch, recorded_steps
@@ -20,6 +20,7 @@ from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stop
 from dmlviz.geometry import distance_matrix, masked_mean, sharing
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.optimizers import Optimizer
 from dmlviz.refreshing import Refreshed, refreshing
 from dmlviz.witness import Witness
 
@@ -189,8 +190,7 @@ class _Job:
         )
         self.loss = loss.to(device)
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
-        self.optimizer = _optimizer(config, self.net, self.loss)
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.optimizer = Optimizer.of(config, self.net, self.loss)
         self.epoch = max(1, len(split) // config.batch_images)
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshed = [part for part in parts if isinstance(part, Refreshed)]
@@ -202,9 +202,6 @@ class _Job:
 
         A step that is watched can be asked for what was `seen`.
         """
-        factor = _rate(self.config.schedule, (step - 1) / self.config.steps)
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * factor
         self._refresh(step)
         batch = next(self.batches)
         if isinstance(self.miner, OfflineHard):
@@ -227,9 +224,9 @@ class _Job:
                 ).tolist()
             self.witness = Witness(indices, labels, embeddings, tuples, self.loss) if watch else None
             if math.isfinite(value):
-                self.optimizer.zero_grad(set_to_none=True)
+                self.optimizer.clear()
                 loss.backward()
-                self.optimizer.step()
+                self.optimizer.step(_rate(self.config.schedule, (step - 1) / self.config.steps))
         return _Report(value, active, within, between, len(labels))
 
     def seen(self, step: int, report: _Report) -> SeenBatch | None:
@@ -306,17 +303,6 @@ class _Images:
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
         # Stored as n × h × w × c, the permuted view is channels_last already: nothing is copied twice.
         return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)
-
-
-def _optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> torch.optim.Optimizer:
-    groups = [{"params": list(net.parameters()), "weight_decay": config.weight_decay}]
-    own = list(loss.parameters())
-    if own:
-        rate = config.loss_learning_rate or config.learning_rate
-        groups.append({"params": own, "lr": rate, "weight_decay": 0.0})  # type: ignore[dict-item]
-    if config.optimizer == "adam":
-        return torch.optim.Adam(groups, lr=config.learning_rate, fused=True)
-    return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
 
 
 def _rate(schedule: str, done: float) -> float:
