@@ -19,6 +19,7 @@ import sys
 import threading
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol
 
 ONE_THREAD = dict.fromkeys(
@@ -263,6 +264,8 @@ class _Forks:
                 os.close(end)
             for end in (self.control.detach(), self.ended, self.wakes):
                 os.close(end)
+            with contextlib.suppress(OSError):  # what `ps` and `top` call it
+                Path("/proc/self/comm").write_text("dmlviz worker")
             os.environ.clear()
             os.environ.update(request.environment | ONE_THREAD)
             from dmlviz import worker

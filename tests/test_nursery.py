@@ -44,6 +44,7 @@ def test_all_workers_have_one_parent_and_are_nice_once(workers):
     assert ready(b)
     assert parent_of(a.pid) == parent_of(b.pid) != os.getpid()
     assert os.getpriority(os.PRIO_PROCESS, a.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert Path(f"/proc/{a.pid}/comm").read_text() == "dmlviz worker\n"
     assert os.getsid(a.pid) == a.pid  # Ctrl-C in the server's terminal does not reach it
 
 

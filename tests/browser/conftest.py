@@ -78,12 +78,18 @@ class Server:
                 self.url = self._told or found.group(0)
                 self._found.set()
 
-    def workers(self) -> list[int]:
-        """Process ids of its workers."""
-        found = subprocess.run(
-            ["pgrep", "-P", str(self.process.pid), "-f", "dmlviz.worker"], capture_output=True, text=True, check=False
-        )
-        return [int(pid) for pid in found.stdout.split()]
+    def kill_workers(self) -> None:
+        """Kill all its workers, which one child of the server forks."""
+
+        def children(parent: int, *named: str) -> list[int]:
+            found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
+            return [int(pid) for pid in found.stdout.split()]
+
+        nurseries = children(self.process.pid, "-f", "dmlviz.nursery")
+        workers = [pid for nursery in nurseries for pid in children(nursery)]
+        assert workers
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
 
     def close(self) -> float:
         """Stop it as Ctrl-C does; seconds that took."""

@@ -1,13 +1,10 @@
 """What people do, in a real browser, against a real server that really trains."""
 
 import io
-import os
 import re
-import signal
 import struct
 import time
 import zlib
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -99,9 +96,7 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab(person, runs)
 def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server, runs):
     person.train(f"{LONG}&seed=5")
     until(lambda: int(person.of_map("step") or 0) > 5)
-    for pid in server.workers():
-        if "--serve" not in Path(f"/proc/{pid}/cmdline").read_text():
-            os.kill(pid, signal.SIGKILL)
+    server.kill_workers()
     person.map_has("state", "failed")
     said = person.words.inner_text()
     assert len(said) > 20
@@ -234,9 +229,7 @@ def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, serv
     person.press("Continue")
     person.map_has("state", "running")
     until(lambda: int(person.of_map("step") or 0) > paused, what="the layout does not go on")
-    for pid in server.workers():
-        if "--serve" not in Path(f"/proc/{pid}/cmdline").read_text():
-            os.kill(pid, signal.SIGKILL)
+    server.kill_workers()
     expect(person.words).to_contain_text("The worker was killed")
     assert person.of_map("points") == "596"
     person.press("Cancel")
