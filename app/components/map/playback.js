@@ -76,10 +76,14 @@ export class Playback {
 
   /** Bounds that Home shows besides the frame on the stage: a play may not outgrow it, and a collapse not fill it. */
   get frameOfReference() {
-    const first = this.entries[0]?.frame;
-    const collapsed = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
-    const before = collapsed && !this.unitless && this.frames.have(first)?.bounds;
+    const before = this.uncollapsed && this.frames.have(this.uncollapsed)?.bounds;
     return union(this.anchor, before || null);
+  }
+
+  /** The first frame of a run that collapsed, which shows what size it had; else null. */
+  get uncollapsed() {
+    const collapsed = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
+    return collapsed && !this.unitless ? (this.entries[0]?.frame ?? null) : null;
   }
 
   /** Whether all frames share one basis. */
@@ -137,9 +141,14 @@ export class Playback {
     player.following = this.open && asked === null;
     const autoplay = source.autoplay && !this.open && asked === null && last > 0 && !this.still();
     player.head = asked ?? (autoplay ? 0 : last);
-    if (!autoplay) return this.present(player.head, this.pace);
-    // The last frame tells how much room the play will need.
     const { entries, frames } = this;
+    if (!autoplay) {
+      if (!this.uncollapsed) return this.present(player.head, this.pace);
+      // The first frame tells how far away to stand.
+      const put = () => this.frames === frames && !this.shown && this.present(player.head, this.pace);
+      return void frames.fetchOnly(this.uncollapsed).then(put, put);
+    }
+    // The last frame tells how much room the play will need.
     const ready = Promise.all([frames.load(entries[last].frame), frames.load(entries[0].frame)]);
     ready.catch((error) => this.on.trouble(error)).then(() => {
       if (this.frames !== frames || player.head !== 0) return;
