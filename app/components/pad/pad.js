@@ -24,8 +24,8 @@ function mount(parent, key) {
   root.className = "pad";
   root.innerHTML = `
     <canvas tabindex="0" role="img" aria-label="Drawing pad. Draw with pen, finger or mouse."></canvas>
-    <div class="row"><span class="hint"></span>
-      <button type="button" data-do="undo">Undo</button><button type="button" data-do="clear">Clear</button></div>`;
+    <div class="beside"><button type="button" data-do="undo">Undo</button>
+      <button type="button" data-do="clear">Clear</button><span class="hint"></span></div>`;
   parent.appendChild(root);
   const canvas = root.querySelector("canvas");
   const hint = root.querySelector(".hint");
