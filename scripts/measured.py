@@ -10,17 +10,18 @@ import torch
 
 from dmlviz import metrics, nets
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, cache_folder, load
+from dmlviz.data import Dataset, Split, cache_folder, load
 from dmlviz.events import Failed, Finished, Snapshot
 from dmlviz.training import train
 
 TRAIN_IMAGES, STEPS = 10_000, 400
+HELD_OUT = 10_000  # the last training images, which no training here sees: choices are made on them
 RESULTS = cache_folder() / "learned.jsonl"
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Scores on the 10,000 test images among themselves; `failed` says why there are none, NaN, after so many steps."""
+    """Scores on 10,000 images among themselves; `failed` says why there are none, NaN, after so many steps."""
 
     precision_at_1: float
     map_at_r: float
@@ -40,27 +41,37 @@ def setup(loss: str, seed: int = 0, **changes: object) -> TrainConfig:
 class Measured:
     """Trains what was not trained yet; results are found again by the config's identity, in `path`.
 
-    They know nothing of the code: remove the file after a change of a loss, a miner or the training.
+    With `choosing`, the scores are of held-out training images, among themselves, and not of the test images. They know
+    nothing of the code: remove the file after a change of a loss, a miner or the training.
     """
 
-    def __init__(self, path: Path = RESULTS) -> None:
-        self.path = path
+    def __init__(self, path: Path = RESULTS, choosing: bool = False) -> None:
+        self.path = path.with_stem(path.stem + "_choosing") if choosing else path
+        self.choosing = choosing
         self.known = {}
         self.data: Dataset | None = None
-        if path.exists():
-            for line in path.read_text().splitlines():
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
                 entry = json.loads(line)
                 identity = entry.pop("id")
                 self.known[identity] = Learned(**entry)
 
     def __call__(self, config: TrainConfig) -> Learned:
         if config.id not in self.known:
-            self.data = self.data or load("mnist")
+            self.data = self.data or _data(self.choosing)
             self.known[config.id] = result = learn(config, self.data)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a") as file:
                 file.write(json.dumps({"id": config.id} | asdict(result)) + "\n")
         return self.known[config.id]
+
+
+def _data(choosing: bool) -> Dataset:
+    mnist = load("mnist")
+    if not choosing:
+        return mnist
+    train = mnist.train
+    return replace(mnist, test=Split(train.images[-HELD_OUT:], train.labels[-HELD_OUT:]))
 
 
 def learn(config: TrainConfig, data: Dataset) -> Learned:
