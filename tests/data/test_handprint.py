@@ -1,0 +1,87 @@
+"""A drawing becomes a digit of 8 × 8 as the data's own were made."""
+
+from base64 import b64encode
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from dmlviz.data import load
+from dmlviz.data.handprint import INK, bitmap, counted, upright
+from dmlviz.data.query import prepare
+from dmlviz.inference import answer
+from dmlviz.runs import Runs
+
+# Each figure as most people draw it, in strokes over a pad of 100 × 100: polygons and (box, from, to) arcs.
+FIGURES = {
+    0: [((30, 15, 70, 85), 0, 360)],
+    1: [[(40, 30), (52, 16), (52, 84)]],
+    2: [((32, 15, 70, 50), 180, 380), [(66, 42), (30, 82), (72, 82)]],
+    3: [((30, 15, 68, 50), 200, 450), ((28, 48, 70, 84), 270, 510)],
+    4: [[(54, 16), (28, 60), (76, 60)], [(60, 40), (60, 86)]],
+    5: [[(70, 18), (36, 18), (34, 48)], ((30, 42, 70, 84), 240, 510)],
+    6: [[(60, 16), (36, 52)], ((32, 46, 68, 84), 0, 360)],
+    8: [((35, 14, 66, 48), 0, 360), ((31, 48, 70, 86), 0, 360)],
+    9: [((32, 16, 68, 52), 0, 360), [(67, 36), (60, 86)]],
+}
+
+
+def drawing(figure: int, pen: int = 7, lean: float = 0.0) -> np.ndarray:
+    picture = Image.new("L", (100, 100))
+    draw = ImageDraw.Draw(picture)
+    for part in FIGURES[figure]:
+        if isinstance(part, tuple):
+            box, begin, end = part
+            draw.arc(box, begin, end, 255, pen)
+        else:
+            draw.line(part, 255, pen, joint="curve")
+    return np.asarray(picture.transform(picture.size, Image.Transform.AFFINE, (1, lean, -lean * 50, 0, 1, 0)))
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.25, -0.25])
+@pytest.mark.parametrize("pen", [4, 7, 12])
+def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
+    run = next(run for run in Runs("/nowhere").list() if run.config.dataset == "digits" and not run.info.get("fails"))
+    images = np.stack([prepare(drawing(figure, pen, lean), "digits").image for figure in FIGURES])
+    question = {"job": "embed", "run": str(run.path), "views": [], "way": False}
+    said = answer(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
+    votes = [
+        np.bincount([neighbour.label for neighbour in run.nearest(np.asarray(embedding, np.float32), 10)]).argmax()
+        for embedding in said["embeddings"]
+    ]
+    assert np.mean(np.array(votes) == list(FIGURES)) >= 7 / 9, votes
+
+
+def test_a_figure_that_leans_is_set_upright():
+    leaning = np.zeros((40, 60))
+    for row in range(40):
+        leaning[row, 40 - row // 2 : 46 - row // 2] = 1
+    assert upright(leaning).shape[1] <= 10
+    assert np.allclose(upright(np.ones((40, 6))), 1)
+
+
+@pytest.mark.parametrize("pen", [3, 5, 7, 9])
+def test_strokes_are_as_thick_as_the_datas_whatever_the_pen(pen):
+    ink = [counted(bitmap(upright(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
+    assert min(ink) >= INK - 3
+    usual = (load("digits").test.images / 255).sum(axis=(1, 2)).mean()
+    assert abs(np.mean(ink) - usual) < 4
+
+
+def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
+    one = counted(bitmap(upright(drawing(1) / 255)))
+    assert not one[:, [0, 7]].any()
+    assert np.flatnonzero(one.any(axis=0)).size <= 5
+    full = bitmap(np.ones((90, 90)))
+    assert not full[:, :6].any()
+    assert full[:, 6:26].all()
+
+
+@pytest.mark.parametrize("shape", [(1, 30), (30, 1), (50, 50)])
+def test_a_sliver_and_a_dot_are_framed_too(shape):
+    picture = np.zeros(shape, np.uint8)
+    picture[shape[0] // 2, shape[1] // 2] = 255
+    query = prepare(picture, "digits")
+    assert query.image.shape == (8, 8)
+    assert query.image.any()
+    assert query.steps[-1].image is query.image
