@@ -97,7 +97,8 @@ def found(ui: CompareState, services: Services, preferred: str | None) -> Pair |
             setattr(ui, side, None)
     if ui.a is None:
         ready = [run for run in runs if run.id == preferred and run.id != ui.b]
-        ui.a = next(run.id for run in [*ready, *runs] if run.id != ui.b or len(runs) == 1)
+        usual = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
+        ui.a = next(run.id for run in [*ready, *usual] if run.id != ui.b or len(runs) == 1)
     first = services.runs.get(ui.a)
     if ui.b is None or ui.b == ui.a:
         like = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]

@@ -152,9 +152,9 @@ def _as_handprint(ink: np.ndarray, steps: list[PreparationStep]) -> Query:
     ink = handprint.upright(ink)
     steps.append(PreparationStep("set upright", _as_bytes(ink * 255)))
     bitmap = handprint.bitmap(ink)
-    steps.append(PreparationStep("a bitmap of 32 × 32, its strokes as thick as theirs", _as_bytes(bitmap * 255)))
+    steps.append(PreparationStep("thickened in 32 × 32", _as_bytes(bitmap * 255)))
     image = _as_bytes(handprint.counted(bitmap) * 255)
-    steps.append(PreparationStep("ink counted in 8 × 8 blocks", image))
+    steps.append(PreparationStep("counted in 8 × 8", image))
     return Query(image=image, steps=tuple(steps))
 
 

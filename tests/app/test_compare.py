@@ -91,6 +91,12 @@ def test_a_run_that_is_gone_is_said_and_replaced(here, two):
     assert len(ui.notes) == 1
 
 
+def test_who_has_trained_nothing_yet_sees_a_run_that_learned_beside_one_that_fails(here):
+    pair = found(CompareState(), here, None)
+    assert not pair.a.run.info.get("fails")
+    assert pair.b.run.info["fails"]
+
+
 def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
     here.runs.bundled = here.runs.folder / "none"
     assert found(CompareState(), here, None) is None
