@@ -24,7 +24,7 @@ from dmlviz.optimizers import Optimizer
 from dmlviz.refreshing import Refreshed, refreshing
 from dmlviz.witness import Witness
 
-CHUNK = 1000  # images embedded at once: few enough for the cache
+CHUNK = 100  # images embedded at once: their feature maps stay in the cache
 BY_HAND = "stopped by hand"
 
 
