@@ -2,8 +2,10 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from app.audience import Audience
 from app.intake import Intake
@@ -14,6 +16,7 @@ from dmlviz.disk import evict, limit_of
 from dmlviz.jobs import Jobs
 from dmlviz.runs import Run, Runs, runs_folder
 
+T = TypeVar("T")
 LOOK = 0.3  # seconds for which a look at the disk holds: a page asks several times
 
 
@@ -46,14 +49,30 @@ class Services:
     routes: bool
     audience: Audience = field(default_factory=Audience)
     evicted: list[Run] = field(default_factory=list)
-    _seen: dict[Path, tuple[float, list[str]]] = field(default_factory=dict, repr=False)
+    _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk, as of a moment ago."""
-        at, names = self._seen.get(self.data, (-LOOK, []))
+        return self._recently(self.data, lambda: data.available(self.data))
+
+    def ready_made(self) -> Run | None:
+        """The run that the first page plays, as of a moment ago: one that comes with the program, or the newest."""
+        return self._recently("ready made", self._ready_made)
+
+    def _ready_made(self) -> Run | None:
+        here = self.available()
+        for path in sorted(self.runs.bundled.glob("*/run.json")):
+            run = self.runs.get(path.parent.name)
+            if run.config.dataset in here and not run.info.get("fails"):
+                return run
+        return next(iter(self.runs.list()), None)
+
+    def _recently(self, what: object, look: Callable[[], T]) -> T:
+        at, known = self._seen.get(what, (-LOOK, None))
         if time.monotonic() - at >= LOOK:
-            self._seen[self.data] = time.monotonic(), (names := data.available(self.data))
-        return names
+            known = look()
+            self._seen[what] = time.monotonic(), known
+        return known
 
     def tidy(self) -> None:
         """Keep the runs within the disk's limit, and forget what was deleted long ago."""

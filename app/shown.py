@@ -82,7 +82,7 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
         except UnknownRun:
             ui.notes.append("That run is not here any more; showing the ready-made one.")
             ui.show(None)
-    run = run or ready_made(services)
+    run = run or services.ready_made()
     if run is None:
         return None
     shown = Shown(run, services.jobs.status(run.id), pictures_of(run, services))
@@ -93,16 +93,6 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
         ui.forget(ui.view)
         ui.back()
         return shown if ui.view == LIVE else resolve(ui, services, who)
-
-
-def ready_made(services: Services) -> Run | None:
-    """The run that the first page plays: one that comes with the program, otherwise the newest."""
-    here = services.available()
-    for path in sorted(services.runs.bundled.glob("*/run.json")):
-        run = services.runs.get(path.parent.name)
-        if run.config.dataset in here and not run.info.get("fails"):
-            return run
-    return next(iter(services.runs.list()), None)
 
 
 def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Shown:

@@ -27,7 +27,7 @@ def values(run: Run, drawing: Drawing | None, measure: str) -> bytes:
 
 def measurable(run: Run, drawing: Drawing | None) -> bool:
     """Whether there are numbers: at the end of the run, for one epoch, when its map is finished."""
-    if run.embeddings is None or run.basis is None:
+    if not all((run.path / name).exists() for name in ("embeddings.npy", "basis.npz")):
         return False
     return drawing is None or (not drawing.config.film and drawing.coordinates is not None)
 

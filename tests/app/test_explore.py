@@ -308,9 +308,7 @@ def test_a_camera_is_offered_only_where_a_browser_allows_one():
 
 
 def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
-    from app.shown import ready_made
-
-    assert not ready_made(here).info.get("fails")
+    assert not here.ready_made().info.get("fails")
 
 
 @pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
