@@ -21,6 +21,7 @@ PALETTE: dict[Theme, tuple[str, ...]] = {
 SIZE = 480, 300
 FINER = 2  # drawn so many times as large, then scaled down: soft edges
 MARGIN = 0.06
+CLOSEST = 0.1  # of the room that the whole replay takes: a run that collapsed is drawn as the dot that it became
 
 
 def stamp(run: Run) -> str:
@@ -44,16 +45,16 @@ def portrait(run: Run, theme: Theme, cache: Path) -> Path:
     return path
 
 
-def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (n × dims) and labels (n) of the newest frame of a run's own view."""
+def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
+    """Positions (n × dims) and labels (n) of the newest frame of a run's own view, and the width of all its frames."""
     frame, labels = _newest(run), run.labels
     if frame is None or labels is None:
-        return np.zeros((0, 2), np.float32), np.zeros(0, np.int64)
+        return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     box = Box(tuple(frame["centre"]), frame["scale"])
     positions = restore(run.frame(frame["id"]), frame["dims"], box)
     watched = run.watched if frame["items"] == "watched" else None
     shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
-    return positions[: len(shown)], shown[: len(positions)]
+    return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
 
 
 def _newest(run: Run) -> dict[str, Any] | None:
@@ -65,17 +66,19 @@ def _newest(run: Run) -> dict[str, Any] | None:
     return None
 
 
-def draw(positions: np.ndarray, labels: np.ndarray, theme: Theme) -> Image.Image:
-    """Points (n × dims, NaN where there is none) of these classes (n), as large as the picture lets them be."""
+def draw(positions: np.ndarray, labels: np.ndarray, around: float, theme: Theme) -> Image.Image:
+    """Points (n × dims, NaN where there is none) of these classes (n), as large as the picture lets them be.
+
+    `around` is the width of what they moved in before; a small part of that they may fill, but not a tiny one.
+    """
     width, height = SIZE[0] * FINER, SIZE[1] * FINER
     image = Image.new("RGBA", (width, height), (0, 0, 0, 0))
     here = np.isfinite(positions).all(axis=1)
     points, classes = positions[here, :2].astype(np.float64), labels[here]
     if len(points):
-        box = np.ptp(points, axis=0).max(initial=1e-9)
         low, high = points.min(axis=0), points.max(axis=0)
         room = np.array([width, height]) * (1 - 2 * MARGIN)
-        scale = min(room / np.maximum(high - low, 1e-6 * box))
+        scale = min(room / np.maximum(high - low, max(CLOSEST * around, 1e-9)))
         places = (points - (low + high) / 2) * [scale, -scale] + [width / 2, height / 2]
         radius = FINER * np.clip(60 / np.sqrt(len(points)), 1.1, 3.5)
         pen = ImageDraw.Draw(image)

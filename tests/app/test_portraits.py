@@ -27,7 +27,7 @@ def test_the_portraits_have_the_colours_of_the_map():
 
 def test_each_class_is_drawn_in_its_colour_where_it_lies():
     positions = np.array([[-1.0, 0.0], [1.0, 0.0], [np.nan, 0.0]], np.float32)
-    pixels = np.asarray(draw(positions, np.array([0, 3, 5]), "light"))
+    pixels = np.asarray(draw(positions, np.array([0, 3, 5]), 2.0, "light"))
     left, right = pixels[:, : SIZE[0] // 2], pixels[:, SIZE[0] // 2 :]
     for half, colour in ((left, PALETTE["light"][0]), (right, PALETTE["light"][3])):
         solid = half[half[..., 3] == 255]
@@ -36,14 +36,23 @@ def test_each_class_is_drawn_in_its_colour_where_it_lies():
 
 
 def test_the_last_frame_of_a_finished_run_has_all_test_images(run):
-    positions, labels = last_frame(run)
+    positions, labels, around = last_frame(run)
     assert len(positions) == len(labels) == len(run.labels)
     assert np.abs(positions - run.basis.project(np.asarray(run.embeddings))).max() < 0.01
+    assert around >= np.ptp(positions, axis=0).max()
+
+
+def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
+    positions = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
+    labels = np.arange(500) % 10
+    wide, dot = (np.asarray(draw(positions * size, labels, 6.0, "light"))[..., 3] > 0 for size in (1, 1e-3))
+    assert wide.any(axis=0).mean() > 0.5
+    assert 0 < dot.any(axis=0).mean() < 0.05
 
 
 def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_empty(here, write):
     under_way = write(here.runs, upto=4)
-    positions, labels = last_frame(under_way)
+    positions, labels, _ = last_frame(under_way)
     assert len(positions) == len(labels) == len(under_way.watched)
     assert ink(draw(*last_frame(write(here.runs, upto=0)), "dark")) == 0
 
