@@ -46,8 +46,8 @@ def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
     positions = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
     labels = np.arange(500) % 10
     wide, dot = (np.asarray(draw(positions * size, labels, 6.0, "light"))[..., 3] > 0 for size in (1, 1e-3))
-    assert wide.any(axis=0).mean() > 0.5
-    assert 0 < dot.any(axis=0).mean() < 0.05
+    assert wide.any(axis=1).mean() > 0.5
+    assert 0 < dot.any(axis=1).mean() < 0.05
 
 
 def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_empty(here, write):
