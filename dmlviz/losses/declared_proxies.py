@@ -71,7 +71,7 @@ PROXIES = [
         formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
         r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
-        recommended=_SPHERE,
+        recommended=_SPHERE | {"learning_rate": 2e-3},
         parameters=(_multiplier(4),),
     ),
     _proxies(
@@ -83,7 +83,7 @@ PROXIES = [
         formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
-        recommended=_SPHERE,
+        recommended=_SPHERE | {"learning_rate": 2e-3},
         parameters=(_multiplier(4),),
     ),
     _proxies(

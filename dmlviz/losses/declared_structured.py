@@ -105,6 +105,7 @@ STRUCTURED = [
         formula=r"\Big[\max\big(\max_{k\in N(i)} m-d_{ik},\ \max_{l\in N(j)} m-d_{jl}\big)+d_{ij}\Big]_+",
         reference=_LIFTED,
         accepts=_PAIRS,
+        recommended={"learning_rate": 2e-3},
         parameters=(margin(1.0, "how far negatives should be beyond the positive"), reduction()),
     ),
     LossDeclaration(

@@ -59,10 +59,17 @@ def faithfulness_of(
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
     near_there, near_here = (nearest(space, k, rows=rows)[1] for space in (there, here))
+    both = near_there[:, :, None] == near_here[:, None, :]
+    alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
+    rows, both = rows[alike], both[alike]
+    near_there = _strangers_first(near_there[alike], both.any(axis=2))
+    near_here = _strangers_first(near_here[alike], both.any(axis=1))
     figures, moments = [], np.zeros(5)
+    far, near = _Distances(there), _Distances(here)
     for start in range(0, len(rows), _BLOCK):
         part = slice(start, start + _BLOCK)
-        block, moved = _block(there, here, rows[part], near_there[part], near_here[part])
+        kept = both[part].any(axis=2).sum(axis=1)
+        block, moved = _block(far, near, rows[part], near_there[part], near_here[part], kept)
         figures.append(block)
         moments += moved
     per_row = np.concatenate(figures, axis=1)
@@ -84,41 +91,62 @@ def near_on_map(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> n
     return closer < max(2 * len(neighbours), len(here) // 100)
 
 
-def _block(
-    there: np.ndarray, here: np.ndarray, rows: np.ndarray, near_there: np.ndarray, near_here: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The measures of some rows (4 × rows), and the moments of their distances for the correlation over all pairs."""
-    n, k = len(there), near_there.shape[1]
-    far, slack = _squared_distances(there, rows)
-    near, no_slack = _squared_distances(here, rows)
-    moments = _moments(np.sqrt(far), np.sqrt(near), rows)
-    worst = k * (2 * n - 3 * k - 1) / 2
-    strangers = _strangeness(far, rows, near_here, slack) / worst if worst > 0 else np.zeros(len(rows))
-    torn = _strangeness(near, rows, near_there, no_slack) / worst if worst > 0 else np.zeros(len(rows))
-    kept = (near_there[:, :, None] == near_here[:, None, :]).any(axis=2).mean(axis=1)
-    return np.stack([1 - strangers, 1 - torn, kept, _correlation(moments, n - 1)]), moments.sum(axis=1)
+class _Distances:
+    """Squared distances from some points (n × d) to all; two that differ by less than `slack` may be equal."""
 
+    def __init__(self, space: np.ndarray) -> None:
+        self.space = space
+        self.flat = space.shape[1] <= 3
+        self.columns = np.ascontiguousarray((space if self.flat else -2 * space).T)
+        self.lengths = np.einsum("nd,nd->n", space, space)
+        self.slack = 0.0 if self.flat else 1e-6 * float(self.lengths.max())
 
-def _squared_distances(space: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """Squared distances of some rows to all points, and below what difference two of them may be equal."""
-    if space.shape[1] <= 3:
-        squared = np.zeros((len(rows), len(space)), np.float32)
-        for column in space.T.copy():
+    def __len__(self) -> int:
+        return len(self.space)
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """From these points (rows × n)."""
+        if not self.flat:
+            squared = self.space[rows] @ self.columns
+            squared += self.lengths
+            squared += self.lengths[rows, None]
+            return np.maximum(squared, 0, out=squared)
+        squared = np.zeros((len(rows), len(self)), np.float32)
+        for column in self.columns:
             apart = column - column[rows, None]
             apart *= apart
             squared += apart
-        return squared, 0.0
-    lengths = np.einsum("nd,nd->n", space, space)
-    squared = space[rows] @ space.T
-    squared *= -2
-    squared += lengths
-    squared += lengths[rows, None]
-    return np.maximum(squared, 0, out=squared), 1e-6 * float(lengths.max())
+        return squared
 
 
-def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, slack: float) -> np.ndarray:
-    """Σ of rank − k over those of the k others that are not among a row's k nearest; equal distances share a rank."""
-    k = others.shape[1]
+def _block(
+    there: _Distances,
+    here: _Distances,
+    rows: np.ndarray,
+    near_there: np.ndarray,
+    near_here: np.ndarray,
+    kept: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The measures of some rows (4 × rows), and the moments of their distances for the correlation over all pairs."""
+    n, k = len(there), near_there.shape[1]
+    far, near = there.of(rows), here.of(rows)
+    moments = _moments(np.sqrt(far), np.sqrt(near), rows)
+    strangers, torn = np.zeros(len(rows)), np.zeros(len(rows))
+    worst = k * (2 * n - 3 * k - 1) / 2
+    if worst > 0:
+        most = k - kept.min()
+        strangers = _strangeness(far, rows, near_here[:, :most], k, there.slack) / worst
+        torn = _strangeness(near, rows, near_there[:, :most], k, here.slack) / worst
+    return np.stack([1 - strangers, 1 - torn, kept / k, _correlation(moments, n - 1)]), moments.sum(axis=1)
+
+
+def _strangers_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The k neighbours of each row in one space, those first that are none in the other."""
+    return np.take_along_axis(near, np.argsort(known, axis=1, kind="stable"), axis=1)
+
+
+def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int, slack: float) -> np.ndarray:
+    """Σ of rank − k over those of the others that are not among a row's k nearest; equal distances share a rank."""
     squared[np.arange(len(rows)), rows] = np.inf
     bounds = np.take_along_axis(squared, others, axis=1) - slack
     total = np.zeros(len(rows))

@@ -172,7 +172,7 @@ ORACLES = [
     ("angular", {"alpha": 55}, angular(55), DIRECTIONS),
     ("coupled_clusters", {}, coupled_clusters(0.2), MOVES),
     ("coupled_clusters", {"margin": 1.5}, coupled_clusters(1.5), MOVES),
-    ("hard_cluster", {}, hard_cluster(0.2), MOVES),
+    ("hard_cluster", {}, hard_cluster(1), MOVES),
     ("hard_cluster", {"margin": 2}, hard_cluster(2), MOVES),
     ("hierarchical_triplet", {}, hierarchical(0.1, 16), DIRECTIONS),
     ("hierarchical_triplet", {"beta": 0.5, "levels": 5}, hierarchical(0.5, 5), DIRECTIONS),
