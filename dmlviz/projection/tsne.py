@@ -104,7 +104,7 @@ class Descent:
         holds = torch.sign(self._velocity) != torch.sign(gradient)
         self._gains = torch.where(holds, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
         velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
-        length = velocity.norm(dim=0)
+        length = velocity.square().sum(0).sqrt_()  # norm() along the short axis takes thirty times as long
         self._velocity = velocity * (_LONGEST_STEP / length.clamp(min=_LONGEST_STEP))
         moved = y + self._velocity
         return moved - moved.mean(1, keepdim=True)

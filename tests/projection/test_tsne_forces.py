@@ -53,11 +53,15 @@ def naive_attraction(p, y):
 
 
 @pytest.mark.parametrize("dims", [2, 3])
-@pytest.mark.parametrize("n", [3, 40, 200])
-def test_attraction_equals_the_naive_sum(n, dims):
+@pytest.mark.parametrize(("n", "few", "together"), [(3, 512, 8192), (40, 8, 8192), (200, 1, 30), (200, 90, 30)])
+def test_attraction_equals_the_naive_sum(n, dims, few, together, monkeypatch):
+    monkeypatch.setattr("dmlviz.projection.attraction._FEW", few)
+    monkeypatch.setattr("dmlviz.projection.attraction._SEGMENTS", together)
     rng = np.random.default_rng(n)
-    dense = np.where(rng.random((n, n)) < 0.5, rng.random((n, n)), 0)
+    crowded = rng.random(n) ** 3  # a few points have nearly all others as neighbours, most of them few, one has none
+    dense = np.where(rng.random((n, n)) < np.add.outer(crowded, crowded) / 2, rng.random((n, n)), 0)
     dense = np.triu(dense, 1) + np.triu(dense, 1).T
+    dense[-1] = dense[:, -1] = 0
     dense[0, 1] = dense[1, 0] = 0.5
     dense /= dense.sum()
     y = rng.standard_normal((n, dims)) * 3
