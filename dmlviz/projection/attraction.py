@@ -17,7 +17,7 @@ class Attraction:
     The edges of a row are cut into segments of 24, padded with weight 0, and segments lie side by side, so that every
     operation runs along contiguous memory. Rows are taken in the order of their number of segments: the first segments
     of all of them, then the second of those that have two, and so on, each a stretch of rows to which it is added
-    without looking up where. Some thousand segments at a time stay in the cache; what only a few rows have is looked up.
+    without looking up where. Some thousand segments at a time stay in the cache. What only few rows have is looked up.
     """
 
     def __init__(self, affinities: csr_matrix, device: torch.device | str = "cpu") -> None:
