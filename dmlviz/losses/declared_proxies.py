@@ -143,7 +143,7 @@ PROXIES = [
         reference="Movshovitz-Attias, Toshev, Leung, Ioffe, Singh: No fuss distance metric learning using proxies, "
         "ICCV 2017",
         on_sphere=True,
-        recommended=_SPHERE,
+        recommended=_SPHERE | {"learning_rate": 2e-3},
         parameters=(scale(3, "s: length to which embeddings and proxies are brought", maximum=30),),
     ),
     _proxies(
