@@ -76,7 +76,10 @@ def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
 
 
 def _sides(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
-    return d[triplets.a, triplets.p], d[triplets.a, triplets.n]
+    rows = triplets.a * d.shape[1]
+    both = d.flatten().index_select(0, torch.cat([rows + triplets.p, rows + triplets.n]))
+    near, far = both.view(2, -1)
+    return near, far
 
 
 def _listed(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
