@@ -1,12 +1,14 @@
 """How far a map can be believed: what it keeps of the neighbours and distances in the embedding. Loads no torch."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.metrics.distances import available_threads, blas_on_one_thread
 from dmlviz.projection.limits import points
 from dmlviz.projection.neighbours import nearest, prepared
 
@@ -64,17 +66,17 @@ def faithfulness_of(
     rows, both = rows[alike], both[alike]
     near_there = _strangers_first(near_there[alike], both.any(axis=2))
     near_here = _strangers_first(near_here[alike], both.any(axis=1))
-    figures, moments = [], np.zeros(5)
-    far, near = _Distances(there), _Distances(here)
-    for start in range(0, len(rows), _BLOCK):
+    far, near, kept = _Distances(there), _Distances(here), both.any(axis=2).sum(axis=1)
+
+    def measured(start: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(start, start + _BLOCK)
-        kept = both[part].any(axis=2).sum(axis=1)
-        block, moved = _block(far, near, rows[part], near_there[part], near_here[part], kept)
-        figures.append(block)
-        moments += moved
+        return _block(far, near, rows[part], near_there[part], near_here[part], kept[part])
+
+    with blas_on_one_thread(), ThreadPoolExecutor(available_threads()) as pool:
+        figures, moments = zip(*pool.map(measured, range(0, len(rows), _BLOCK)), strict=True)
     per_row = np.concatenate(figures, axis=1)
     overall = dict(zip(MEASURES, per_row.mean(axis=1).tolist(), strict=True))
-    overall["distance_correlation"] = float(_correlation(moments, len(rows) * (n - 1)))
+    overall["distance_correlation"] = float(_correlation(np.sum(moments, axis=0), len(rows) * (n - 1)))
     per_point = np.full((len(MEASURES), n), np.nan, np.float32)
     per_point[:, rows] = per_row
     return Faithfulness(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
