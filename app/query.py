@@ -15,7 +15,7 @@ from dmlviz.record import Neighbour, Run
 
 LARGEST_PAD = 512
 _KEPT = 64
-_answers: dict[tuple[str, int, bytes, int], "Answer"] = {}
+_answers: dict[tuple[object, ...], "Answer"] = {}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def pasted_number(picture: Any) -> int:
 def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
     """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
     stamp = (run.path / "run.json").stat().st_mtime_ns
-    key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k)
+    drawn_on = tuple(drawing.id for drawing in run.drawings() if drawing.state == "finished")  # where it gets a place
+    key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, drawn_on)
     if key not in _answers:
         while len(_answers) >= _KEPT:
             _answers.pop(next(iter(_answers)), None)

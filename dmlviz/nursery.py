@@ -9,6 +9,7 @@ when the other end of the socket is closed.
 import atexit
 import contextlib
 import gc
+import itertools
 import json
 import os
 import select
@@ -140,7 +141,8 @@ class Nursery:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        self._forked: list[Forked] = []
+        self._forked: dict[int, Forked] = {}  # that have not ended
+        self._numbers = itertools.count()
         self._change = threading.Lock()
         self.alive = True
         self._listening = threading.Thread(target=self._listen, name="nursery", daemon=True)
@@ -153,8 +155,9 @@ class Nursery:
         forked = Forked(stdin, stdout)
         try:
             with self._change:
-                asked = {"number": len(self._forked), "arguments": arguments, "environment": dict(os.environ)}
-                self._forked.append(forked)
+                number = next(self._numbers)
+                self._forked[number] = forked
+                asked = {"number": number, "arguments": arguments, "environment": dict(os.environ)}
                 message = json.dumps(asked).encode()
                 socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
         except OSError:  # it was killed meanwhile
@@ -174,14 +177,13 @@ class Nursery:
         with contextlib.suppress(OSError):
             while told := self._control.recv(LONGEST):
                 message = json.loads(told)
-                forked = self._forked[message["number"]]
                 if "pid" in message:
-                    forked.begins(message["pid"])
+                    self._forked[message["number"]].begins(message["pid"])
                 else:
-                    forked.ends(message["status"])
+                    self._forked.pop(message["number"]).ends(message["status"])
         with self._change:
             self.alive = False
-            lost = [forked for forked in self._forked if forked.poll() is None]
+            lost = [*self._forked.values()]
         for forked in lost:
             forked.kill()
             forked.ends(LOST)

@@ -139,9 +139,9 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
     ink = _scale(ink, framing.box)
     steps.append(PreparationStep(f"scaled to {framing.box} × {framing.box}", _as_bytes(ink * 255)))
     ink = _centre(ink, declared.size, framing.by_mass)
-    how = "centre of mass" if framing.by_mass else "outline"
+    how = "mass" if framing.by_mass else "outline"
     image = _as_bytes(ink * 255)
-    steps.append(PreparationStep(f"centred by its {how} in {declared.size} × {declared.size}", image))
+    steps.append(PreparationStep(f"{how} centred in {declared.size} × {declared.size}", image))
     if declared.light_ground:
         image = 255 - image
         steps.append(PreparationStep("dark on light, as the data are", image))

@@ -165,6 +165,12 @@ def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):
     expect(inspector.locator("strong").first).to_contain_text("Looks like")
     expect(inspector.locator("button.row")).to_have_count(10)
     assert inspector.locator(".strip li").count() >= 3
+    until(lambda: person.map.evaluate("root => root.map.star.to"), what="no star on the map")
+    person.choose("PCA")  # drawn only now, after the answer was given
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("state", "finished")
+    until(lambda: person.map.evaluate("root => root.map.star.to"), what="no star on the new map")
+    person.choose("Class fan")
     person.press("Clear")
     expect(inspector).to_have_count(0)
 
