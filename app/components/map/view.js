@@ -132,7 +132,7 @@ export class MapView {
     this.root.classList.toggle("narrow", !wide);
     const legend = this.legend.node;
     const insets = wide
-      ? { left: legend.offsetWidth + 24, right: 26, top: 26, bottom: 30 }
+      ? { left: legend.offsetWidth + 24, right: 26, top: 52, bottom: 30 }
       : { left: 18, right: 18, top: 50, bottom: legend.offsetHeight + 36 };
     this.scene.resize(width, height, insets);
     if (this.theme) this.bar.update(this.playback.timeline, this.playback.player, this.theme);
