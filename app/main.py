@@ -7,6 +7,7 @@ import streamlit as st
 from app import navigation
 from app.faults import as_sentences
 from app.parameters import whole_run
+from app.parts import sidebar
 
 HERE = Path(__file__).resolve().parent
 
@@ -16,4 +17,8 @@ pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
 navigation.bar(pages, page)
 with as_sentences(), whole_run():
+    if page is pages[navigation.HOME]:
+        sidebar.here()
+    else:
+        sidebar.elsewhere()
     page.run()

@@ -36,10 +36,9 @@ def pages() -> dict[str, Any]:
 
 def bar(known: dict[str, Any], here: Any) -> None:
     """The brand and a link to each page, and room beside them for what a page has to say of itself: see `beside`."""
-    if here is not known[HOME]:
-        st.html(FOLDER / "wide.css")
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
-        st.html('<span class="brand">dmlviz</span>', width="content")
+        brand = "brand" if here is known[HOME] else "brand without-sidebar"
+        st.html(f'<span class="{brand}">dmlviz</span>', width="content")
         for name, page in known.items():
             # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
             st.page_link(page, query_params=None if page is here else query(name))

@@ -4,17 +4,11 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import lesson, lossview, settings, side, stage, toolbar
+from app.parts import lesson, lossview, side, sidebar, stage, toolbar
 from app.shown import fingerprint, look
 
-now = look()
-taught = lesson.under_way(now)
+now, taught = sidebar.explored()
 
-with st.sidebar:
-    if taught is None:
-        settings.settings(now.ui, now.services, now.shown)
-    else:
-        lesson.outline(now, taught)
 if taught is not None:
     lesson.panel(now, taught)
 

@@ -1,0 +1,40 @@
+"""The sidebar: Explore's settings, or the outline of a lesson.
+
+Every page draws the settings, though only Explore shows them: what all pages have in common stays in the browser, and
+making some thirty fields anew was a third of the time that the way back to Explore took.
+"""
+
+import streamlit as st
+
+from app import state
+from app.parts import lesson, settings
+from app.services import services
+from app.shown import Now, look
+from app.taught import Taught
+
+_EXPLORED = "explored"
+
+
+def explored() -> tuple[Now, Taught | None]:
+    """What Explore shows in this run of the app, and the task of a lesson under way: as its sidebar has it."""
+    return st.session_state[_EXPLORED]
+
+
+def here() -> None:
+    """The sidebar of Explore itself."""
+    now = look()
+    taught = lesson.under_way(now)
+    st.session_state[_EXPLORED] = now, taught
+    with st.sidebar:
+        if taught is None:
+            settings.settings(now.ui, now.services, now.shown)
+        else:
+            lesson.outline(now, taught)
+
+
+def elsewhere() -> None:
+    """The settings as Explore was left, for when somebody goes back; other pages do not show them."""
+    ui = state.left()
+    if ui.lesson is None:
+        with st.sidebar:
+            settings.settings(ui, services(), None)
