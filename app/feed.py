@@ -70,6 +70,8 @@ def map_data(
             data["query"]["way"] = _way(answer, shown.run.end["step"], place)
     if ui.step is not None and shown.drawing is None:
         data["step"] = ui.step
+    if ui.selected is not None and ui.selected.dataset == shown.run.config.dataset:
+        data["selected"] = {"bits": ui.selected.bits}
     if shown.live or shown.drawing is not None:
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:

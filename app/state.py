@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,20 +10,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from app import address
 from app.lessons import LESSONS, Lesson, Task
+from app.planned import SETTINGS, Planned
+from app.selection import Selection
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue, Declaration, LossDeclaration, Parameter
+from dmlviz.declarations import Declaration
 from dmlviz.errors import UserError
 from dmlviz.files import is_id
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 from dmlviz.projection.declared import PROJECTIONS
 
 if TYPE_CHECKING:
     from dmlviz.gallery import Metric
 
 LIVE = "live"
-SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
 COLOURS = {
     "class": "Class",
@@ -32,11 +30,9 @@ COLOURS = {
     "centre": "Distance to class centre",
 }
 DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
-_OURS = ("run", "view", "pin", "colour", "metric", "step", "lesson", "task", "guess")
+_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
-_LOSS: str = TrainConfig.model_fields["loss"].default
-_ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
 _DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in DRAWN}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
@@ -44,43 +40,30 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {
 
 
 @dataclass
-class UIState:
-    """What a person chose: the next training's settings, the run and view that are shown, the pinned image.
+class UIState(Planned):
+    """What a person chose: the next training's settings, the run and view that are shown, what is pinned and selected.
 
-    `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
-    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"); `run` None is the
-    ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen instead of, and
-    `drawn` what of its config differs from the defaults. `colour` is what points are coloured by, `metric` what the
-    inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end. `lesson`, with
-    its `task` and the person's `guess` counted from 1, is what a teacher's link asks for. `notes` are the sentences
-    about what could not be done; `other` are the parts of the address that are not ours.
+    `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
+    instead of, and `drawn` what of its config differs from the defaults. `colour` is what points are coloured by,
+    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end.
+    `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for; `other` are
+    the parts of the address that are not ours.
     """
 
-    settings: dict[str, Any] = field(default_factory=dict)
-    params: dict[str, dict[str, Any]] = field(default_factory=dict)
     run: str | None = None
     view: str = LIVE
     before: str = LIVE
     drawn: dict[str, Any] = field(default_factory=dict)
     colour: str = "class"
     pinned: int | None = None
+    selected: Selection | None = None
     metric: "Metric" = "euclidean"
     step: int | None = None
     lesson: str | None = None
     task: int = 1
     guess: int | None = None
-    notes: list[str] = field(default_factory=list)
     other: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] | None = None
-
-    def config(self, dataset: str) -> TrainConfig:
-        """The training that is set; `dataset` stands in while none is chosen."""
-        loss = self._loss()
-        miner = self.settings.get("miner", loss.recommended.get("miner"))
-        fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
-        if miner is not None:
-            fields["miner_params"] = self._params("miner", miner)
-        return TrainConfig(**fields)
 
     def projection(self) -> ProjectionConfig | None:
         """The projection that is shown, None for the live view."""
@@ -105,89 +88,10 @@ class UIState:
         """Take every parameter of a view back to its default."""
         self.params.pop(f"view.{view}", None)
 
-    def choose(self, name: str, value: Any) -> None:
-        """Set one field of the next training; what no longer goes with it is dropped.
-
-        A value that does not go with the others is left out, and noted in a sentence.
-        """
-        self.notes.clear()
-        before = dict(self.settings)
-        try:
-            self._set(name, value)
-            self.config(_ANY_DATASET)
-        except UserError as error:
-            self.settings = before
-            self.notes.append(str(error))
-
-    def _set(self, name: str, value: Any) -> None:
-        self.settings[name] = value
-        self._drop_misfits(name)
-        rest = {other: chosen for other, chosen in self.settings.items() if other != name}
-        try:
-            default = _LOSS if name == "loss" else getattr(replace(self, settings=rest).config(_ANY_DATASET), name)
-        except UserError:  # the others make sense with this value only
-            return
-        # The default data set depends on what is on disk, so that a chosen one is always written down.
-        if value == default and name != "dataset":
-            self.settings = rest
-
-    def adopt(self, config: TrainConfig) -> None:
-        """Set up the next training as this one."""
-        self.notes.clear()
-        roles: dict[str, tuple[Catalogue[Any], str, dict[str, Any]]] = {
-            "loss": (LOSSES, config.loss, config.loss_params)
-        }
-        if config.miner is not None:
-            roles["miner"] = (MINERS, config.miner, config.miner_params)
-        for role, (catalogue, name, values) in roles.items():
-            usual = {parameter.name: parameter.default for parameter in catalogue[name].parameters}
-            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
-        self.settings = {"dataset": config.dataset} | ({"loss": config.loss} if config.loss != _LOSS else {})
-        recommended = self.config(config.dataset)
-        for name in SETTINGS:
-            if getattr(config, name) != getattr(recommended, name):
-                self.settings[name] = getattr(config, name)
-
-    def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
-        """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
-        chosen = self.params.setdefault(f"{role}.{choice.name}", {})
-        chosen.pop(parameter.name, None)
-        if value != parameter.default:
-            chosen[parameter.name] = value
-        self._drop_misfits()
-
-    def _params(self, role: str, choice: str) -> dict[str, Any]:
-        return self.params.get(f"{role}.{choice}", {})
-
-    def _loss(self) -> LossDeclaration:
-        loss = LOSSES[self.settings.get("loss", _LOSS)]
-        return loss.given(self._params("loss", loss.name))
-
-    def _drop_misfits(self, chosen: str = "") -> None:
-        """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
-        dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
-        takes = {"", *self._loss().accepts}
-        misfits = {
-            "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
-            "classes_per_batch": lambda classes: classes > len(dataset.classes),
-            **{name: most.__lt__ for name, most in dataset.most.items()},
-            "miner": lambda name: name is not None and MINERS[name].makes not in takes,
-            "sampler": lambda name: SAMPLERS[name].makes not in takes,
-        }
-        for name, is_misfit in misfits.items():
-            if name != chosen and name in self.settings and is_misfit(self.settings[name]):
-                del self.settings[name]
-
     def _choices(self) -> dict[str, Declaration]:
-        """What has the parameters that an address may give, by role."""
-        loss = self._loss()
-        miner = self.settings.get("miner", loss.recommended.get("miner"))
-        chosen: dict[str, Declaration] = {"loss": loss}
-        if miner is not None:
-            chosen["miner"] = MINERS[miner]
-        if self.view != LIVE:
-            chosen["view"] = PROJECTIONS[self.view]
-        return chosen
+        """What has parameters, by role: the shown projection too."""
+        shown = {} if self.view == LIVE else {"view": PROJECTIONS[self.view]}
+        return super()._choices() | shown
 
     @property
     def teaching(self) -> tuple[Lesson, Task] | None:
@@ -222,6 +126,8 @@ class UIState:
             query["colour"] = self.colour
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
+        if self.selected is not None:
+            query["select"] = self.selected.word
         if self.metric != "euclidean":
             query["metric"] = self.metric
         if self.step is not None:
@@ -252,6 +158,8 @@ class UIState:
             state.colour = query["colour"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
+        if "select" in query:
+            state.selected = Selection.read(query["select"])
         if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
             state.step = int(query["step"])
         if query.get("metric") == "cosine":

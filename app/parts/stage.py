@@ -11,6 +11,7 @@ from app.faults import as_sentences
 from app.identity import owner
 from app.parts import side, views
 from app.query import Answer
+from app.selection import Selection
 from app.services import Services
 from app.shown import Shown
 from app.state import COLOURS, UIState
@@ -113,7 +114,11 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         ui.step = st.session_state["map"].get("step")
 
     def selected() -> None:
-        if st.session_state["map"].get("selected"):  # what is selected is shown where what is pinned is
+        said = st.session_state["map"]
+        if "selected" not in said:
+            return
+        ui.selected = Selection(shown.run.config.dataset, said["selected"]["bits"]) if said["selected"] else None
+        if ui.selected is not None:  # what is selected is shown where what is pinned is
             st.session_state[side.KEY] = side.SIDES[0]
 
     def remedied() -> None:
@@ -127,6 +132,9 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
         state["pinned"] = ui.pinned
     if state is not None and state.get("step") != ui.step:
         state["step"] = ui.step
+    bits = None if ui.selected is None else ui.selected.bits
+    if state is not None and (state.get("selected") or {}).get("bits") != bits:
+        state["selected"] = bits and {"bits": bits}
     mount(
         "map",
         key="map",

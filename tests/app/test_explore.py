@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.pictures import pictures
+from app.selection import Selection
 from app.state import UIState
 from dmlviz.config import TrainConfig
 from dmlviz.jobs import Status
@@ -95,6 +96,14 @@ def test_a_highlight_is_small_on_the_wire(here, run):
     page = Page(run=run.id, pin=3)
     for name in ("map", "inspector", "readouts", "curve", "progress"):
         assert len(json.dumps(page.data(name))) < 1000, name
+
+
+def test_what_an_address_selects_is_selected_among_the_images_it_means(here, run):
+    word = Selection("digits", "IAE=").word  # images 5 and 8
+    assert Page(run=run.id, select=word).data("map")["selected"] == {"bits": "IAE="}
+    other = Page(run=run.id, select=word.replace("digits", "mnist"))
+    assert "selected" not in other.data("map")
+    assert other.ui.selected is not None  # for when a run of those images is shown
 
 
 def test_the_neighbours_of_a_pinned_image_are_the_runs_own(here, run):

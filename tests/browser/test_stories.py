@@ -147,6 +147,14 @@ def test_a_pinned_image_shows_its_neighbours_and_what_is_selected_is_found_again
     person.map_has("selected", left[0])
     assert person.map.evaluate("root => root.map.scene.view.k") == pytest.approx(left[1])
 
+    expect(person.page).to_have_url(re.compile("select=digits"))  # for who is given the address, too
+    person.page.reload()
+    person.map_has("selected", left[0])
+    expect(inspector).to_have_attribute("data-selected", left[0])
+    person.map.locator(".overlay").press("Escape")
+    person.map_has("selected", "0")
+    expect(person.page).not_to_have_url(re.compile("select="))
+
 
 def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):
     person.open(f"?run={digits_run.id}")

@@ -4,7 +4,6 @@ import { classColours } from "../shared/palette.js";
 import { Sprites } from "../shared/sprites.js";
 import { stream } from "../shared/stream.js";
 import { pinned } from "./announce.js";
-import { unpackBits } from "./bits.js";
 import { recall } from "./memory.js";
 import { Model } from "./model.js";
 import { loadLabels, loadNearest, loadWatched } from "./sources.js";
@@ -15,6 +14,7 @@ export class Intake {
   constructor(view) {
     this.view = view;
     this.adopted = {};
+    this.known = false; // whether the items' labels are there
   }
 
   take(data, before) {
@@ -40,6 +40,7 @@ export class Intake {
     view.model = new Model(classes, null, data.n);
     view.colours = classColours(classes.length, view.theme.dark);
     this.adopted = {};
+    this.known = false;
     view.scene.setModel(view.model);
     view.playback.shown = null;
     view.legend.setClasses(classes);
@@ -81,6 +82,7 @@ export class Intake {
       const labels = await this.labelled;
       if (this.following !== token || view.gone || !data.n) return;
       model.labels = labels;
+      this.known = true;
       view.scene.automatic = true;
       const was = recall(view);
       view.repaint();
@@ -131,11 +133,12 @@ export class Intake {
     };
     const known = (item) => Number.isInteger(item) && item >= 0 && item < model.n;
     const sent = known(data.pinned) ? data.pinned : null;
-    if (changed("pinned") && view.pointing.isNews(sent)) model.pinned = sent;
+    if (changed("pinned") && view.pointing.isNews("pinned", sent)) model.pinned = sent;
     // Neighbours belong to the pin that Python knows of, which a newer click may have left behind.
     if (sent === model.pinned) model.neighbours = (data.neighbours ?? []).filter(({ item }) => known(item));
-    const reselected = changed("selected");
-    if (reselected) model.selected = data.selected ? unpackBits(data.selected.bits ?? data.selected, model.n) : null;
+    const bits = data.selected?.bits ?? null;
+    const reselected = changed("selected") && view.pointing.isNews("selected", bits) && view.pointing.adoptSelection(bits);
+    if (reselected && this.known) view.pointing.tellBeside();
     if (changed("step")) {
       view.leaving.know(data.step);
       if (Number.isFinite(data.step)) view.playback.seekStep(data.step);

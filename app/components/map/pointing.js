@@ -1,13 +1,14 @@
 // What the person points at: hover and card, pin and neighbours, lasso and box.
 import { bus } from "../shared/bus.js";
 import { tellSelection } from "../shared/selection.js";
-import { packBits } from "./bits.js";
+import { packBits, unpackBits } from "./bits.js";
 import { insideBox, insidePath, towards } from "./picking.js";
 
 const DWELL = 110; // milliseconds of rest before the card comes
 const REACH = 12; // pixels within which a point is meant
 const FINGER = 22;
 const WALK = 140; // milliseconds until a walk by arrow keys tells Python
+const BY_ADDRESS = "As this page's address has it. Click a picture to pin it.";
 
 /** `view` is the MapView: model, scene, card, setState, and repaint(), changed() to show what follows. */
 export class Pointing {
@@ -18,7 +19,7 @@ export class Pointing {
     this.path = [];
     this.carded = null; // item whose card is shown without a pointer over it
     this.reason = null; // why the selected items are selected, as told by whoever selected them
-    this.told = []; // pins that Python was told of and has not sent back
+    this.told = { pinned: [], selected: [] }; // what Python was told and has not sent back
   }
 
   reach(touch) {
@@ -80,10 +81,7 @@ export class Pointing {
     this.view.card.refresh();
     bus.emit("pin", { run: this.view.data.run, item, source: this.view });
     clearTimeout(this.telling);
-    const tell = () => {
-      this.told.push(item);
-      this.view.setState("pinned", item);
-    };
+    const tell = () => this.tell("pinned", item);
     if (wait) this.telling = setTimeout(tell, wait);
     else tell();
     this.view.changed();
@@ -98,11 +96,17 @@ export class Pointing {
     this.view.changed();
   }
 
-  /** Whether a pin that Python sends is its own: not an echo of one of ours that a later one has overtaken. */
-  isNews(item) {
-    const at = this.told.indexOf(item);
-    this.told = at < 0 ? [] : this.told.slice(at + 1);
-    return !this.told.length;
+  tell(name, value, id = value) {
+    this.told[name].push(id);
+    this.view.setState(name, value);
+  }
+
+  /** Whether what Python sends is its own: not an echo of one of ours that a later one has overtaken. */
+  isNews(name, id) {
+    const told = this.told[name];
+    const at = told.indexOf(id);
+    this.told[name] = at < 0 ? [] : told.slice(at + 1);
+    return !this.told[name].length;
   }
 
   /** Go from the pinned point to the next one in a direction; from nowhere to the point in the middle. */
@@ -171,10 +175,27 @@ export class Pointing {
     this.select(mask, "replace", reason);
   }
 
+  /** Select what Python sends, which has it from the address; false where that is selected already. */
+  adoptSelection(bits) {
+    const { model } = this.view;
+    const mask = bits ? unpackBits(bits, model.n) : null;
+    const next = mask?.some(Boolean) ? mask : null;
+    if (String(next) === String(model.selected)) return false;
+    [model.selected, this.reason] = [next, next && BY_ADDRESS];
+    return true;
+  }
+
   /** Tell Python and the parts beside the map what is selected. */
   tellSelection() {
+    const { selected } = this.view.model;
+    const packed = selected && packBits(selected);
+    this.tell("selected", packed, packed?.bits ?? null);
+    this.tellBeside();
+  }
+
+  /** Tell the parts beside the map what is selected. */
+  tellBeside() {
     const { model, data, playback, sprites, scene } = this.view;
-    this.view.setState("selected", model.selected ? packBits(model.selected) : null);
     if (!model.selected) return tellSelection(null);
     const items = [];
     for (let i = 0; i < model.n; i++) if (model.selected[i]) items.push(i);

@@ -1,0 +1,120 @@
+"""What is set for the next training: defaults, a loss's recommendation, and what a person chose beyond them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dmlviz.config import TrainConfig
+from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.declarations import Catalogue, Declaration, LossDeclaration, Parameter
+from dmlviz.errors import UserError
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+
+SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
+_LOSS: str = TrainConfig.model_fields["loss"].default
+_ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
+
+
+@dataclass
+class Planned:
+    """The settings of the next training.
+
+    `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
+    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"). `notes` are the
+    sentences about what could not be done.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def config(self, dataset: str) -> TrainConfig:
+        """The training that is set; `dataset` stands in while none is chosen."""
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
+        if miner is not None:
+            fields["miner_params"] = self._params("miner", miner)
+        return TrainConfig(**fields)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one field of the next training; what no longer goes with it is dropped.
+
+        A value that does not go with the others is left out, and noted in a sentence.
+        """
+        self.notes.clear()
+        before = dict(self.settings)
+        try:
+            self._set(name, value)
+            self.config(_ANY_DATASET)
+        except UserError as error:
+            self.settings = before
+            self.notes.append(str(error))
+
+    def _set(self, name: str, value: Any) -> None:
+        self.settings[name] = value
+        self._drop_misfits(name)
+        rest = {other: chosen for other, chosen in self.settings.items() if other != name}
+        try:
+            default = _LOSS if name == "loss" else getattr(replace(self, settings=rest).config(_ANY_DATASET), name)
+        except UserError:  # the others make sense with this value only
+            return
+        # The default data set depends on what is on disk, so that a chosen one is always written down.
+        if value == default and name != "dataset":
+            self.settings = rest
+
+    def adopt(self, config: TrainConfig) -> None:
+        """Set up the next training as this one."""
+        self.notes.clear()
+        roles: dict[str, tuple[Catalogue[Any], str, dict[str, Any]]] = {
+            "loss": (LOSSES, config.loss, config.loss_params)
+        }
+        if config.miner is not None:
+            roles["miner"] = (MINERS, config.miner, config.miner_params)
+        for role, (catalogue, name, values) in roles.items():
+            usual = {parameter.name: parameter.default for parameter in catalogue[name].parameters}
+            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
+        self.settings = {"dataset": config.dataset} | ({"loss": config.loss} if config.loss != _LOSS else {})
+        recommended = self.config(config.dataset)
+        for name in SETTINGS:
+            if getattr(config, name) != getattr(recommended, name):
+                self.settings[name] = getattr(config, name)
+
+    def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
+        """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
+        chosen = self.params.setdefault(f"{role}.{choice.name}", {})
+        chosen.pop(parameter.name, None)
+        if value != parameter.default:
+            chosen[parameter.name] = value
+        self._drop_misfits()
+
+    def _params(self, role: str, choice: str) -> dict[str, Any]:
+        return self.params.get(f"{role}.{choice}", {})
+
+    def _loss(self) -> LossDeclaration:
+        loss = LOSSES[self.settings.get("loss", _LOSS)]
+        return loss.given(self._params("loss", loss.name))
+
+    def _drop_misfits(self, chosen: str = "") -> None:
+        """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
+        dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
+        takes = {"", *self._loss().accepts}
+        misfits = {
+            "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
+            "classes_per_batch": lambda classes: classes > len(dataset.classes),
+            **{name: most.__lt__ for name, most in dataset.most.items()},
+            "miner": lambda name: name is not None and MINERS[name].makes not in takes,
+            "sampler": lambda name: SAMPLERS[name].makes not in takes,
+        }
+        for name, is_misfit in misfits.items():
+            if name != chosen and name in self.settings and is_misfit(self.settings[name]):
+                del self.settings[name]
+
+    def _choices(self) -> dict[str, Declaration]:
+        """What has parameters, by role."""
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        chosen: dict[str, Declaration] = {"loss": loss}
+        if miner is not None:
+            chosen["miner"] = MINERS[miner]
+        return chosen

@@ -1,0 +1,53 @@
+"""Selected images as a word for an address."""
+
+import zlib
+from base64 import b64decode, b64encode, urlsafe_b64encode
+
+import numpy as np
+import pytest
+
+from app.selection import MOST_BYTES, Selection
+from app.state import UIState
+
+
+def selection(items, n=10_000, dataset="mnist"):
+    mask = np.zeros(n, bool)
+    mask[list(items)] = True
+    return Selection(dataset, b64encode(np.packbits(mask, bitorder="little").tobytes()).decode())
+
+
+def items(selected):
+    bits = np.frombuffer(b64decode(selected.bits), np.uint8)
+    return np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()
+
+
+@pytest.mark.parametrize("chosen", [[0], [9_999], [3, 4, 7_777], range(10_000), range(0, 10_000, 2)])
+def test_a_selection_comes_back_from_its_address(chosen):
+    state = UIState(selected=selection(chosen))
+    again = UIState.from_query(state.to_query())
+    assert items(again.selected) == list(chosen)
+    assert again.selected.dataset == "mnist"
+    assert again.to_query() == state.to_query()
+
+
+def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_line():
+    rng = np.random.default_rng(0)
+    assert len(selection(rng.permutation(10_000)[:5000]).word) < 1700
+    assert len(selection(rng.permutation(10_000)[:10]).word) < 80
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        "mnist",
+        "mnist.",
+        "mnist.☃",
+        "mnist.AAAA",
+        selection([]).word,
+        "mnist." + urlsafe_b64encode(zlib.compress(b"\1" * (MOST_BYTES + 1))).decode(),
+        selection([5]).word[:-4],
+    ],
+)
+def test_what_is_no_such_word_selects_nothing(word):
+    assert Selection.read(word) is None
