@@ -58,9 +58,7 @@ def visits(browser: Browser, url: str) -> None:
         page.goto(url)
         page.locator(".map[data-ready=true]").wait_for()
         maps.append(float(page.evaluate("performance.now()")))
-        paints.append(
-            float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-        )
+        paints.append(float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")))
         page.wait_for_timeout(1000)
         context.close()
     told("a first visit → first paint", paints, "ms", "1500 ms")
@@ -82,8 +80,8 @@ def replay(page: Page) -> None:
     page.locator(".map[data-playing=false]").wait_for()
     drawn = page.evaluate("[drawn.length, drawn.at(-1) - drawn[0]]")
     print(
-        f"replay of {CONFIG.snapshots} × {CONFIG.watched:,}: {len(asked)} requests, {len(sent)} messages to the server; "
-        f"{drawn[0] / drawn[1] * 1e3:.0f} drawings a second without a graphics card   to be: none"
+        f"replay of {CONFIG.snapshots} × {CONFIG.watched:,}: {len(asked)} requests, {len(sent)} messages (to be: none); "
+        f"{drawn[0] / drawn[1] * 1e3:.0f} drawings a second without a graphics card"
     )
 
 
