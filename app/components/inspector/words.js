@@ -18,9 +18,9 @@ export function wayOf({ subject, way }) {
   return `On the map it walks with the frames: embedded by the nets kept at ${way} of them, straight lines between.`;
 }
 
-/** Of which image, and nearest among which. */
+/** Of which image, and nearest among which, when. */
 export function captionOf({ subject, among }) {
-  const where = among ? `${among.toLocaleString("en")} test images` : "those watched, at the last snapshot";
+  const where = among ? `${among.toLocaleString("en")} test images, at the end of the run` : "those watched, at the last snapshot";
   const near = `nearest in the embedding among ${where}`;
   return subject.item === undefined ? near[0].toUpperCase() + near.slice(1) : `Test image ${subject.item.toLocaleString("en")}; ${near}`;
 }
