@@ -8,6 +8,7 @@ import numpy as np
 
 from app import media
 from app.cautions import methods
+from app.film import film_of_query
 from app.parts.views import native_of
 from app.query import Answer
 from app.shown import Shown
@@ -129,6 +130,7 @@ def answer_data(shown: Shown, answer: Answer, routes: bool) -> dict[str, Any]:
         "steps": [{"caption": step.caption} | picture(small(step.image)) for step in answer.steps],
         "far": answer.far,
         "way": len(answer.way),
+        "film": film_of_query(shown.run, answer, len(answer.neighbours)) if routes else None,
     }
 
 

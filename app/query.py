@@ -22,8 +22,9 @@ _answers: dict[tuple[object, ...], "Answer"] = {}
 class Answer:
     """What a run says of a picture: the steps to the net's input, neighbours, their vote, places by view.
 
-    `far` is a sentence when the picture is unlike every test image, otherwise empty. `way` are the steps at which the
-    run kept its net, with the place and the embedding that it gave the picture; empty where it kept none.
+    `embedding` is where the run's last net puts it, `far` a sentence when the picture is unlike every test
+    image, otherwise empty. `way` are the steps at which the run kept its net, with the place and the embedding that it
+    gave the picture; empty where it kept none.
     """
 
     steps: tuple[query.PreparationStep, ...]
@@ -33,6 +34,7 @@ class Answer:
     far: str
     places: dict[str, list[float]]
     way: list["Station"]
+    embedding: np.ndarray
 
 
 class Station(NamedTuple):
@@ -87,10 +89,13 @@ def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
 def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
     prepared = query.prepare(picture, run.config.dataset)
     answer = services.jobs.embed(run.id, prepared.image[None], way=True)
-    neighbours = run.nearest(np.asarray(answer["embeddings"][0], np.float32), k)
+    embedding = np.asarray(answer["embeddings"][0], np.float32)
+    neighbours = run.nearest(embedding, k)
     label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
-    return Answer(prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, stations(answer))
+    return Answer(
+        prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, stations(answer), embedding
+    )
 
 
 def stations(answer: dict[str, Any]) -> list[Station]:

@@ -48,6 +48,7 @@ class Inspector {
       page.metric = data.metric;
       bus.emit("metric", data.metric);
     }
+    if (data.film?.steps) bus.emit("asked", { run: data.run, film: data.film });
     this.show();
   }
 
@@ -106,10 +107,7 @@ class Inspector {
       group.append(button);
     }
     row.append(group);
-    if (data.film) {
-      const open = () => bus.emit("study", { run: data.run, what: "film" });
-      row.append(textButton("Over the training", open, "Its nearest images at every frame"));
-    }
+    if (data.film) row.append(overTheTraining(data));
     return [row];
   }
 
@@ -143,7 +141,7 @@ class Inspector {
   }
 
   key() {
-    const key = element("p", "quiet key");
+    const key = element("p", "quiet key places");
     key.append(element("span", "where near"), " near on the map too ", element("span", "where off"), " far on the map");
     key.hidden = true;
     const foot = element("div");
@@ -181,11 +179,19 @@ function headOf(data) {
   if (subject.item !== undefined) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
   else picture.append(canvasOf(subject));
   const words = element("div", "words");
-  words.append(element("strong", null, data.title ?? classes[subject.label]));
+  const title = element("span", "title");
+  title.append(element("strong", null, data.title ?? classes[subject.label]));
+  if (data.film?.steps) title.append(overTheTraining(data, data.film));
+  words.append(title);
   words.append(element("span", null, summaryOf(data)));
   words.append(element("span", "quiet", captionOf(data)));
   head.append(picture, words);
   return head;
+}
+
+function overTheTraining({ run }, film = null) {
+  const open = () => bus.emit("study", { run, what: "film", film });
+  return textButton("Over the training", open, "Its nearest images at every frame");
 }
 
 function canvasOf(picture) {

@@ -7,9 +7,10 @@ export const page = (globalThis[Symbol.for("dmlviz.page")] ??= {
 });
 
 /**
- * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run, step,
- * scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection" (selection.js), "pinned" {run, item}, "metric" its
- * name, "ranks" (map/ranks.js), "study" {run, what}.
+ * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run,
+ * step, scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection"
+ * (selection.js), "pinned" {run, item}, "metric" its name, "ranks" (map/ranks.js), "study" {run, what, film}, the film
+ * being that of a picture of one's own, of which "asked" {run, film} tells when there is a new one.
  */
 export const bus = {
   emit(name, detail) {

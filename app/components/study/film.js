@@ -6,13 +6,10 @@ const SIDE = 28; // pixels, about
 const make = (tag, className = "", text = "") => Object.assign(document.createElement(tag), { className, textContent: text });
 const grouped = (n) => n.toLocaleString("en");
 
-/** The view of the pinned image: {node, caption, at(step)}. */
-export async function filmView({ run, events_url, item, metric = "euclidean", classes, sprites, begun }) {
-  if (item === null) return { node: make("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
-  const base = events_url.replace(/\/events.*$/, "");
-  const response = await fetch(`${base}/film/${item}.json?metric=${metric}&v=${begun}`);
-  const film = await response.json();
-  if (!response.ok) throw new Error(film.error);
+/** The view of a picture's `film`, of the pinned image's where none is given: {node, caption, at(step)}. */
+export async function filmView({ run, events_url, film, item, metric = "euclidean", classes, sprites, begun }) {
+  if (!film && item === null) return { node: make("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
+  film ??= await filmOf(events_url.replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`));
   const node = make("div", "film");
   const strip = make("ol", "strip");
   node.append(strip);
@@ -36,7 +33,8 @@ export async function filmView({ run, events_url, item, metric = "euclidean", cl
     const place = make("li");
     const button = make("button");
     button.type = "button";
-    button.title = `Step ${grouped(step)}: ${right} of ${near.length} right. Click to go there.`;
+    const said = film.item === null ? `say ${classes[film.label]}` : "right";
+    button.title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
     button.setAttribute("aria-label", button.title);
     button.dataset.step = step;
     const share = make("span", "share");
@@ -60,8 +58,18 @@ export async function filmView({ run, events_url, item, metric = "euclidean", cl
   }
 }
 
+async function filmOf(url) {
+  const response = await fetch(url);
+  const film = await response.json();
+  if (!response.ok) throw new Error(film.error);
+  return film;
+}
+
 /** Whose neighbours, among which, by which distance. */
 export function captionOf({ item, label, among, nets }, classes, metric) {
+  if (item === null) {
+    return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} watched test images, by Euclidean distance.`;
+  }
   const how = nets ? " It is not watched itself: the nets kept on the way embedded it." : "";
   const by = metric === "cosine" ? "cosine" : "Euclidean";
   return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} watched test images, by ${by} distance.${how}`;

@@ -34,13 +34,15 @@ class Study {
     // An element of no height still has the page's gap around it.
     this.frame = (parent.host ?? parent).closest?.(".st-key-study") ?? null;
     this.what = null;
+    this.film = null; // of a picture of one's own; null: of what is pinned
     this.step = null; // of the shown frame; null at the end
     this.show(false);
     this.offs = [
-      bus.on("study", ({ run, what }) => run === this.data.run && this.open(what)),
+      bus.on("study", ({ run, what, film = null }) => run === this.data.run && this.open(what, film)),
       bus.on("frame", (detail) => this.moved(detail)),
-      bus.on("pinned", () => this.what === "film" && this.refresh()),
-      bus.on("metric", () => this.what === "film" && this.refresh()),
+      bus.on("pinned", () => this.refilm(null)),
+      bus.on("asked", ({ run, film }) => run === this.data.run && this.film && this.refilm(film)),
+      bus.on("metric", () => this.refilm(this.film)),
     ];
   }
 
@@ -48,7 +50,7 @@ class Study {
     const other = data.run !== this.data?.run || data.begun !== this.data?.begun;
     this.data = data;
     if (other) {
-      this.step = null;
+      this.step = this.film = null;
       if (this.what) this.refresh();
     }
   }
@@ -62,8 +64,14 @@ class Study {
     if (this.what === "classes" && !playing) this.settling = setTimeout(() => this.refresh(), SETTLED);
   }
 
-  open(what) {
-    this.what = what === this.what ? null : what;
+  refilm(film) {
+    this.film = film;
+    if (this.what === "film") this.refresh();
+  }
+
+  open(what, film = null) {
+    this.what = what === this.what && film === this.film ? null : what;
+    this.film = film;
     this.show(this.what !== null);
     if (!this.what) return this.body.replaceChildren();
     this.title.textContent = TITLES[this.what];
@@ -80,11 +88,11 @@ class Study {
 
   /** Ask for what is shown now, and draw it where nothing newer was asked meanwhile. */
   async refresh() {
-    const { what, data, step } = this;
+    const { what, data, step, film } = this;
     const token = (this.token = {});
     let view;
     try {
-      view = await VIEWS[what]({ ...data, step, item: page.pinned?.run === data.run ? page.pinned.item : null, metric: page.metric });
+      view = await VIEWS[what]({ ...data, step, film, item: page.pinned?.run === data.run ? page.pinned.item : null, metric: page.metric });
     } catch (error) {
       view = { node: Object.assign(document.createElement("p"), { className: "quiet", textContent: error.message }), caption: "" };
     }
