@@ -1,6 +1,6 @@
 """The same run with one thing changed, and presets of two: both are trained from the Compare page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -45,7 +45,19 @@ CLASSICAL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"loss": "triplet", "sampler": "balanced", "classes_per_batch": 10, "images_per_class": 16},
     ),
 }
+MENU = 300  # pixels
 PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSICAL]
+
+
+def menus(ui: CompareState, services: Services, run: Run) -> None:
+    """The two ways to a training; they close when it begins, which is to be seen."""
+    for label, content in MENUS.items():
+        with st.popover(label, type="tertiary", key=_key(label), on_change="rerun"), st.container(width=MENU):
+            content(ui, services, run)
+
+
+def _key(label: str) -> str:
+    return f"menu.{label}"
 
 
 def changed(ui: CompareState, services: Services, run: Run) -> None:
@@ -66,7 +78,7 @@ def changed(ui: CompareState, services: Services, run: Run) -> None:
     )
 
 
-def presets(ui: CompareState, services: Services) -> None:
+def presets(ui: CompareState, services: Services, run: Run) -> None:
     """Classical against online mining: same net, dimensions, steps and seed."""
     st.caption(
         "How such nets were trained before batches were mined, beside how they are trained now: the same net, "
@@ -160,18 +172,22 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
 
 
 def _train(ui: CompareState, services: Services, run: Run, name: str, value: Any) -> None:
-    ui.notes.clear()
-    try:
-        ui.choose(run.id, services.jobs.submit(variant(run.config, name, value), owner()))
-        services.tidy()
-    except UserError as error:
-        ui.notes.append(str(error))
+    _begin(ui, services, lambda: (run.id, services.jobs.submit(variant(run.config, name, value), owner())))
 
 
 def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
+    _begin(ui, services, lambda: (services.jobs.submit(first, owner()), services.jobs.submit(second, owner())))
+
+
+def _begin(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
     ui.notes.clear()
     try:
-        ui.choose(services.jobs.submit(first, owner()), services.jobs.submit(second, owner()))
+        ui.choose(*train())
         services.tidy()
     except UserError as error:
         ui.notes.append(str(error))
+    for label in MENUS:
+        st.session_state[_key(label)] = False
+
+
+MENUS = {"One thing changed": changed, "Classical or mined": presets}

@@ -17,10 +17,7 @@ if pair is None:
 else:
     here.audience.sees("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
     with navigation.beside(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.popover("One thing changed", type="tertiary"), st.container(width=300):
-            change.changed(ui, here, pair.a.run)
-        with st.popover("Classical or mined", type="tertiary"), st.container(width=300):
-            change.presets(ui, here)
+        change.menus(ui, here, pair.a.run)
     for note in ui.notes:
         st.caption(f":orange[{note}]")
     beside.chosen(ui, here, pair)

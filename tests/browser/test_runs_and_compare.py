@@ -50,7 +50,7 @@ def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_r
     expect(page.locator(".shelf")).to_have_attribute("data-shown", "1")
 
 
-def test_two_runs_go_together_and_tell_which_images_only_one_gets_right(person, digits_run):
+def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits_run):
     other = person.train("dataset=digits&net=mlp&steps=60&seed=8&embedding_dim=2")
     person.map_has("state", "finished")
     go(person, "Runs")
@@ -91,3 +91,15 @@ def test_two_runs_go_together_and_tell_which_images_only_one_gets_right(person, 
     expect(pinned).to_have_attribute("data-neighbours", "10")
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
+
+    page.get_by_role("button", name="One thing changed").click()
+    menu = page.get_by_test_id("stPopoverBody")
+    menu.get_by_test_id("stSelectbox").nth(1).click()
+    page.get_by_role("option", name="Contrastive", exact=True).click()
+    menu.get_by_role("button", name="Train it").click()
+    expect(menu).to_be_hidden()  # it would lie on the map that is to be watched
+    expect(second).not_to_have_attribute("data-run", digits_run.id)
+    expect(second).to_have_attribute("data-state", "finished")
+    expect(first).to_have_attribute("data-run", other)
+    changed = Runs(runs).get(second.get_attribute("data-run")).config
+    assert changed == Runs(runs).get(other).config.but(loss="contrastive")
