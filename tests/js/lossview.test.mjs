@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Space, bands, byClass, readBatch } from "../../app/components/lossview/batch.js";
+import { Batch } from "../../app/components/formulas/batch.js";
+import { figure } from "../../app/components/formulas/figure.js";
+import { bands, byClass, matrix, readBatch } from "../../app/components/lossview/batch.js";
 import { arcs, rings } from "../../app/components/lossview/margins.js";
-import { figure, mathml } from "../../app/components/lossview/math.js";
+import { mathml } from "../../app/components/lossview/math.js";
 import { marked } from "../../app/components/lossview/matrix.js";
 import { MOMENTS, magnification, meanDistances, meanings, sentence, visible } from "../../app/components/lossview/motion.js";
 import { below, coarse, equalError, mean, rates } from "../../app/components/lossview/rates.js";
 import { Answers } from "../../app/components/lossview/source.js";
 import { STROKES, drawn, nearestLine } from "../../app/components/lossview/strokes.js";
-import { lossOf, termsOf } from "../../app/components/lossview/terms/index.js";
+import { countOf, termsOf } from "../../app/components/lossview/terms.js";
 import { close } from "./help.mjs";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
@@ -43,12 +45,12 @@ test("images stand by class and within a class as they came", () => {
 });
 
 test("distances are symmetric, zero on the diagonal, and cosines know a zero vector", () => {
-  const space = new Space(Float32Array.from([3, 0, 0, 4, 0, 0]), 3);
-  close(space.matrix("euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
-  close(space.matrix("sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
-  assert.equal(space.cosine(0, 1), 0);
-  assert.equal(space.cosine(0, 2), 0);
-  assert.equal(space.between("cosine", 0, 0), 0);
+  const batch = new Batch([[3, 0], [0, 4], [0, 0]], [0, 0, 0]);
+  close(matrix({ n: 3, batch }, "euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
+  close(matrix({ n: 3, batch }, "sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
+  assert.equal(batch.s(0, 1), 0);
+  assert.equal(batch.s(0, 2), 0);
+  assert.equal(batch.d(0, 0, "cosine"), 0);
 });
 
 test("the terms of a triplet have its numbers and what comes out", () => {
@@ -56,19 +58,26 @@ test("the terms of a triplet have its numbers and what comes out", () => {
   const [term] = termsOf(b, b.rows[0]);
   assert.equal(term.value.toFixed(6), (0.2 + 2 - 1).toFixed(6));
   assert.match(term.latex, /\[0\.20 \+ 2 - 1\]_\+ = 1\.20$/);
-  assert.equal(lossOf(b).toFixed(6), ((1.2 + 0) / 2).toFixed(6));
+  assert.equal(countOf(b), "2 triplets");
 });
 
 test("a pair is pulled or pushed by its own hinge", () => {
   const b = readBatch(pairs([[0, 2], [0, 1]], [2, 2]));
   assert.deepEqual(b.rows.map((row) => termsOf(b, row)[0].value), [4, 0]);
-  assert.equal(lossOf(b), 2);
+  assert.equal(countOf(b), "2 pairs");
 });
 
-test("the loss is not put together from a part of its terms, nor for a loss that is unknown", () => {
-  assert.equal(lossOf(readBatch(told({ seen: { counts: [10, 0, 1] } }))), null);
-  const b = readBatch(told({ loss: "hierarchical_triplet" }));
-  assert.deepEqual([lossOf(b), termsOf(b, b.rows[0])], [null, []]);
+test("an anchor without listed negatives has a term of nothing", () => {
+  const b = readBatch(pairs([[0, 2]], [2], { loss: "nt_xent", params: { temperature: 0.1 }, seen: { by: "selection" } }));
+  const [{ value, latex }] = termsOf(b, b.rows[0]);
+  assert.equal(value, 0);
+  assert.match(latex, /= \\log\(1\) = 0$/);
+});
+
+test("terms are not counted by a part of them, nor for a loss that does not tell them", () => {
+  assert.equal(countOf(readBatch(told({ seen: { counts: [10, 0, 1] } }))), "");
+  const b = readBatch(told({ loss: "hierarchical_triplet", params: { beta: 0.1, levels: 4 } }));
+  assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
 });
 
 test("the three strokes differ without colour", () => {
@@ -107,7 +116,7 @@ test("mined pairs are marked both ways round, triplets in the row of their ancho
 
 test("every moment has a sentence, and only some show lines, forces and movement", () => {
   const b = readBatch(told());
-  const means = meanDistances(b, b.space.matrix("euclidean"));
+  const means = meanDistances(b, matrix(b, "euclidean"));
   close([means.same, means.different], [(2 + 3) / 2, (1 + 4 + Math.sqrt(5) + Math.sqrt(20)) / 4]);
   const said = MOMENTS.map((_, moment) => sentence(b, moment, means));
   assert.equal(new Set(said).size, 6);

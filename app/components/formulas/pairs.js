@@ -1,95 +1,149 @@
-// Losses on pairs, one function of a batch and its parameters each; the same formulas as dmlviz/losses/pairs.py.
-import { hinge, mean, terms } from "./batch.js";
-import { abs, add, div, dot, log1mexp, lse, max, mul, number, relu, softplus, square, sub, sum } from "./tape.js";
+// Losses on pairs; the same formulas as dmlviz/losses/pairs.py. What a loss is made of, see index.js.
+import { figure as f, signed } from "./figure.js";
+import { ANCHORS, DIRECTED_PAIRS, PAIRS, WITH_BOTH } from "./items.js";
+import { abs, add, div, dot, log1mexp, lse, max, mul, number, relu, softplus, square, squaredDistance, sub, sum } from "./tape.js";
 
-/** One term for each pair: `near` of the pairs of one class, `far` of the others. */
-function overPairs(batch, params, measure, near, far, { smooth = false, directed = false } = {}) {
-  const values = batch.pairs(directed).map(([i, j]) => (batch.same(i, j) ? near : far)(measure(i, j)));
-  return terms(values, params, smooth);
+/** Hinges on a measure of pairs: `bounds` of an anchor are beyond what positives and below what negatives pay. */
+function hinges(batch, measure, bounds, symbols, power = 1) {
+  const up = power === 2 ? "^2" : "";
+  const sides = (i, j) => {
+    const [near, far] = bounds(i);
+    return batch.same(i, j) ? [measure(i, j), near, symbols[0]] : [far, measure(i, j), symbols[1]];
+  };
+  return {
+    over: PAIRS,
+    term: (i, j) => {
+      const [more, less] = sides(i, j);
+      const hinge = relu(sub(more, less));
+      return power === 2 ? square(hinge) : hinge;
+    },
+    text: (i, j) => {
+      const [more, less, symbol] = sides(i, j);
+      return `[${symbol}]_+${up} = [${f(more)} - ${f(less)}]_+${up}`;
+    },
+  };
 }
 
-/** As `overPairs`, each side reduced by itself. */
-function eachSide(batch, params, measure, near, far, directed = false) {
-  const pairs = batch.pairs(directed);
-  const of = (same, f) => terms(pairs.filter(([i, j]) => batch.same(i, j) === same).map(([i, j]) => f(measure(i, j))), params);
-  return [of(true, near), of(false, far)];
-}
+/** log Σ e^x of a function x of the cosines of a and others. */
+const lseOf = (batch, a, others, x) => lse(others.map((i) => x(batch.s(a, i))));
 
-export const PAIRS = {
-  contrastive: (batch, params) =>
-    overPairs(batch, params, (i, j) => batch.d(i, j),
-      (d) => square(hinge(d, -params.pos_margin)), (d) => square(relu(sub(params.margin, d)))),
+const margins = ({ pos_margin, margin }) => () => [pos_margin, margin];
+const SYMBOLS = ["d - m^+", "m - d"];
 
-  contrastive_linear: (batch, params) =>
-    eachSide(batch, params, (i, j) => batch.d(i, j, params.distance),
-      (d) => hinge(d, -params.pos_margin), (d) => relu(sub(params.margin, d))),
+export const PAIR_LOSSES = {
+  contrastive: (batch, params) => hinges(batch, (i, j) => batch.d(i, j), margins(params), SYMBOLS, 2),
+
+  contrastive_linear: (batch, params) => ({
+    ...hinges(batch, (i, j) => batch.d(i, j, params.distance), margins(params), SYMBOLS),
+    apart: true,
+  }),
 
   contrastive_double: (batch, params) =>
-    overPairs(batch, params, (i, j) => batch.d(i, j, "sqeuclidean"),
-      (d) => square(hinge(d, -params.pos_margin)), (d) => square(relu(sub(params.margin, d)))),
+    hinges(batch, (i, j) => batch.d(i, j, "sqeuclidean"), margins(params), ["d^2 - m_1", "m_2 - d^2"], 2),
 
-  contrastive_no_margin: (batch) =>
-    overPairs(batch, {}, (i, j) => batch.d(i, j, "sqeuclidean"), (d) => d, (d) => mul(-1, d)),
+  contrastive_no_margin: (batch) => ({
+    over: PAIRS,
+    term: (i, j) => mul(batch.same(i, j) ? 1 : -1, batch.d(i, j, "sqeuclidean")),
+    text: (i, j) => {
+      const sign = batch.same(i, j) ? "" : "-";
+      return `${sign}d^2 = ${sign}${f(batch.d(i, j))}^2`;
+    },
+  }),
 
-  cosine_pair: (batch, params) =>
-    overPairs(batch, params, (i, j) => batch.s(i, j), (s) => square(sub(1, s)), square),
+  cosine_pair: (batch) => ({
+    over: PAIRS,
+    term: (i, j) => square(sub(batch.same(i, j) ? 1 : 0, batch.s(i, j))),
+    text: (i, j) => `(y - s)^2 = (${batch.same(i, j) ? 1 : 0} - ${signed(batch.s(i, j))})^2`,
+  }),
 
-  distance_logistic: (batch, params) => {
-    const { margin } = params;
-    const near = (d) => sub(softplus(sub(d, margin)), softplus(-margin));
-    const far = (d) => sub(softplus(sub(margin, d)), log1mexp(number(d) < 1e-6 ? 1e-6 : d));
-    return overPairs(batch, params, (i, j) => batch.d(i, j), near, far, { smooth: true });
-  },
+  distance_logistic: (batch, { margin }) => ({
+    over: PAIRS,
+    smooth: true,
+    term: (i, j) => {
+      const d = batch.d(i, j);
+      if (batch.same(i, j)) return sub(softplus(sub(d, margin)), softplus(-margin));
+      return sub(softplus(sub(margin, d)), log1mexp(number(d) < 1e-6 ? 1e-6 : d));
+    },
+    text: (i, j) => {
+      const d = batch.d(i, j);
+      const p = f(Math.exp(softplus(-margin) - softplus(d - margin)));
+      const share = `p=\\frac{1+e^{-${f(margin)}}}{1+e^{${f(d)}-${f(margin)}}} = ${p}`;
+      return `${share},\\quad -\\log ${batch.same(i, j) ? p : `(1 - ${p})`}`;
+    },
+  }),
 
   snr_contrastive: (batch, params) => {
     const means = batch.points.map((point) => div(sum(point), point.length));
     const noise = batch.points.map((point, i) => point.map((x) => sub(x, means[i])));
     const variance = noise.map((part) => max([dot(part, part), 1e-12]));
-    const ratio = (i, j) => div(sum(noise[i].map((x, k) => square(sub(x, noise[j][k])))), variance[i]);
-    const penalty = mul(params.regularizer, mean(means.map((x) => [abs(x)]))[0]);
-    const sides = eachSide(batch, params, ratio,
-      (v) => hinge(v, -params.pos_margin), (v) => relu(sub(params.margin, v)), true);
-    return [...sides, penalty];
+    const ratio = (i, j) => div(squaredDistance(noise[i], noise[j]), variance[i]);
+    const penalty = div(sum(means.map(abs)), means.length);
+    return {
+      ...hinges(batch, ratio, margins(params), SYMBOLS),
+      over: DIRECTED_PAIRS,
+      apart: true,
+      plus: mul(params.regularizer, penalty),
+      text: null,
+    };
   },
 
-  margin: (batch, params) =>
-    overPairs(batch, params, (i, j) => batch.d(i, j),
-      (d) => hinge(d, params.alpha - params.beta), (d) => hinge(mul(-1, d), params.alpha + params.beta),
-      { directed: params.per_class }),
-
-  multi_similarity: (batch, params) => {
-    const { alpha, beta, base } = params;
-    const values = batch.all.map((a) => {
-      const pull = lse(batch.positives(a).map((p) => mul(-alpha, sub(batch.s(a, p), base))));
-      const push = lse(batch.negatives(a).map((n) => mul(beta, sub(batch.s(a, n), base))));
-      return add(div(softplus(pull), alpha), div(softplus(push), beta));
-    });
-    return terms(values, params, true);
+  margin: (batch, { alpha, beta, per_class }) => {
+    const learned = batch.own.beta ?? [beta];
+    const bounds = (i) => {
+      const own = learned[learned.length > 1 ? batch.labels[i] : 0];
+      return [own - alpha, own + alpha];
+    };
+    const symbols = ["d - (\\beta-\\alpha)", "(\\beta+\\alpha) - d"];
+    return { ...hinges(batch, (i, j) => batch.d(i, j), bounds, symbols), over: per_class ? DIRECTED_PAIRS : PAIRS };
   },
 
-  circle: (batch, params) => {
-    const { margin, gamma } = params;
-    const values = batch.complete().map((a) => {
-      const push = batch.negatives(a).map((n) => {
-        const s = batch.s(a, n);
-        return mul(gamma * Math.max(number(s) + margin, 0), sub(s, margin));
-      });
-      const pull = batch.positives(a).map((p) => {
-        const s = batch.s(a, p);
-        return mul(-gamma * Math.max(1 + margin - number(s), 0), sub(s, 1 - margin));
-      });
-      return softplus(add(lse(push), lse(pull)));
-    });
-    return terms(values, params, true);
+  multi_similarity: (batch, { alpha, beta, base }) => {
+    const pull = (a) => lseOf(batch, a, batch.positives(a), (s) => mul(-alpha, sub(s, base)));
+    const push = (a) => lseOf(batch, a, batch.negatives(a), (s) => mul(beta, sub(s, base)));
+    const log = (factor, exponent) => `\\frac{1}{${f(factor)}}\\log(1 + ${f(Math.exp(exponent))})`;
+    return {
+      over: ANCHORS,
+      smooth: true,
+      term: (a) => add(div(softplus(pull(a)), alpha), div(softplus(push(a)), beta)),
+      text: (a) =>
+        `\\frac1\\alpha\\log(1+\\sum_p) + \\frac1\\beta\\log(1+\\sum_n) = ${log(alpha, pull(a))} + ${log(beta, push(a))}`,
+      note: (a) =>
+        `The sums run over ${batch.positives(a).length} positives and ${batch.negatives(a).length} negatives of this anchor.`,
+    };
   },
 
-  logistic_pair: (batch, params) => {
-    const { gain = 10, bias = -5 } = params;
-    const score = (i, j) => add(mul(gain, dot(batch.points[i], batch.points[j])), bias);
-    return overPairs(batch, params, score, (o) => softplus(mul(-1, o)), softplus, { smooth: true });
+  /** The weights, which fall to 0 as a cosine becomes what it should be, are no part of the gradient. */
+  circle: (batch, { margin, gamma }) => {
+    const push = (a) =>
+      lseOf(batch, a, batch.negatives(a), (s) => mul(gamma * relu(number(s) + margin), sub(s, margin)));
+    const pull = (a) =>
+      lseOf(batch, a, batch.positives(a), (s) => mul(-gamma * relu(1 + margin - number(s)), sub(s, 1 - margin)));
+    return {
+      over: WITH_BOTH,
+      smooth: true,
+      term: (a) => softplus(add(push(a), pull(a))),
+      text: (a) =>
+        `\\log(1 + \\sum_n e^{\\ldots}\\cdot\\sum_p e^{\\ldots}) = \\log(1 + e^{${f(push(a))}}\\cdot e^{${f(pull(a))}})`,
+    };
+  },
+
+  logistic_pair: (batch) => {
+    const { gain = 10, bias = -5 } = batch.own;
+    const odds = (i, j) => add(mul(gain, batch.dot(i, j)), bias);
+    return {
+      over: PAIRS,
+      smooth: true,
+      term: (i, j) => softplus(mul(batch.same(i, j) ? -1 : 1, odds(i, j))),
+      text: (i, j) => {
+        const o = odds(i, j);
+        return `\\log(1+e^{-y\\,o}) = \\log(1+e^{${batch.same(i, j) ? `-${signed(o)}` : f(o)}})`;
+      },
+    };
   },
 
   /** Of the decision net only what it says, `score`, matters here: it learns what a distance cannot tell. */
-  hinge_pair: (batch, params) =>
-    overPairs(batch, params, () => batch.own.score, (o) => relu(sub(1, o)), (o) => hinge(1, o), { directed: true }),
+  hinge_pair: (batch) => ({
+    over: DIRECTED_PAIRS,
+    term: (i, j) => relu(sub(1, mul(batch.same(i, j) ? 1 : -1, batch.own.score))),
+  }),
 };

@@ -1,76 +1,128 @@
-// Losses with class weights; the same formulas as dmlviz/losses/proxies.py. `batch.own` holds what they learn:
-// weights (a vector for each class, or several), bias, centers.
-import { cosine, distance, mean, norm, terms } from "./batch.js";
+// Losses with class weights; the same formulas as dmlviz/losses/proxies.py. What a loss is made of, see index.js.
+// `batch.own` holds what they learn: weight (a vector for each class, or several), bias, centers; labels number its rows.
+import { direction, distance, mean, norm } from "./batch.js";
+import { figure as f } from "./figure.js";
+import { IMAGES } from "./items.js";
 import { add, div, dot, exp, lse, mul, number, sqrt, square, sub, sum } from "./tape.js";
 
-/** Cross-entropy of the scores of each point with its label. */
-const crossEntropy = (batch, scores) =>
-  batch.points.map((point, i) => {
-    const all = scores(point, batch.labels[i]);
-    return sub(lse(all), all[batch.labels[i]]);
-  });
+/** Cross-entropy of an image's scores with its label; `own` writes how the score of its own class came about. */
+function entropy(batch, scores, own) {
+  return {
+    over: IMAGES,
+    smooth: true,
+    term: (i) => {
+      const all = scores(i);
+      return sub(lse(all), all[batch.labels[i]]);
+    },
+    text: (i) => {
+      const all = scores(i);
+      const [top] = all.splice(batch.labels[i], 1);
+      const p = f(Math.exp(top - lse([top, ...all])));
+      const rest = all.length > 1 ? " + \\cdots" : "";
+      const [first, most] = [top, Math.max(...all)].map((score) => `e^{${f(score)}}`);
+      return `${own(i, f(top))},\\quad -\\log\\frac{${first}}{${first} + ${most}${rest}} = -\\log ${p}`;
+    },
+    note: () => "Below the fraction: the own class, the strongest other class, and the rest.",
+  };
+}
 
-const classified = (batch, scores) => terms(crossEntropy(batch, scores), {}, true);
+/** The cosines of an image with every weight. */
+function cosinesOf(batch) {
+  const [images, weights] = [batch.points, batch.own.weight].map((points) => points.map(direction));
+  return (i) => weights.map((weight) => dot(images[i], weight));
+}
 
-const linear = (batch) => (point) => batch.own.weights.map((weight, c) => add(dot(weight, point), batch.own.bias?.[c] ?? 0));
+const degrees = (radians) => `${f((radians * 180) / Math.PI)}°`;
 
-const angleMargin = (batch, [m1, m2, m3], length) =>
-  classified(batch, (point, label) =>
-    batch.own.weights.map((weight, c) => {
-      const s = cosine(point, weight);
-      return mul(length(point, weight), c === label ? withMargin(s, m1, m2, m3) : s);
-    }));
+/**
+ * Scores of length · cosine, that of the own class made worse by margins [m₁, m₂, m₃]; `own` writes it of an angle. The
+ * margins are told, too: they decide where on the circle a class wins.
+ */
+function onAngles(batch, margins, length, own) {
+  const cosines = cosinesOf(batch);
+  const scores = (i) =>
+    cosines(i).map((s, c) => mul(length(i, c), c === batch.labels[i] ? withMargin(s, ...margins) : s));
+  const theta = (i) => degrees(Math.acos(Math.max(-1, Math.min(1, cosines(i)[batch.labels[i]]))));
+  return { ...entropy(batch, scores, (i, top) => `\\theta_y = ${theta(i)},\\quad ${own(theta(i), i)} = ${top}`), margins };
+}
 
-const DEFAULT_SCALE = ({ scale }) => () => scale;
+const linear = (batch) => (i) => batch.own.weight.map((weight, c) => add(dot(weight, batch.points[i]), batch.own.bias?.[c] ?? 0));
 
-export const PROXIES = {
-  softmax: (batch) => classified(batch, linear(batch)),
+const softmax = (batch) => entropy(batch, linear(batch), (_, top) => `w_y\\cdot f + b_y = ${top}`);
 
-  normalized_softmax: (batch, params) => angleMargin(batch, [1, 0, 0], DEFAULT_SCALE(params)),
-  large_margin_softmax: (batch, params) =>
-    angleMargin(batch, [params.margin, 0, 0], (point, weight) => mul(norm(point), norm(weight))),
-  sphereface: (batch, params) => angleMargin(batch, [params.margin, 0, 0], norm),
-  cosface: (batch, params) => angleMargin(batch, [1, 0, params.margin], DEFAULT_SCALE(params)),
-  arcface: (batch, params) => angleMargin(batch, [1, params.margin, 0], DEFAULT_SCALE(params)),
-  combined_margin: (batch, params) => angleMargin(batch, [params.m1, params.m2, params.m3], DEFAULT_SCALE(params)),
-
-  proxy_nca: (batch, { scale }) =>
-    classified(batch, (point) =>
-      batch.own.weights.map((weight) => mul(-(scale ** 2), sub(2, mul(2, cosine(point, weight)))))),
-
-  soft_triple: (batch, { la, gamma, margin, centers }) =>
-    classified(batch, (point, label) => {
-      const scores = [];
-      for (let c = 0; c * centers < batch.own.weights.length; c++) {
-        const near = batch.own.weights.slice(c * centers, (c + 1) * centers).map((weight) => cosine(point, weight));
-        const total = lse(near.map((s) => div(s, gamma)));
-        const similarity = sum(near.map((s) => mul(exp(sub(div(s, gamma), total)), s)));
-        scores.push(mul(la, c === label ? sub(similarity, margin) : similarity));
-      }
-      return scores;
-    }),
+export const PROXY_LOSSES = {
+  softmax,
 
   center: (batch, { weight }) => {
-    const entropies = crossEntropy(batch, linear(batch));
-    const pulls = batch.points.map((point, i) => mul(weight, distance(point, batch.own.centers[batch.labels[i]], "sqeuclidean")));
-    return terms(entropies.map((entropy, i) => add(entropy, pulls[i])), {}, true);
+    const { term, text, ...rest } = softmax(batch);
+    const away = (i) => distance(batch.points[i], batch.own.centers[batch.labels[i]], "sqeuclidean");
+    return {
+      ...rest,
+      term: (i) => add(term(i), mul(weight, away(i))),
+      text: (i) => `${text(i)},\\quad \\lambda\\|f - c_y\\|^2 = ${f(weight)}\\cdot ${f(away(i))}`,
+    };
   },
 
-  prototypical: (batch, params) => {
-    const names = [...new Set(batch.labels)];
-    const members = names.map((name) => batch.all.filter((i) => batch.labels[i] === name));
-    const supports = members.map((all) => all.slice(0, Math.min(Math.max(all.length - 1, 1), params.support)));
+  normalized_softmax: (batch, { scale }) => onAngles(batch, [1, 0, 0], () => scale, () => `${f(scale)}\\cos\\theta_y`),
+
+  cosface: (batch, { scale, margin }) =>
+    onAngles(batch, [1, 0, margin], () => scale, (theta) => `${f(scale)}(\\cos ${theta} - ${f(margin)})`),
+
+  arcface: (batch, { scale, margin }) =>
+    onAngles(batch, [1, margin, 0], () => scale, (theta) => `${f(scale)}\\cos(${theta} + ${degrees(margin)})`),
+
+  combined_margin: (batch, { scale, m1, m2, m3 }) =>
+    onAngles(batch, [m1, m2, m3], () => scale,
+      (theta) => `${f(scale)}(\\cos(${m1}\\cdot ${theta} + ${degrees(m2)}) - ${f(m3)})`),
+
+  sphereface: (batch, { margin }) => {
+    const length = (i) => norm(batch.points[i]);
+    return onAngles(batch, [margin, 0, 0], length, (_, i) => `${f(length(i))}\\,\\psi(\\theta_y)`);
+  },
+
+  large_margin_softmax: (batch, { margin }) => ({
+    ...onAngles(batch, [margin, 0, 0], (i, c) => mul(norm(batch.points[i]), norm(batch.own.weight[c])),
+      () => "\\|w_y\\|\\|f\\|\\psi(\\theta_y)"),
+    margins: null, // a long weight wins, too
+  }),
+
+  proxy_nca: (batch, { scale }) => {
+    const cosines = cosinesOf(batch);
+    const scores = (i) => cosines(i).map((s) => mul(-(scale ** 2), sub(2, mul(2, s))));
+    return { ...entropy(batch, scores, (_, top) => `-\\|\\tilde f - \\tilde p_y\\|^2 = ${top}`), margins: [1, 0, 0] };
+  },
+
+  soft_triple: (batch, { la, gamma, margin, centers }) => {
+    const cosines = cosinesOf(batch);
+    const scores = (i) => {
+      const all = cosines(i);
+      return Array.from({ length: all.length / centers }, (_, c) => {
+        const near = all.slice(c * centers, (c + 1) * centers);
+        const total = lse(near.map((s) => div(s, gamma)));
+        const similarity = sum(near.map((s) => mul(exp(sub(div(s, gamma), total)), s)));
+        return mul(la, c === batch.labels[i] ? sub(similarity, margin) : similarity);
+      });
+    };
+    return entropy(batch, scores, (_, top) => `\\lambda(S_y - \\delta) = ${top}`);
+  },
+
+  prototypical: (batch, { support, distance: kind }) => {
+    const classes = batch.classes();
+    const supports = classes.map(({ members }) => members.slice(0, Math.min(Math.max(members.length - 1, 1), support)));
     const prototypes = supports.map((some) => mean(some.map((i) => batch.points[i])));
-    const values = batch.all.filter((i) => !supports.flat().includes(i)).map((i) => {
-      const scores = prototypes.map((prototype) => mul(-1, distance(batch.points[i], prototype, params.distance)));
-      return sub(lse(scores), scores[names.indexOf(batch.labels[i])]);
-    });
-    return terms(values, {}, true);
+    return {
+      over: { every: () => batch.all.filter((i) => !supports.flat().includes(i)).map((i) => [i]) },
+      smooth: true,
+      term: (i) => {
+        const scores = prototypes.map((prototype) => mul(-1, distance(batch.points[i], prototype, kind)));
+        return sub(lse(scores), scores[classes.findIndex(({ label }) => label === batch.labels[i])]);
+      },
+    };
   },
 };
 
 /** cos(m₁θ + m₂) − m₃ of a cosine, continued so that it falls on all of 0 ≤ θ ≤ π. */
-function withMargin(s, m1, m2, m3) {
+export function withMargin(s, m1, m2, m3) {
   let [before, multiple] = [1, s]; // Chebyshev: cos((k−1)θ), cos(kθ)
   let [sineBefore, sine] = [0, 1]; // sin(kθ) / sinθ
   for (let k = 1; k < m1; k++) {

@@ -70,7 +70,26 @@ export function lse(list) {
   const top = number(max(list));
   return top === -Infinity ? -Infinity : add(log(sum(list.map((x) => exp(sub(x, top))))), top);
 }
-export const dot = (a, b) => sum(a.map((x, i) => mul(x, b[i])));
+
+/** Σ x·y of two lists; of numbers, which may be many, at once. */
+export function dot(a, b) {
+  let total = 0;
+  for (let i = 0; i < a.length; i++) {
+    if (typeof a[i] !== "number" || typeof b[i] !== "number") return sum(a.map((x, i) => mul(x, b[i])));
+    total += a[i] * b[i];
+  }
+  return total;
+}
+
+/** Σ (x − y)², likewise. */
+export function squaredDistance(a, b) {
+  let total = 0;
+  for (let i = 0; i < a.length; i++) {
+    if (typeof a[i] !== "number" || typeof b[i] !== "number") return sum(a.map((x, i) => square(sub(x, b[i]))));
+    total += (a[i] - b[i]) ** 2;
+  }
+  return total;
+}
 
 function sigmoidOf(x) {
   return x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x));

@@ -1,21 +1,20 @@
 // The class tree of the hierarchical triplet loss, of plain numbers: margins are no part of the gradient.
-import { number } from "./tape.js";
+import { direction, mean } from "./batch.js";
+import { dot, number } from "./tape.js";
 
 /** A function (class of the anchor, class of the negative) -> what the margin has beyond β. */
 export function classTree(batch, levels) {
-  const names = [...new Set(batch.labels)];
-  const members = names.map((name) =>
-    batch.all.filter((i) => batch.labels[i] === name).map((i) => direction(batch.points[i].map(number))));
-  const means = members.map((points) => points[0].map((_, k) => points.reduce((sum, p) => sum + p[k], 0) / points.length));
-  const inner = (a, b) => a.reduce((sum, x, k) => sum + x * b[k], 0);
-  const spread = members.map(({ length }, c) =>
-    length > 1 ? (Math.max(2 * (1 - inner(means[c], means[c])), 0) * length) / (length - 1) : 0);
-  const several = spread.filter((_, c) => members[c].length > 1);
+  const points = batch.points.map((point) => direction(point.map(number)));
+  const classes = batch.classes();
+  const means = classes.map(({ members }) => mean(members.map((i) => points[i])));
+  const spread = classes.map(({ members: { length } }, c) =>
+    length > 1 ? (Math.max(2 * (1 - dot(means[c], means[c])), 0) * length) / (length - 1) : 0);
+  const several = spread.filter((_, c) => classes[c].members.length > 1);
   const start = several.length ? several.reduce((a, b) => a + b) / several.length : 0;
 
   // The least threshold above which two classes are linked through a chain of classes.
-  const height = means.map((a) => means.map((b) => 2 - 2 * inner(a, b)));
-  names.forEach((_, k) => names.forEach((_, i) => names.forEach((_, j) => {
+  const height = means.map((a) => means.map((b) => 2 - 2 * dot(a, b)));
+  classes.forEach((_, k) => classes.forEach((_, i) => classes.forEach((_, j) => {
     height[i][j] = Math.min(height[i][j], Math.max(height[i][k], height[k][j]));
   })));
   const threshold = (between) => {
@@ -23,12 +22,7 @@ export function classTree(batch, levels) {
     return start + ((4 - start) * Math.min(Math.max(level, 1), levels)) / levels;
   };
   return (a, n) => {
-    const [i, j] = [names.indexOf(a), names.indexOf(n)];
+    const [i, j] = [a, n].map((label) => classes.findIndex((own) => own.label === label));
     return threshold(height[i][j]) - spread[i];
   };
-}
-
-function direction(point) {
-  const length = Math.hypot(...point);
-  return length ? point.map((x) => x / length) : point;
 }

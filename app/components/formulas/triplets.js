@@ -1,78 +1,104 @@
-// Losses on triplets; the same formulas as dmlviz/losses/triplets.py, clusters.py and hierarchical.py.
-import { distance, hinge, mean, terms } from "./batch.js";
+// Losses on triplets; the same formulas as dmlviz/losses/triplets.py, clusters.py and hierarchical.py. What a loss is
+// made of, see index.js.
+import { distance, mean } from "./batch.js";
+import { figure as f } from "./figure.js";
+import { POSITIVES, TRIPLETS, WITH_BOTH } from "./items.js";
 import { classTree } from "./tree.js";
-import { add, div, exp, log, max, min, mul, relu, softplus, sub, sum } from "./tape.js";
+import { add, div, lse, max, min, mul, number, relu, softplus, sub } from "./tape.js";
 
-/** One term for each triplet, of the distances to positive and negative. */
-const overTriplets = (batch, params, term, smooth = false) =>
-  terms(batch.triples().map(([a, p, n]) => term(batch.d(a, p, params.distance), batch.d(a, n, params.distance))), params, smooth);
+/** A term for each triplet, of the distances to positive and negative. */
+const overTriplets = (batch, kind, term, text, smooth = false) => ({
+  over: TRIPLETS,
+  smooth,
+  term: (a, p, n) => term(batch.d(a, p, kind), batch.d(a, n, kind)),
+  text: (a, p, n) => text(f(batch.d(a, p, kind)), f(batch.d(a, n, kind))),
+});
 
-const classesOf = (batch) =>
-  [...new Set(batch.labels)].map((label) => {
-    const members = batch.all.filter((i) => batch.labels[i] === label);
-    return { label, members, mean: mean(members.map((i) => batch.points[i])) };
-  });
+const triplet = (batch, { margin, distance: kind }) =>
+  overTriplets(batch, kind, (near, far) => relu(add(margin, sub(near, far))),
+    (near, far) => `[m + d_{ap} - d_{an}]_+ = [${f(margin)} + ${near} - ${far}]_+`);
 
-export const TRIPLETS = {
-  triplet: (batch, params) => overTriplets(batch, params, (near, far) => hinge(params.margin, sub(near, far))),
+const softTriplet = (batch, { distance: kind }) =>
+  overTriplets(batch, kind, (near, far) => softplus(sub(near, far)),
+    (near, far) => `\\log(1 + e^{d_{ap} - d_{an}}) = \\log(1 + e^{${near} - ${far}})`, true);
 
-  triplet_ratio: (batch, params) =>
-    overTriplets(batch, params, (near, far) => relu(sub(1, div(far, add(near, params.margin))))),
+export const TRIPLET_LOSSES = {
+  triplet,
 
-  triplet_soft: (batch, params) => overTriplets(batch, params, (near, far) => softplus(sub(near, far)), true),
+  triplet_ratio: (batch, { margin, distance: kind }) =>
+    overTriplets(batch, kind, (near, far) => relu(sub(1, div(far, add(near, margin)))),
+      (near, far) => `\\Big[1 - \\frac{d_{an}}{m + d_{ap}}\\Big]_+ = \\Big[1 - \\frac{${far}}{${f(margin)} + ${near}}\\Big]_+`),
+
+  triplet_soft: softTriplet,
 
   batch_hard: (batch, params) => {
-    const soft = params.margin === "soft";
-    const values = batch.complete().map((a) => {
-      const farthest = max(batch.positives(a).map((p) => batch.d(a, p, params.distance)));
-      const nearest = min(batch.negatives(a).map((n) => batch.d(a, n, params.distance)));
-      return soft ? softplus(sub(farthest, nearest)) : hinge(params.margin, sub(farthest, nearest));
-    });
-    return terms(values, params, soft);
+    const hardest = (a) => {
+      const d = (i) => number(batch.d(a, i, params.distance));
+      const farthest = batch.positives(a).reduce((p, i) => (d(i) > d(p) ? i : p));
+      return [a, farthest, batch.negatives(a).reduce((n, i) => (d(i) < d(n) ? i : n))];
+    };
+    return {
+      ...(params.margin === "soft" ? softTriplet : triplet)(batch, params),
+      over: { ...TRIPLETS, every: () => WITH_BOTH.every(batch).map(([a]) => hardest(a)) },
+    };
   },
 
-  angular: (batch, params) => {
-    const tangent = Math.tan((params.alpha * Math.PI) / 180) ** 2;
-    const anchored = new Map();
-    for (const [a, p, n] of batch.triples()) {
-      const key = `${a} ${p}`;
-      if (!anchored.has(key)) anchored.set(key, { a, p, negatives: [] });
-      anchored.get(key).negatives.push(n);
-    }
-    const values = [...anchored.values()].map(({ a, p, negatives }) => {
-      const together = mul(-2 * (1 + tangent), batch.s(a, p));
-      return log(add(1, sum(negatives.map((n) => exp(add(mul(4 * tangent, add(batch.s(a, n), batch.s(p, n))), together))))));
-    });
-    return terms(values, params, true);
+  angular: (batch, { alpha }) => {
+    const tangent = Math.tan((alpha * Math.PI) / 180) ** 2;
+    const negatives = (a, p) =>
+      batch.triplets?.filter((listed) => listed[0] === a && listed[1] === p).map((listed) => listed[2]) ?? batch.negatives(a);
+    const exponent = (a, p) => {
+      const apart = negatives(a, p).map((n) => mul(4 * tangent, add(batch.s(a, n), batch.s(p, n))));
+      return sub(lse(apart), mul(2 * (1 + tangent), batch.s(a, p)));
+    };
+    return {
+      over: { ...POSITIVES, every: () => batch.positivePairs().filter((pair) => negatives(...pair).length) },
+      smooth: true,
+      term: (a, p) => softplus(exponent(a, p)),
+      text: (a, p) => {
+        const each = `e^{4\\cdot ${f(tangent)}\\,(s_{an}+s_{pn}) - 2\\cdot ${f(1 + tangent)}\\cdot ${f(batch.s(a, p))}}`;
+        return `\\log\\Big(1+\\sum_n ${each}\\Big) = \\log(1 + ${f(Math.exp(exponent(a, p)))})`;
+      },
+    };
   },
 
-  coupled_clusters: (batch, params) => {
-    const classes = classesOf(batch);
-    const values = batch.complete().map((i) => {
-      const own = classes.find(({ label }) => label === batch.labels[i]).mean;
-      const nearest = min(batch.negatives(i).map((n) => distance(batch.points[n], own)));
-      return hinge(params.margin, sub(distance(batch.points[i], own), nearest));
-    });
-    return terms(values, params);
+  coupled_clusters: (batch, { margin }) => {
+    const clusters = clustersOf(batch);
+    return {
+      over: WITH_BOTH,
+      term: (a) => {
+        const { mean } = clusters.find(({ label }) => label === batch.labels[a]);
+        const nearest = min(batch.negatives(a).map((n) => distance(batch.points[n], mean)));
+        return relu(add(margin, sub(distance(batch.points[a], mean), nearest)));
+      },
+    };
   },
 
-  hard_cluster: (batch, params) => {
-    const classes = classesOf(batch);
-    const values = classes.filter(({ members }) => members.length > 1 && classes.length > 1).map((own) => {
-      const widest = max(own.members.map((i) => distance(batch.points[i], own.mean, "sqeuclidean")));
-      const others = classes.filter((other) => other !== own);
-      const nearest = min(others.map((other) => distance(own.mean, other.mean, "sqeuclidean")));
-      return hinge(params.margin, sub(widest, nearest));
-    });
-    return terms(values, params);
+  hard_cluster: (batch, { margin }) => {
+    const clusters = clustersOf(batch);
+    return {
+      over: { every: () => clusters.filter(({ members }) => members.length > 1 && clusters.length > 1).map((own) => [own]) },
+      term: (own) => {
+        const widest = max(own.members.map((i) => distance(batch.points[i], own.mean, "sqeuclidean")));
+        const others = clusters.filter((other) => other !== own);
+        const nearest = min(others.map((other) => distance(own.mean, other.mean, "sqeuclidean")));
+        return relu(add(margin, sub(widest, nearest)));
+      },
+    };
   },
 
-  hierarchical_triplet: (batch, params) => {
-    const margin = classTree(batch, params.levels);
-    const values = batch.triples().map(([a, p, n]) => {
-      const asked = params.beta + margin(batch.labels[a], batch.labels[n]);
-      return hinge(asked, mul(2, sub(batch.d(a, p, "cosine"), batch.d(a, n, "cosine"))));
-    });
-    return terms(values, params);
+  hierarchical_triplet: (batch, { beta, levels }) => {
+    let tree = null;
+    return {
+      over: TRIPLETS,
+      term: (a, p, n) => {
+        tree ??= classTree(batch, levels);
+        const apart = mul(2, sub(batch.d(a, p, "cosine"), batch.d(a, n, "cosine")));
+        return relu(add(beta + tree(batch.labels[a], batch.labels[n]), apart));
+      },
+    };
   },
 };
+
+const clustersOf = (batch) =>
+  batch.classes().map(({ label, members }) => ({ label, members, mean: mean(members.map((i) => batch.points[i])) }));

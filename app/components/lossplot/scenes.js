@@ -1,4 +1,5 @@
 // What moves in the plot of a loss: a few points on a line or a circle, two curves. Pure: no DOM.
+import { Batch } from "../formulas/batch.js";
 import { lossOf } from "../formulas/index.js";
 import { cos, mul, sin, sqrt, square, sub, withSlopes } from "../formulas/tape.js";
 
@@ -29,7 +30,7 @@ const OTHERS = { name: "others", label: "Other classes", default: 9, low: 1, hig
 /** Two images: `place` puts the second at t from the first. */
 const pair = (axis, place, more = {}) => ({
   axis, names: PAIR, held: [],
-  curve: (near) => (t) => [[place(0), place(t)], [0, near ? 0 : 1]],
+  curve: (near, own) => (t) => [[place(0), place(t)], [0, near ? 0 : 1], { own }],
   ...more,
 });
 
@@ -66,9 +67,9 @@ const proxies = (length = null) => ({
     const r = held.length ?? 1;
     const each = params.centers ?? 1;
     const classes = [own, other, ...Array(held.others - 1).fill(aside)];
-    const weights = classes.flatMap((first) => [first, ...Array(each - 1).fill(aside)]);
-    const centers = classes.map((weight) => weight.map((x) => mul(r, x)));
-    return [[[r, 0, 0, 0]], [0], { own: { weights, centers } }];
+    const weight = classes.flatMap((first) => [first, ...Array(each - 1).fill(aside)]);
+    const centers = classes.map((centre) => centre.map((x) => mul(r, x)));
+    return [[[r, 0, 0, 0]], [0], { own: { weight, centers } }];
   },
 });
 
@@ -159,7 +160,7 @@ export function marksOf(name, params) {
 /** Loss and slope at one place of a curve: `near` is that of the positive. */
 export function at(name, params, held, near, x) {
   const place = sceneOf(name, params).curve(near, held, params);
-  return withSlopes(([t]) => lossOf(name, { ...params, ...held }, ...place(t)), [x]);
+  return withSlopes(([t]) => lossOf(name, params, new Batch(...place(t))), [x]);
 }
 
 /** Both curves: points {x, loss, slope} over the axis. */

@@ -1,4 +1,6 @@
 // One recorded batch as the browser got it: arrays out of base64, distances when asked for. Pure: no DOM.
+import { Batch } from "../formulas/batch.js";
+import { FORMULAS } from "../formulas/index.js";
 
 const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array };
 
@@ -8,78 +10,47 @@ export function unpack(text, kind) {
   return new KINDS[kind](bytes.buffer);
 }
 
-/** A batch out of what /api/runs/…/batches/STEP.json answers; see app/batches.py. */
+/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/batches.py), and as its loss sees it. */
 export function readBatch(told) {
+  const { seen, anchored, loss_of: { name, params } } = told;
   const n = told.labels.length;
   const before = unpack(told.before, "<f4");
-  const rows = unpack(told.seen.rows, "<i2");
-  const width = told.seen.kind === "pairs" ? 2 : 3;
-  const learned = Object.fromEntries(
-    Object.entries(told.learned).map(([name, { shape, data }]) => [name, { shape, values: unpack(data, "<f4") }]),
-  );
+  const rows = rowsOf(unpack(seen.rows, "<i2"), seen.kind === "pairs" ? 2 : 3).map((row) => [...row]);
+  const own = Object.fromEntries(Object.entries(told.learned).map(([weight, { shape, data }]) => [weight, shaped(data, shape)]));
+  const numbered = told.labels.map((label) => told.seen_classes.indexOf(label)); // as the class weights are
+  const listed = seen.by === "selection" ? { [seen.kind]: rows } : {};
+  const batch = new Batch(rowsOf(Float64Array.from(before), before.length / n), numbered, { ...listed, anchored, own });
   return {
     ...told,
     n,
-    width: n ? before.length / n : 0,
-    before,
+    batch,
+    formula: FORMULAS[name](batch, params),
+    params,
+    rows,
     places: unpack(told.places, "<f4"),
     moved: unpack(told.moved, "<f4"),
     push: unpack(told.push, "<f4"),
     force: unpack(told.force, "<f4"),
-    learned,
-    own: told.labels.map((label) => told.seen_classes.indexOf(label)), // its row among the class weights
-    params: told.loss_of.params,
-    rows: Array.from({ length: rows.length / width }, (_, i) => [...rows.subarray(i * width, (i + 1) * width)]),
-    hardness: unpack(told.seen.hardness, "u1"),
+    hardness: unpack(seen.hardness, "u1"),
     centres: told.centres && { ...told.centres, places: unpack(told.centres.places, "<f4") },
-    space: new Space(before, n),
   };
 }
 
-/** The embeddings of a batch (n rows), and how far apart they are. */
-export class Space {
-  constructor(rows, n) {
-    this.rows = rows;
-    this.n = n;
-    this.d = n ? rows.length / n : 0;
-    this.lengths = Float64Array.from({ length: n }, (_, i) => Math.sqrt(this.dot(i, i)));
-  }
+const rowsOf = (values, width) =>
+  Array.from({ length: values.length / width }, (_, i) => values.subarray(i * width, (i + 1) * width));
 
-  dot(i, j) {
-    let sum = 0;
-    for (let k = 0; k < this.d; k++) sum += this.rows[i * this.d + k] * this.rows[j * this.d + k];
-    return sum;
-  }
+function shaped(data, [length, width]) {
+  const values = Float64Array.from(unpack(data, "<f4"));
+  return width === undefined ? (length === undefined ? values[0] : [...values]) : rowsOf(values, width);
+}
 
-  cosine(i, j) {
-    const size = this.lengths[i] * this.lengths[j];
-    return size > 0 ? this.dot(i, j) / size : 0;
+/** All distances, n × n, row after row, in a measure's own words; "cosine" is 1 − cosine. */
+export function matrix({ n, batch }, measure) {
+  const found = new Float32Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) found[i * n + j] = found[j * n + i] = batch.d(i, j, measure);
   }
-
-  euclidean(i, j) {
-    return Math.sqrt(this.sqeuclidean(i, j));
-  }
-
-  sqeuclidean(i, j) {
-    let sum = 0;
-    for (let k = 0; k < this.d; k++) sum += (this.rows[i * this.d + k] - this.rows[j * this.d + k]) ** 2;
-    return sum;
-  }
-
-  /** Distance in a measure's own words; "cosine" is 1 − cosine. */
-  between(measure, i, j) {
-    return measure === "cosine" ? 1 - this.cosine(i, j) : this[measure](i, j);
-  }
-
-  /** All distances, n × n, row after row. */
-  matrix(measure) {
-    const { n } = this;
-    const found = new Float32Array(n * n);
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < i; j++) found[i * n + j] = found[j * n + i] = this.between(measure, i, j);
-    }
-    return found;
-  }
+  return found;
 }
 
 /** Images in the order of their classes, those of a class as they came. */

@@ -5,7 +5,7 @@ import { classColours } from "../shared/palette.js";
 import { tileStyle } from "../shared/sprites.js";
 import { css, readTheme } from "../shared/theme.js";
 import { Active } from "./active.js";
-import { readBatch } from "./batch.js";
+import { matrix, readBatch } from "./batch.js";
 import { Legend } from "./legend.js";
 import { Matrix, shades } from "./matrix.js";
 import { EACH, GRADIENT, MOMENTS, MOVED, meanDistances, sentence, visible } from "./motion.js";
@@ -13,7 +13,7 @@ import { Answers } from "./source.js";
 import { Stage } from "./stage.js";
 import { drawn } from "./strokes.js";
 import { describe } from "./term.js";
-import { termsOf } from "./terms/index.js";
+import { termsOf } from "./terms.js";
 
 const TOGETHER = { light: [31, 138, 124], dark: [62, 190, 172] };
 const APART = { light: [201, 62, 85], dark: [240, 110, 128] };
@@ -140,7 +140,7 @@ export class BatchView {
     Object.assign(this, { of: [], hover: null, pair: null, chosen: null });
     if (!this.batch) return;
     this.batch.sheet = { ...answer.sheet, urls: answer.sheet.urls.map((sheet) => `${sheet}?${this.begun}`) };
-    const distances = this.batch.space.matrix(this.batch.reach.measure);
+    const distances = matrix(this.batch, this.batch.reach.measure);
     this.means = meanDistances(this.batch, distances);
     this.matrix.show(this.batch, distances);
     this.stage.show(this.batch);
@@ -233,7 +233,7 @@ export class BatchView {
     const [i, j] = images;
     const said = images.length === 1
       ? `${batch.classes[batch.labels[i]]} · training image ${batch.images[i]} · gradient ${Number(batch.force[i].toPrecision(2))}`
-      : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${Number(batch.space.between(batch.reach.measure, i, j).toPrecision(3))}${this.standing(i, j)}`;
+      : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${Number(batch.batch.d(i, j, batch.reach.measure).toPrecision(3))}${this.standing(i, j)}`;
     this.card.replaceChildren(element("div", { class: "tiles" }, ...tiles), element("span", {}, said));
     const box = this.body.getBoundingClientRect();
     const left = Math.max(0, Math.min(box.width - this.card.offsetWidth - 4, event.clientX - box.left + 14));

@@ -1,5 +1,5 @@
 // Margins as places in a plane: what a chosen comparison asks for, and the arcs that class weights leave to each class.
-import { withMargin } from "./terms/proxies.js";
+import { withMargin } from "../formulas/proxies.js";
 
 /**
  * Rings around the first image of a comparison, in the distances of the loss: [{radius, what}]. Only in a plane that is
@@ -10,31 +10,21 @@ export function rings(b, row) {
   if (b.view !== "plane" || measure === "cosine" || !row || b.seen.kind === "classes") return [];
   const radius = (value) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
   if (b.seen.kind === "triplets") {
-    const positive = b.space.between(measure, row[0], row[1]);
+    const positive = b.batch.d(row[0], row[1], measure);
     const found = [{ radius: radius(positive), what: "positive" }];
     return gap > 0 ? [...found, { radius: radius(positive + gap), what: "margin" }] : found;
   }
   return [[near, "near"], [far, "margin"]].filter(([value]) => value > 0).map(([value, what]) => ({ radius: radius(value), what }));
 }
 
-const MARGINS = {
-  arcface: ({ margin }) => [1, margin, 0],
-  cosface: ({ margin }) => [1, 0, margin],
-  combined_margin: ({ m1, m2, m3 }) => [m1, m2, m3],
-  sphereface: ({ margin }) => [margin, 0, 0],
-  normalized_softmax: () => [1, 0, 0],
-  proxy_nca: () => [1, 0, 0],
-};
-
 /**
  * Arcs of directions in which a class wins although its margin counts against it: [{row, from, to}] in radians, for
  * losses on angles in a plane. What no arc covers is the gap that the margin keeps.
  */
 export function arcs(b, samples = 720) {
-  const margins = MARGINS[b.loss_of.name]?.(b.params);
-  if (!margins || b.view !== "plane" || b.width !== 2) return [];
-  const { values, shape } = b.learned.weight;
-  const angles = Array.from({ length: shape[0] }, (_, c) => Math.atan2(values[2 * c + 1], values[2 * c]));
+  const { batch, formula: { margins } } = b;
+  if (!margins || b.view !== "plane" || batch.points[0].length !== 2) return [];
+  const angles = batch.own.weight.map(([x, y]) => Math.atan2(y, x));
   const winner = (angle) => {
     const cosines = angles.map((own) => Math.cos(angle - own));
     const best = cosines.indexOf(Math.max(...cosines));

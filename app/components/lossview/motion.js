@@ -1,5 +1,5 @@
 // Slow motion: what happens to a batch in one step, in six moments, each with its sentence. Pure: no DOM.
-import { countOf } from "./terms/index.js";
+import { countOf } from "./terms.js";
 
 export const MOMENTS = ["Batch", "Distances", "Compared", "Loss", "Gradient", "Moved"];
 export const GRADIENT = 4;

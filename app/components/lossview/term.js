@@ -1,9 +1,10 @@
 // One comparison in full: its images, their distances, and the loss's formula with these numbers in it.
+import { figure } from "../formulas/figure.js";
 import { element } from "../map/dom.js";
 import { tileStyle } from "../shared/sprites.js";
-import { figure, mathml } from "./math.js";
+import { mathml } from "./math.js";
 import { KINDS } from "./strokes.js";
-import { termsOf } from "./terms/index.js";
+import { termsOf } from "./terms.js";
 
 const NAMES = { euclidean: "d", sqeuclidean: "d^2", cosine: "s" };
 const SIZE = 42;
@@ -43,7 +44,7 @@ function heading(b, index) {
   // A loss that may choose its distance calls it d, one on the sphere speaks of cosines.
   const measure = b.params.distance ?? b.reach.measure;
   const name = b.params.distance ? "d" : NAMES[measure];
-  const value = (other) => (name === "s" ? b.space.cosine(row[0], other) : b.space.between(measure, row[0], other));
+  const value = (other) => (name === "s" ? b.batch.s(row[0], other) : b.batch.d(row[0], other, measure));
   const known = b.seen.kind === "pairs" ? [["", row[1]]] : [["_{ap}", row[1]], ["_{an}", row[2]]];
   for (const [index_, other] of known) {
     title.append(" ", formula(`${name}${index_} = ${figure(value(other))}`, "span"));

@@ -1,4 +1,5 @@
 // The points on the plane and what pulls at them. Pure: no DOM.
+import { Batch } from "../formulas/batch.js";
 import { forces, FORMULAS, lossOf } from "../formulas/index.js";
 
 export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
@@ -73,7 +74,7 @@ function more({ preset, points, labels, weights }, loss, takesTriplets) {
     const own = points.filter((_, i) => labels[i] === c);
     return [0, 1].map((k) => own.reduce((total, point) => total + point[k], 0) / Math.max(own.length, 1));
   });
-  return { triplets, own: { weights, centers } };
+  return { triplets, own: { weight: weights, centers } };
 }
 
 /** The parameters that a plane can show: three proxies are one centre for each class. */
@@ -130,5 +131,5 @@ export const ring = (arrangement, loss, params, takesTriplets, index, count) =>
 
 function lossAt(arrangement, loss, params, takesTriplets, index, place) {
   const there = moved(arrangement, index, place);
-  return lossOf(loss, shownParams(loss, params), there.points, there.labels, more(there, loss, takesTriplets));
+  return lossOf(loss, shownParams(loss, params), new Batch(there.points, there.labels, more(there, loss, takesTriplets)));
 }
