@@ -76,8 +76,10 @@ test("an anchor without listed negatives has a term of nothing", () => {
 
 test("terms are not counted by a part of them, nor for a loss that does not tell them", () => {
   assert.equal(countOf(readBatch(told({ seen: { counts: [10, 0, 1] } }))), "");
-  const b = readBatch(told({ loss: "hierarchical_triplet", params: { beta: 0.1, levels: 4 } }));
-  assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
+  for (const loss of ["hierarchical_triplet", "softmax"]) { // class weights may be too large to be kept with a batch
+    const b = readBatch(told({ loss, params: { beta: 0.1, levels: 4 } }));
+    assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
+  }
 });
 
 test("the three strokes differ without colour", () => {

@@ -1,6 +1,7 @@
 // One recorded batch as the browser got it: arrays out of base64, distances when asked for. Pure: no DOM.
 import { Batch } from "../formulas/batch.js";
 import { FORMULAS } from "../formulas/index.js";
+import { PROXY_LOSSES } from "../formulas/proxies.js";
 
 const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array };
 
@@ -20,11 +21,12 @@ export function readBatch(told) {
   const numbered = told.labels.map((label) => told.seen_classes.indexOf(label)); // as the class weights are
   const listed = seen.by === "selection" ? { [seen.kind]: rows } : {};
   const batch = new Batch(rowsOf(Float64Array.from(before), before.length / n), numbered, { ...listed, anchored, own });
+  const unknown = name in PROXY_LOSSES && !own.weight; // too large to be kept, see dmlviz/witness.py
   return {
     ...told,
     n,
     batch,
-    formula: FORMULAS[name](batch, params),
+    formula: unknown ? {} : FORMULAS[name](batch, params),
     params,
     rows,
     places: unpack(told.places, "<f4"),
