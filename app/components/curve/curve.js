@@ -1,5 +1,6 @@
 // The loss over the steps; a mark stands at the step the map shows, and dragging it moves the map.
 import { bus } from "../shared/bus.js";
+import { mount } from "../shared/mount.js";
 import { Following, onceAFrame } from "../charts/following.js";
 import { pathOf, scale, set, svg } from "../charts/svg.js";
 import {
@@ -7,16 +8,9 @@ import {
 } from "./losses.js";
 
 const EDGE = { left: 38, right: 8, top: 6, bottom: 16 };
-const mounted = new WeakMap();
 
 export default function ({ parentElement, data }) {
-  let curve = mounted.get(parentElement);
-  if (!curve) mounted.set(parentElement, (curve = new Curve(parentElement)));
-  curve.update(data ?? {});
-  return () => {
-    curve.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Curve(parent), (curve) => curve.update(data ?? {}));
 }
 
 class Curve {

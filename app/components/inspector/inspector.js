@@ -1,23 +1,20 @@
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
 import { bus, page } from "../shared/bus.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
 import { onSelection } from "../shared/selection.js";
 import { paintBytes, tileStyle } from "../shared/sprites.js";
-import { element, textButton } from "./dom.js";
+import { textButton } from "./dom.js";
 import { sheetOf } from "./sheet.js";
 import { captionOf, placeOf, summaryOf, wayOf } from "./words.js";
 
 const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
-const inspectors = new WeakMap();
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  let inspector = inspectors.get(parentElement);
-  if (!inspector) inspectors.set(parentElement, (inspector = new Inspector(parentElement)));
-  inspector.tell = setTriggerValue;
-  inspector.update(unpacked(data ?? {}));
-  return () => {
-    inspector.stop();
-    inspectors.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Inspector(parent), (inspector) => {
+    inspector.tell = setTriggerValue;
+    inspector.update(unpacked(data ?? {}));
+  });
 }
 
 // Neighbours come as [item, label, distance], nearest first.

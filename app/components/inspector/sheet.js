@@ -1,10 +1,11 @@
 // The selection as a contact sheet: class by class, each picture a button that pins it.
 import { bus } from "../shared/bus.js";
+import { element } from "../shared/element.js";
 import { classColours } from "../shared/palette.js";
 import { byClass, csvOf } from "../shared/selection.js";
 import { tileStyle } from "../shared/sprites.js";
 import { css, readTheme } from "../shared/theme.js";
-import { download, element, textButton } from "./dom.js";
+import { download, textButton } from "./dom.js";
 import { countOf, reasonOf } from "./words.js";
 
 const AT_FIRST = 240; // pictures shown before somebody asks for more

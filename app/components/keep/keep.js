@@ -1,38 +1,20 @@
 // What can be kept of the run on the screen: the script that gives it again, and files to download.
+import { element } from "../shared/element.js";
+import { mount, panel } from "../shared/mount.js";
 
-const mounted = new WeakMap();
 const SAID = 1600; // milliseconds that "Copied" stands on the button
 
 export default function ({ parentElement, data }) {
-  let keep = mounted.get(parentElement);
-  if (!keep) mounted.set(parentElement, (keep = mount(parentElement)));
-  keep.show(data ?? {});
-  return () => {
-    keep.root.remove();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, keepIn, (keep) => keep.update(data ?? {}));
 }
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function mount(parent) {
-  const root = element("section", "keep");
-  parent.append(root);
-  let before = "";
+function keepIn(parent) {
   let open = 0;
+  return panel(parent, "keep", show);
 
-  function show(data) {
-    const now = JSON.stringify(data);
-    if (now === before) return;
-    before = now;
-    const { scripts = [], files = [], note = "", loading = "" } = data;
+  function show(root, { scripts = [], files = [], note = "", loading = "" }) {
     root.replaceChildren();
-    if (scripts.length) showScripts(scripts);
+    if (scripts.length) showScripts(root, scripts);
     root.append(element("h3", "", "Files"));
     if (note) root.append(element("p", "quiet", note));
     const list = element("ul");
@@ -43,7 +25,7 @@ function mount(parent) {
     root.dataset.files = files.length;
   }
 
-  function showScripts(scripts) {
+  function showScripts(root, scripts) {
     const code = element("pre");
     code.tabIndex = 0;
     const tabs = element("div", "tabs");
@@ -70,8 +52,6 @@ function mount(parent) {
     }
     choose(Math.min(open, scripts.length - 1));
   }
-
-  return { root, show };
 }
 
 function rowOf({ title, summary, url, name, size }) {

@@ -1,30 +1,9 @@
 // What was understood of somebody's files: classes with counts and pictures, what was done, what was left out.
-
-const mounted = new WeakMap();
+import { element } from "../shared/element.js";
+import { mount, panel } from "../shared/mount.js";
 
 export default function ({ parentElement, data }) {
-  let look = mounted.get(parentElement);
-  if (!look) {
-    look = { root: element("section", "look"), before: "" };
-    parentElement.append(look.root);
-    mounted.set(parentElement, look);
-  }
-  const now = JSON.stringify(data ?? {});
-  if (now !== look.before) {
-    look.before = now;
-    show(look.root, data ?? {});
-  }
-  return () => {
-    look.root.remove();
-    mounted.delete(parentElement);
-  };
-}
-
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  return mount(parentElement, (parent) => panel(parent, "look", show), (look) => look.update(data ?? {}));
 }
 
 const grouped = (number) => number.toLocaleString("en-US");

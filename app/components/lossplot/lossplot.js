@@ -3,23 +3,20 @@
 import { onceAFrame } from "../charts/following.js";
 import { pathOf, scale, set, svg } from "../charts/svg.js";
 import { ticks } from "../curve/losses.js";
-import { defaults, element, knobs, seen, written } from "../shared/knobs.js";
+import { element } from "../shared/element.js";
+import { defaults, knobs, seen, written } from "../shared/knobs.js";
+import { mount } from "../shared/mount.js";
 import { noteOf } from "./notes.js";
 import { at, curves, marksOf, sceneOf } from "./scenes.js";
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
-const mounted = new WeakMap();
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  let plot = mounted.get(parentElement);
-  if (!plot) mounted.set(parentElement, (plot = new LossPlot(parentElement)));
-  plot.go = (params) => setTriggerValue("go", params);
-  plot.update(data ?? {});
-  return () => {
-    plot.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new LossPlot(parent), (plot) => {
+    plot.go = (params) => setTriggerValue("go", params);
+    plot.update(data ?? {});
+  });
 }
 
 class LossPlot {

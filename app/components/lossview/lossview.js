@@ -2,17 +2,10 @@
 // when somebody opens them: closed, they ask nothing and follow nothing.
 import { Following } from "../charts/following.js";
 import { element } from "../map/dom.js";
-
-const mounted = new WeakMap();
+import { mount } from "../shared/mount.js";
 
 export default function ({ parentElement, data }) {
-  let drawers = mounted.get(parentElement);
-  if (!drawers) mounted.set(parentElement, (drawers = new Drawers(parentElement)));
-  drawers.update(data ?? {});
-  return () => {
-    drawers.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Drawers(parent), (drawers) => drawers.update(data ?? {}));
 }
 
 class Drawers {

@@ -1,25 +1,20 @@
 // The drawing pad: pen, finger or mouse leave ink; a moment after the pen is lifted Python receives it.
-
+import { mount } from "../shared/mount.js";
 import { WIDTH, drawingOf } from "./strokes.js";
 
 const PAUSE = 120; // ms after pen-up before a drawing is sent, so that a figure of two strokes is sent once
 
 // Drawings outlive their component: switching a tab unmounts it, and nobody wants to draw again.
 const drawings = (globalThis.__dmlvizDrawings ??= new Map());
-const pads = new WeakMap();
 
 export default function ({ parentElement, key, data, setStateValue }) {
-  let pad = pads.get(parentElement);
-  if (!pad) pads.set(parentElement, (pad = mount(parentElement, key ?? "pad")));
-  pad.send = (drawing) => setStateValue("drawing", drawing);
-  pad.update(data ?? {});
-  return () => {
-    pad.stop();
-    pads.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => padIn(parent, key ?? "pad"), (pad) => {
+    pad.send = (drawing) => setStateValue("drawing", drawing);
+    pad.update(data ?? {});
+  });
 }
 
-function mount(parent, key) {
+function padIn(parent, key) {
   const root = document.createElement("div");
   root.className = "pad";
   root.innerHTML = `

@@ -1,18 +1,13 @@
 // A picture from the clipboard: pasted anywhere on the page while this is open, made small, and handed to Python.
+import { mount } from "../shared/mount.js";
+
 const LARGEST = 256; // pixels a side: the net sees far fewer
-const mounted = new WeakMap();
 
 export default function ({ parentElement, setStateValue }) {
-  let paste = mounted.get(parentElement);
-  if (!paste) mounted.set(parentElement, (paste = mount(parentElement)));
-  paste.send = (picture) => setStateValue("picture", picture);
-  return () => {
-    paste.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, pasteIn, (paste) => (paste.send = (picture) => setStateValue("picture", picture)));
 }
 
-function mount(parent) {
+function pasteIn(parent) {
   const root = Object.assign(document.createElement("p"), { className: "paste", tabIndex: 0 });
   root.textContent = "or paste a picture (Ctrl V)";
   parent.append(root);

@@ -1,24 +1,19 @@
 // A plane (or a circle) with points to drag: the loss they cause together, and the force on each.
 import { onceAFrame } from "../charts/following.js";
 import { set, svg } from "../charts/svg.js";
+import { element } from "../shared/element.js";
+import { defaults, knobs, seen, written } from "../shared/knobs.js";
+import { mount } from "../shared/mount.js";
 import { classColours } from "../shared/palette.js";
 import { css, readTheme } from "../shared/theme.js";
-import { defaults, element, knobs, seen, written } from "../shared/knobs.js";
 import { arranged, arrowTips, EXTENT, ground, held, moved, nameOf, places, PRESETS, pulls, ring, SHOWN, stepped } from "./arrangement.js";
 
 const CELLS = 44;
 const SEGMENTS = 120;
 const BANDS = 9;
-const mounted = new WeakMap();
 
 export default function ({ parentElement, data }) {
-  let plane = mounted.get(parentElement);
-  if (!plane) mounted.set(parentElement, (plane = new Plane(parentElement)));
-  plane.update(data ?? {});
-  return () => {
-    plane.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Plane(parent), (plane) => plane.update(data ?? {}));
 }
 
 class Plane {

@@ -1,20 +1,15 @@
 // One line above the map: how the run or projection stands, how long it will take, and a way to stop it.
 // Where the host does not pass the event routes, this is also where polled events enter the page.
+import { mount } from "../shared/mount.js";
 import { stream } from "../shared/stream.js";
 import { Following, onceAFrame } from "../charts/following.js";
 import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./standing.js";
 
-const mounted = new WeakMap();
-
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
-  let progress = mounted.get(parentElement);
-  if (!progress) mounted.set(parentElement, (progress = new Progress(parentElement)));
-  progress.send = { state: setStateValue, trigger: setTriggerValue };
-  progress.update(data ?? {});
-  return () => {
-    progress.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Progress(parent), (progress) => {
+    progress.send = { state: setStateValue, trigger: setTriggerValue };
+    progress.update(data ?? {});
+  });
 }
 
 class Progress {

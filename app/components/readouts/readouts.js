@@ -1,22 +1,16 @@
 // The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
 import { bus } from "../shared/bus.js";
 import { failing, isTestable, loadJudged } from "../shared/judged.js";
+import { mount } from "../shared/mount.js";
 import { onSelection } from "../shared/selection.js";
 import { Following, onceAFrame } from "../charts/following.js";
 import { SCORES, captionAt, emptyReadings, isFinal, reasonAt, scoresAt, stepAt, takeReading } from "./readings.js";
 import { Tile } from "./tile.js";
 
 const SETTLED = 160; // milliseconds on one frame until the images that fail there are looked up
-const mounted = new WeakMap();
 
 export default function ({ parentElement, data }) {
-  let readouts = mounted.get(parentElement);
-  if (!readouts) mounted.set(parentElement, (readouts = new Readouts(parentElement)));
-  readouts.update(data ?? {});
-  return () => {
-    readouts.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Readouts(parent), (readouts) => readouts.update(data ?? {}));
 }
 
 class Readouts {

@@ -1,4 +1,5 @@
 // A loss's parameters as sliders, menus and ticks that answer at once.
+import { element } from "./element.js";
 
 /** Parameters that decide nothing in a picture of a few points. */
 const UNSEEN = ["reduction", "per_class", "hidden", "support"];
@@ -77,12 +78,5 @@ function row(label, help, ...parts) {
   const name = element("span");
   name.textContent = label;
   made.append(name, ...parts);
-  return made;
-}
-
-export function element(tag, className = "", text = "") {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
   return made;
 }

@@ -1,21 +1,16 @@
 // The cards of all runs, and how they are searched and sorted; what a person does to one is told to Python.
 import { element } from "../map/dom.js";
+import { mount } from "../shared/mount.js";
 import { addressOf, comparing, exploring, visit } from "../shared/pages.js";
 import { readTheme } from "../shared/theme.js";
 import { Card } from "./card.js";
 import { SORTS, arranged, readable } from "./cards.js";
 
-const shelves = new WeakMap();
-
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
-  let shelf = shelves.get(parentElement);
-  if (!shelf) shelves.set(parentElement, (shelf = new Shelf(parentElement)));
-  Object.assign(shelf, { setState: setStateValue, trigger: setTriggerValue });
-  shelf.update(data);
-  return () => {
-    shelf.root.remove();
-    shelves.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Shelf(parent), (shelf) => {
+    Object.assign(shelf, { setState: setStateValue, trigger: setTriggerValue });
+    shelf.update(data);
+  });
 }
 
 class Shelf {
@@ -127,5 +122,9 @@ class Shelf {
     const here = new Set(this.told.map(({ run }) => run));
     for (const run of this.cards.keys()) if (!here.has(run)) this.cards.delete(run);
     Object.assign(this.root.dataset, { ready: "true", shown: found.length });
+  }
+
+  stop() {
+    this.root.remove();
   }
 }

@@ -1,6 +1,6 @@
 // Small spaces side by side with their scores; the point under the pointer shows whom its scores come from.
 import { set, svg } from "../charts/svg.js";
-import { element } from "../shared/knobs.js";
+import { element } from "../shared/element.js";
 import { classColours } from "../shared/palette.js";
 import { css, readTheme } from "../shared/theme.js";
 import { judged } from "./ranking.js";

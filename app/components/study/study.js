@@ -1,5 +1,6 @@
 // A closer look, below the scores: class by class, or one image's neighbours over the training. Closed until asked for.
 import { bus, page } from "../shared/bus.js";
+import { mount } from "../shared/mount.js";
 import { readTheme } from "../shared/theme.js";
 import { classesView } from "./classes.js";
 import { filmView } from "./film.js";
@@ -7,16 +8,9 @@ import { filmView } from "./film.js";
 const VIEWS = { classes: classesView, film: filmView };
 const TITLES = { classes: "Class by class", film: "Neighbours over the training" };
 const SETTLED = 160; // milliseconds on one frame until it is looked at closely
-const mounted = new WeakMap();
 
 export default function ({ parentElement, data }) {
-  let study = mounted.get(parentElement);
-  if (!study) mounted.set(parentElement, (study = new Study(parentElement)));
-  study.update(data ?? {});
-  return () => {
-    study.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Study(parent), (study) => study.update(data ?? {}));
 }
 
 class Study {

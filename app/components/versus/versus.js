@@ -4,18 +4,11 @@ import { unpackBits } from "../map/bits.js";
 import { element } from "../map/dom.js";
 import { emptyReadings, takeReading } from "../readouts/readings.js";
 import { bus } from "../shared/bus.js";
+import { mount } from "../shared/mount.js";
 import { captionOf, reasonOf, rowsOf, signed } from "./contest.js";
 
-const mounted = new WeakMap();
-
 export default function ({ parentElement, data }) {
-  let versus = mounted.get(parentElement);
-  if (!versus) mounted.set(parentElement, (versus = new Versus(parentElement)));
-  versus.update(data);
-  return () => {
-    versus.stop();
-    mounted.delete(parentElement);
-  };
+  return mount(parentElement, (parent) => new Versus(parent), (versus) => versus.update(data));
 }
 
 class Versus {
