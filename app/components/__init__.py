@@ -21,7 +21,7 @@ import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
-from app.components.bundle import SCRIPT, bundled
+from app.components.bundle import SCRIPT, bundled, style
 
 NAMES = (
     *("map", "inspector", "readouts", "curve", "progress", "study", "pad", "paste", "shelf", "versus", "keep", "look"),
@@ -64,7 +64,7 @@ def built() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="dmlviz-page-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     script = bundled((FOLDER / _module(name) for name in NAMES), FOLDER)
-    styles = {path.relative_to(FOLDER): path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*/*.css"))}
+    styles = {path.relative_to(FOLDER): style(path) for path in sorted(FOLDER.glob("*/*.css"))}
     version = hashlib.sha256("".join([script, *styles.values()]).encode()).hexdigest()[:16]
     home = folder / "components" / version
     for path, text in styles.items():

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from app import components
-from app.components.bundle import SCRIPT, bundled
+from app.components.bundle import SCRIPT, bundled, style
 
 
 def node(script):
@@ -64,6 +64,11 @@ def test_modules_are_run_once_when_they_are_asked_for(put, tmp_path):
         "console.log(JSON.stringify([before, a.default(), await a.late(), globalThis.runs, a.at.slice(-8)]));"
     )
     assert said == [0, 7, 3, 1, "out/a.js"]
+
+
+def test_a_style_brings_what_it_imports(put):
+    put("shared/b.css", ".b {}\n")
+    assert style(put("a/a.css", '@import "../shared/b.css";\n.a {}\n')) == ".b {}\n\n.a {}\n"
 
 
 @pytest.mark.parametrize(
