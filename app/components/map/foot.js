@@ -50,11 +50,11 @@ export class Foot {
     const { timeline, shown, open } = playback;
     const kept = shown?.faithfulness ?? timeline.kept;
     const when = shown?.faithfulness ? `at step ${grouped(shown.step)}` : timeline.noun === "step" ? "at the end of the run" : "";
-    const parts = figuresOf(kept);
+    const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
+    const parts = itself ? [] : figuresOf(kept);
     if (parts.length) parts.push([measuredOn(kept, when), ""]);
-    else parts.push([open ? "What this picture keeps is measured when it is finished." : "", ""]);
-    const explained = picture.method === "plane" ? null : shown?.explained ?? timeline.explained;
-    const variance = varianceOf(explained, picture.axes);
+    else parts.push([open && !itself ? "What this picture keeps is measured when it is finished." : "", ""]);
+    const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "how much of the embedding's spread is seen along each axis"]);
     const key = JSON.stringify([parts, about]);
     if (key === this.shown) return;

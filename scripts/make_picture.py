@@ -1,10 +1,11 @@
-"""Takes the README's pictures of the app as it is: `python scripts/make_pictures.py`, where the tests can run.
+"""Takes the README's moving picture of the app as it is: `python scripts/make_picture.py`, where the tests can run.
 
-A browser opens the first page, whose ready-made run plays; then an image is pinned and its neighbours come. The still
-picture is the end of that. Only the digits that come with the program are seen.
+A browser opens the first page, whose ready-made run plays; then an image is pinned and its neighbours come, and a digit
+is drawn and lands among its own. Only the digits that come with the program are seen.
 """
 
 import io
+import math
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+PICTURE = Path(__file__).resolve().parent.parent / "assets" / "playing.webp"
 WINDOW = {"width": 1280, "height": 720}
 WIDTH = 900  # pixels of the moving picture
 PINNED = 5
@@ -56,7 +57,7 @@ def served(folder: str) -> Iterator[str]:
 
 
 def film(page: Page) -> list[Image.Image]:
-    """What a person sees: the run from its first step to its last, then a pinned image."""
+    """What a person sees: the run from its first step to its last, then a pinned image, then a drawing."""
     frames = []
 
     def take() -> None:
@@ -71,11 +72,28 @@ def film(page: Page) -> list[Image.Image]:
     page.locator(".inspector[data-neighbours='10']").wait_for()
     page.mouse.move(WINDOW["width"] - 4, WINDOW["height"] - 4)
     take()
+    page.get_by_text("Draw", exact=True).click()
+    page.locator(".pad[data-ready=true]").wait_for()
+    draw_a_zero(page)
+    page.locator(".inspector[data-subject=query]").wait_for()
+    take()
     return frames
 
 
+def draw_a_zero(page: Page) -> None:
+    """On the pad, with the mouse."""
+    box = page.locator(".pad canvas").bounding_box()
+    assert box is not None
+    for turn in range(25):
+        x, y = 0.5 + 0.2 * math.cos(turn * math.tau / 24), 0.5 + 0.32 * math.sin(turn * math.tau / 24)
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if turn == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
 def main() -> None:
-    """Write both pictures."""
+    """Write the picture."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, served(folder) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
@@ -85,16 +103,12 @@ def main() -> None:
         page.wait_for_timeout(3000)
         frames = film(page)
         browser.close()
-    frames[-1].quantize(192).save(ASSETS / "screenshot.png", optimize=True)
     small = [
         frame.resize((WIDTH, round(WIDTH * frame.height / frame.width)), Image.Resampling.LANCZOS) for frame in frames
     ]
-    shown = [SHOWN] * (len(small) - 2) + [LEFT_STANDING // 2, LEFT_STANDING]
-    small[0].save(
-        ASSETS / "playing.webp", save_all=True, append_images=small[1:], duration=shown, loop=0, quality=72, method=6
-    )
-    for name in ("screenshot.png", "playing.webp"):
-        print(f"{name}: {(ASSETS / name).stat().st_size / 1e3:.0f} kB")
+    shown = [SHOWN] * (len(small) - 3) + [LEFT_STANDING // 2, LEFT_STANDING, LEFT_STANDING]
+    small[0].save(PICTURE, save_all=True, append_images=small[1:], duration=shown, loop=0, quality=72, method=6)
+    print(f"{PICTURE.name}: {PICTURE.stat().st_size / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":
