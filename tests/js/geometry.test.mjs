@@ -246,6 +246,15 @@ describe("frames", () => {
     assert.equal(answers.length, 0);
   });
 
+  it("takes over what was fetched before", async () => {
+    const { asked, fetch } = serving({});
+    const raw = new Map([["a", quantise(Float32Array.of(2, -1), [1, -2], 4)]]);
+    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, raw });
+    assert.equal((await frames.load(meta(1, { id: "a" }))).count, 1);
+    assert.equal(frames.bytes, 4);
+    assert.equal(asked.length, 0);
+  });
+
   it("takes frames that were fed without asking for them", async () => {
     const { asked, fetch } = serving({});
     const bytes = quantise(Float32Array.of(1, -2), [1, -2], 4);

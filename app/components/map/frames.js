@@ -64,17 +64,16 @@ export function boundsOf(xy, usable = null) {
 /**
  * Fetches frames by address and hands them out placed. `watched()` resolves to the watched items, or null while they are
  * not known (a run names them when it starts); `fed(id)` gives bytes that came another way, the only
- * way where `url` is null.
+ * way where `url` is null; `raw` are bytes that an earlier Frames of the same address has fetched, by id.
  */
 export class Frames {
-  constructor({ url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
-    Object.assign(this, { url, watched, total, orbit, pivot, fed, fetch, now });
+  constructor({ url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, raw = new Map(), fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
+    Object.assign(this, { url, watched, total, orbit, pivot, fed, raw, fetch, now });
     this.indices = null;
     this.failed = new Map();
-    this.raw = new Map();
     this.placed = new Map();
     this.waiting = new Map();
-    this.bytes = 0;
+    this.bytes = [...raw.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   /** Whether `have` would give it. */

@@ -94,6 +94,7 @@ export class Intake {
         watched: () => loadWatched(view.data),
         total: data.n,
         orbit: view.orbit,
+        raw: was?.raw,
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
         autoplay: data.autoplay && (was?.playing ?? true),

@@ -1,4 +1,5 @@
-// What a person left on a map when they went to another page: eye, hidden classes and selection, for when they come back.
+// What a person left on a map when they went to another page: eye, hidden classes and selection, for when they come back;
+// of the map that was left last its frames, too.
 import { page } from "../shared/bus.js";
 
 const shownOn = ({ data }) => [data.run, data.view, data.begun].join("/");
@@ -7,7 +8,9 @@ const shownOn = ({ data }) => [data.run, data.view, data.begun].join("/");
 export function keep(view) {
   const { scene, model, playback, pointing } = view;
   if (!scene.frame) return;
+  for (const other of page.left.values()) delete other.raw;
   page.left.set(shownOn(view), {
+    raw: playback.frames?.raw,
     eye: scene.automatic ? null : (scene.target ?? scene.view),
     size: scene.size,
     hidden: model.hidden,
