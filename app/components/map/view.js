@@ -115,7 +115,10 @@ export class MapView {
       lassoEnd: (path, box, event) => this.pointing.lassoEnd(path, box, event),
     });
     this.root.addEventListener("keydown", (event) => this.key(event));
-    this.observer = new ResizeObserver(() => this.measure());
+    this.observer = new ResizeObserver(() => {
+      this.measure();
+      this.changed();
+    });
     this.observer.observe(this.stage);
     const elsewhere = (detail) => detail.source !== this && detail.run === this.data.run;
     this.offs = [
