@@ -242,6 +242,7 @@ def window(chromium: Browser):
         if key not in contexts:
             contexts[key] = chromium.new_context(viewport={"width": width, "height": height}, **options)
             contexts[key].set_default_timeout(SLOW)
+            contexts[key].new_page()  # stays: a window opened anew brings pages of Chromium's own, a second of work
         return contexts[key]
 
     return opened

@@ -132,6 +132,7 @@ class Handler(BaseHTTPRequestHandler):
     """Static files of the components, and the routes that the map asks."""
 
     protocol_version = "HTTP/1.1"
+    server: "Server"
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -202,7 +203,7 @@ class Handler(BaseHTTPRequestHandler):
     def file(self, path: Path) -> None:
         if not path.resolve().is_relative_to(COMPONENTS) or not path.is_file():
             return self.send_error(404)
-        return self.answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"), cached=False)
+        return self.answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"), self.server.settled)
 
     def answer(self, body: bytes, kind: str, cached: bool = True) -> None:
         self.send_response(200)
@@ -214,9 +215,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Does not mind pages that are closed in the middle of an answer."""
+    """Does not mind pages that are closed in the middle of an answer. `settled`: nobody edits the modules meanwhile."""
 
     daemon_threads = True
+    settled = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report all but broken connections."""
@@ -224,7 +226,7 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def serve(port: int = 0) -> ThreadingHTTPServer:
+def serve(port: int = 0) -> Server:
     """A server ready to `serve_forever`; port 0 takes a free one."""
     return Server(("127.0.0.1", port), Handler)
 
