@@ -5,6 +5,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dmlviz import nursery
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.nursery import ONE_THREAD
@@ -23,14 +25,17 @@ LONG = SHORT.but(steps=500_000)
 
 
 @contextmanager
-def worker(*arguments, stdin=subprocess.PIPE):
-    command = [sys.executable, "-m", "dmlviz.worker", *map(str, arguments)]
-    pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:
+def worker(*arguments, errors=None):
+    """A worker as the app has it."""
+    with tempfile.TemporaryFile() as unread:
+        process = nursery.start([*map(str, arguments)], errors or unread)
         try:
             yield process
         finally:
             process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
 
 
 @pytest.fixture
@@ -39,8 +44,12 @@ def runs(tmp_path):
 
 
 def order(process, run):
-    process.stdin.write(json.dumps({"job": "train", "folder": str(run.path), "data": None}) + "\n")
+    process.stdin.write(json.dumps({"job": "train", "folder": str(run.path), "data": None}).encode() + b"\n")
     process.stdin.flush()
+
+
+def told(process):
+    return json.loads(process.stdout.readline())
 
 
 def until(promise):
@@ -50,28 +59,44 @@ def until(promise):
         time.sleep(0.01)
 
 
+def ended(process):
+    """How it ended, within two minutes."""
+    until(lambda: process.poll() is not None)
+    return process.poll()
+
+
 def seconds_to_end(process):
     begun = time.monotonic()
-    process.wait(60)
+    ended(process)
     return time.monotonic() - begun
 
 
-def test_a_folder_is_enough_to_do_its_job(runs):
+MODEST = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+
+
+def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
     run = runs.prepare(SHORT)
-    with worker(run.path, stdin=subprocess.DEVNULL) as process:
-        said, errors = process.communicate(timeout=60)
+    command = [sys.executable, "-m", "dmlviz.worker", run.path]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    seen = set()
+    with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:
+        while process.poll() is None:
+            seen.add(os.getpriority(os.PRIO_PROCESS, process.pid))
+            time.sleep(0.05)
+        said, errors = process.communicate()
     assert process.returncode == 0, errors
     assert json.loads(said) == {"done": True}
     assert run.state == "finished"
     assert len(run.embeddings) == len(load("digits").test)
+    assert max(seen) == MODEST
 
 
 def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
     from dmlviz.inference import embed, way
 
     run = runs.prepare(SHORT)
-    with worker(run.path, stdin=subprocess.DEVNULL) as process:
-        process.wait(120)
+    with worker(run.path) as process:
+        assert told(process) == {"done": True}
     item = int(run.watched[7])
     images = load("digits").test.images[[item]]
     went = way(run, images)
@@ -84,11 +109,12 @@ def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
 
 
 def test_a_folder_without_a_job_is_a_sentence(tmp_path):
-    with worker(tmp_path, stdin=subprocess.DEVNULL) as process:
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "holds no readable run.json" in errors
-    assert "Traceback" not in errors
+    with tempfile.TemporaryFile() as errors, worker(tmp_path, errors=errors) as process:
+        assert ended(process) == 1
+        errors.seek(0)
+        said = errors.read().decode()
+    assert "holds no readable run.json" in said
+    assert "Traceback" not in said
 
 
 def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
@@ -96,10 +122,9 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
     with worker(run.path) as process:
         until(lambda: run.snapshot_steps)
         process.terminate()
-        assert json.loads(process.stdout.readline()) == {"stopping": True}
-        assert json.loads(process.stdout.readline()) == {"done": True}
-        process.wait(60)
-    assert process.returncode == 0
+        assert told(process) == {"stopping": True}
+        assert told(process) == {"done": True}
+        assert ended(process) == 0
     assert run.state == "stopped"
     assert len(run.embeddings) == len(load("digits").test)
     assert not list(run.path.rglob("*.tmp"))
@@ -108,8 +133,8 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
 def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
     run = runs.prepare(LONG)
     with worker("--wait") as process:
-        assert json.loads(process.stdout.readline()) == {"ready": True}
-        assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+        assert told(process) == {"ready": True}
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == MODEST
         order(process, run)
         until(lambda: run.snapshot_steps)
         assert run.events()[0]["event"] == "started"
@@ -120,7 +145,7 @@ def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
 @pytest.mark.parametrize("mode", ["--wait", "--serve"])
 def test_an_idle_worker_ends_with_its_parent(mode):
     with worker(mode) as process:
-        process.stdout.readline()
+        told(process)
         process.stdin.close()
         assert seconds_to_end(process) < 5  # a second on an idle machine
 
@@ -167,14 +192,14 @@ def test_too_little_memory_is_a_failure_with_a_sentence(runs):
     write_noise_as_mnist(runs.folder / "data", 4100)
     run = runs.prepare(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
     with worker("--wait", "--data", runs.folder / "data") as process:
-        process.stdout.readline()
+        told(process)
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
         limit = (
             pages * resource.getpagesize() + 100 * 2**20
         )  # a matrix of 4,000 × 4,000 has 64 MB, and it takes several
         resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
         order(process, run)
-        process.wait(60)
+        ended(process)
     assert run.state == "failed"
     assert run.end["reason"].startswith("There was not enough memory")
     assert "Traceback" in (run.path / "error.txt").read_text()
