@@ -59,10 +59,12 @@ def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
 
 def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
     code = (
+        "from functools import partial\n"
         "from pathlib import Path\n"
-        "from app import components, server\n"
+        "from app import components, server, services\n"
+        "services.start = partial(services.start, warm=False)\n"
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
-        "from app import services; services.stop()\n"
+        "services.stop()\n"
         "print(components.FOLDER.resolve())\n"
         "print(all(list((components.FOLDER / name).glob('*.js')) for name in components.NAMES))"
     )

@@ -3,11 +3,11 @@
 import asyncio
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from urllib.request import Request, urlopen
 
 import pytest
@@ -80,8 +80,10 @@ def test_pages_and_routes_never_load_torch_or_its_kin(tmp_path):
 import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
+from functools import partial
 from app import server, services, routes, nearest
 from app.services import Settings
+services.start = partial(services.start, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
 test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
 test.query_params["pin"] = "3"
@@ -101,8 +103,9 @@ assert not heavy, heavy
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     settings = Settings(runs=tmp_path_factory.mktemp("runs"), data=tmp_path_factory.mktemp("data"))
-    app = build_app(settings)
-    services.start(settings, routes=True, warm=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "start", partial(services.start, warm=False))
+        app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
     routes.tails.closing.clear()
@@ -161,41 +164,37 @@ def test_the_guard_leaves_other_kinds_of_connection_alone():
     assert seen == ["lifespan", "websocket"]
 
 
-@pytest.mark.parametrize("with_listener", [False, True])
-def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write, with_listener):
+def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     from dmlviz.files import Lock
     from dmlviz.runs import Runs
 
     run = write(Runs(tmp_path / "runs"), upto=5)
     lock = Lock(run.path / "lock")
     assert lock.take()  # so that the run counts as training, and its stream stays open
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "dmlviz", "serve", "--no-browser", "--port", str(port)]
+    script = (
+        "import sys; from functools import partial; from app import services; from dmlviz.cli import main\n"
+        "services.start = partial(services.start, warm=False)\n"
+        "main(sys.argv[1:])"
+    )
     folders = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path)]
-    server = subprocess.Popen([*command, *folders], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [sys.executable, "-c", script, "serve", "--no-browser", "--port", "0", *folders]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                with urlopen(f"{address}/api/health", timeout=5) as answer:
-                    assert answer.status == 200
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the server never answered"
-                time.sleep(0.1)
-        if with_listener:
-            stream = urlopen(Request(f"{address}/api/runs/{run.id}/events"), timeout=10)
-            assert stream.readline().startswith(b"retry")
+        said = ""
+        while not (told := re.search(r"at (http://\S+)\n", said)):
+            line = server.stdout.readline()
+            assert line, f"the server ended before it said where it is:\n{said}"
+            said += line
+        with urlopen(f"{told[1]}/api/health", timeout=20) as answer:
+            assert answer.status == 200
+        stream = urlopen(Request(f"{told[1]}/api/runs/{run.id}/events"), timeout=10)
+        assert stream.readline().startswith(b"retry")
         began = time.monotonic()
         server.send_signal(signal.SIGINT)
         said, _ = server.communicate(timeout=20)
         assert time.monotonic() - began < 8
         assert "Traceback" not in said
-        if with_listener:
-            stream.close()
+        stream.close()
     finally:
         server.kill()
         server.wait()
