@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from hypothesis import settings
 from jaxtyping import install_import_hook
 from xdist.scheduler import LoadFileScheduling
 
@@ -28,6 +29,8 @@ CHECKED = (
 )
 
 install_import_hook(CHECKED, "beartype.beartype")
+settings.register_profile("shared machine", deadline=None)  # an example of 200 ms is late, not wrong
+settings.load_profile("shared machine")
 
 
 class OneBrowser(LoadFileScheduling):

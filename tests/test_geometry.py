@@ -52,7 +52,7 @@ def test_a_point_is_at_no_distance_from_itself(kind):
         )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 64), size=st.sampled_from([1e-2, 1.0, 10.0]))
 def test_distances_survive_an_offset_of_100(seed, d, size):
     x = (100 + size * points(20, d, seed)).float()

@@ -32,7 +32,7 @@ def test_every_declared_sampler_is_implemented_and_no_other() -> None:
     images_per_class=st.integers(1, 3),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_balanced_epoch_has_p_classes_of_k_images_and_leaves_nobody_out(
     counts: list[int], classes_per_batch: int, images_per_class: int, seed: int
 ) -> None:

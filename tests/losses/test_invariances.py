@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dmlviz import losses
 
 seeds = st.integers(0, 2**31 - 1)
-quick = settings(max_examples=5, deadline=None)
+quick = settings(max_examples=5)
 
 
 def _batch(oracle, seed):

@@ -57,7 +57,7 @@ def test_sixteen_images_of_ten_classes_make_345600_triplets():
 HINGES = [("triplet", {"margin": 1.0}), ("triplet_ratio", {"margin": 1.0}), ("triplet_soft", {})]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data(), reduction=st.sampled_from(["mean", "sum", "nonzero"]))
 @pytest.mark.parametrize(("name", "params"), HINGES)
 def test_all_triplets_equal_every_triplet_listed_with_ties_and_uneven_classes(name, params, data, reduction):

@@ -73,7 +73,7 @@ def test_queries_against_a_gallery_equal_the_naive_loop(classes):
     assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_ties_and_duplicates_equal_the_naive_loop(data):
     n = data.draw(st.integers(2, 14))

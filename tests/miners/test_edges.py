@@ -165,7 +165,7 @@ DETERMINED = ["all_pairs", "hard_negative_pairs", "multi_similarity", "hardest_n
 DETERMINED += ["batch_hard", "easy_positive"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.parametrize("name", DETERMINED)
 def test_permuting_and_relabelling_the_batch_permutes_what_is_selected(name, data):
