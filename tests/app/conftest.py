@@ -1,10 +1,12 @@
 """Runs for the app's tests: real folders, written by the recorder from what a small training says."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from app import services
 from app.pictures import Pictures, pictures
@@ -15,6 +17,9 @@ from dmlviz.data import watched_subset
 from dmlviz.events import Event, Finished, Snapshot, Started, Step
 from dmlviz.recording import Recorder, Writer
 from dmlviz.runs import Run, Runs
+
+# Every AppTest looks through all that is installed for components: a quarter of a second.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 STEPS = 30
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, watched=200, seed=5)
