@@ -76,8 +76,7 @@ def shapes() -> bytes:
     return packed.getvalue()
 
 
-def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(writing_server, visit, runs):
-    person = visit(at=writing_server)
+def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
     person.open("?net=mlp&steps=30")
     person.press("Your own data…")
     files = person.page.get_by_role("dialog").locator("input[type=file]")

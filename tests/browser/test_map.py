@@ -245,6 +245,7 @@ def test_the_player_plays_steps_and_scrubs(open_map: Open) -> None:
 def test_a_ready_made_run_plays_at_once_but_not_for_who_wants_stillness(open_map: Open) -> None:
     page = open_map("?n=3000&autoplay=1")
     wait(page, playing="true")
+    page.close()
     quiet = open_map("?n=3000&autoplay=1", reduced_motion="reduce")
     wait(quiet, state="finished", frame=50, points=3000, playing="false")
 
@@ -393,9 +394,11 @@ def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(o
     still(page)
     assert 0.5 < page.evaluate(on_stage) <= 1
     assert page.evaluate("map().star.at(1)") is None  # the query's place belongs to the last frame
+    for _ in range(2):
+        page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
     page.evaluate(
         "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
-        "spreads.push(measure()), 60); map().act('play')"
+        "spreads.push(measure()), 15); map().act('play')"
     )
     wait(page, frame=19, playing="false")
     page.evaluate("clearInterval(watch)")

@@ -39,7 +39,7 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
 
 def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
     person = visit(motion=True)
-    run = person.train(f"dataset={dataset}&steps=150&seed=3")
+    run = person.train(f"dataset={dataset}&steps=80&seed=3")
     frames = set()
     until(lambda: frames.add(person.of_map("frame")) or len(frames) >= 5, what="the map does not move")
     assert "step" in person.words.inner_text().lower()
@@ -47,12 +47,12 @@ def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
     person.page.mouse.wheel(0, -300)
     person.map_has("state", "finished")
     config = Runs(runs).get(run).config
-    assert config == TrainConfig(dataset=dataset, steps=150, seed=3)
+    assert config == TrainConfig(dataset=dataset, steps=80, seed=3)
     until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
     until(lambda: "all" in person.page.locator(".readouts p").inner_text())
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
-    assert int(person.page.locator(".curve").get_attribute("data-points") or 0) == 150
+    assert int(person.page.locator(".curve").get_attribute("data-points") or 0) == 80
     expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
 
 
@@ -195,12 +195,15 @@ def test_an_upload_is_answered_and_a_hostile_one_is_a_sentence(person, digits_ru
     person.choose("Upload")
     person.press("a seven")
     expect(person.page.locator(".inspector strong").first).to_contain_text("Looks like 7")
+    inspected = person.page.locator(".inspector .picture canvas").first
+    sample = inspected.evaluate("canvas => canvas.toDataURL()")
     picture = Image.new("RGB", (300, 400), "white")
     ImageDraw.Draw(picture).line([(90, 80), (210, 80), (140, 330)], fill="black", width=36)
     file = io.BytesIO()
     picture.save(file, "PNG")
     put = person.page.locator("input[type=file]")
     put.set_input_files({"name": "seven.png", "mimeType": "image/png", "buffer": file.getvalue()})
+    until(lambda: inspected.evaluate("canvas => canvas.toDataURL()") != sample, what="no answer to the upload")
     expect(person.page.locator(".inspector strong").first).to_contain_text("Looks like")
     put.set_input_files({"name": "bomb.png", "mimeType": "image/png", "buffer": bomb(30_000)})
     expect(person.page.get_by_text("4096 × 4096 pixels")).to_be_visible()
