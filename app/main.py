@@ -19,6 +19,7 @@ navigation.bar(pages, page)
 with as_sentences(), whole_run():
     if page is pages[navigation.HOME]:
         sidebar.here()
+        page.run()
     else:
+        page.run()  # what is seen comes before what is only kept
         sidebar.elsewhere()
-    page.run()
