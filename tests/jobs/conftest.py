@@ -1,0 +1,74 @@
+"""One slot, a warm worker, and how to wait for what they do."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from dmlviz.config import TrainConfig
+from dmlviz.jobs import Jobs
+from dmlviz.runs import Runs
+
+
+@pytest.fixture(scope="session")
+def short():
+    """A training of a tenth of a second."""
+    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
+
+
+@pytest.fixture(scope="session")
+def long(short):
+    """One that goes on until it is stopped."""
+    return short.but(steps=500_000)
+
+
+def until(promise, seconds=120.0):
+    """Wait until `promise()` holds, and give the seconds that it took."""
+    begun = time.monotonic()
+    while not promise():
+        assert time.monotonic() - begun < seconds, "this took too long"
+        time.sleep(0.01)
+    return time.monotonic() - begun
+
+
+@pytest.fixture(scope="session", name="until")
+def waiting():
+    return until
+
+
+def alive(pid):
+    """Whether a process runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture(scope="session", name="alive")
+def living():
+    return alive
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """One slot, a warm worker; shared, so that a test leaves nothing under way."""
+    jobs = Jobs(Runs(tmp_path_factory.mktemp("runs")), slots=1)
+    yield jobs
+    jobs.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_under_way(request, until):
+    yield
+    if "jobs" in request.fixturenames:
+        jobs = request.getfixturevalue("jobs")
+        for key, _ in jobs.under_way():
+            jobs.stop(*key)
+        until(lambda: not jobs.under_way())
+
+
+@pytest.fixture(scope="module")
+def finished(jobs, until, short):
+    run = jobs.submit(short)
+    until(lambda: jobs.status(run).phase == "finished")
+    return jobs.runs.get(run)

@@ -1,0 +1,109 @@
+"""What dies, is damaged or is closed down: a sentence, no process left, and the next job runs."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.jobs import Jobs
+from dmlviz.runs import Runs
+
+
+def worker_of(jobs, run):
+    return next(worker for worker, job in jobs._active.items() if job.key.run == run)
+
+
+def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, until, short, long):
+    run = jobs.submit(long.but(seed=30))
+    following = jobs.submit(short.but(seed=30))
+    until(lambda: jobs.runs.get(run).snapshot_steps)
+    os.kill(worker_of(jobs, run).pid, signal.SIGKILL)
+    until(lambda: jobs.status(run).phase == "failed")
+    assert "killed (signal 9): most likely out of memory" in jobs.status(run).reason
+    assert jobs.runs.get(run).state == "failed"
+    assert jobs.runs.get(run).end["reason"] == jobs.status(run).reason
+    until(lambda: jobs.status(following).phase == "finished")
+
+
+def test_a_warm_worker_that_died_is_replaced(jobs, until, short):
+    jobs.crew.make_spare()
+    spare = jobs.crew.spare
+    os.kill(spare.pid, signal.SIGKILL)
+    run = jobs.submit(short.but(seed=31))
+    until(lambda: jobs.status(run).phase not in ("queued", "starting", "running"))
+    assert jobs.status(run).phase in ("finished", "failed")
+    again = jobs.submit(short.but(seed=31))
+    until(lambda: jobs.status(again).phase == "finished")
+
+
+def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
+    raw = tmp_path / "data/MNIST/raw"
+    raw.mkdir(parents=True)
+    for part in ("train", "t10k"):
+        for kind in ("images-idx3-ubyte", "labels-idx1-ubyte"):
+            (raw / f"{part}-{kind}").write_bytes(b"not an idx file")
+    jobs = Jobs(tmp_path / "runs", slots=1, data_root=tmp_path / "data", warm=False)
+    try:
+        run = jobs.submit(short.but(dataset="mnist"))
+        until(lambda: jobs.status(run).phase == "failed")
+        assert "idx3-ubyte" in jobs.status(run).reason
+        assert "Traceback" not in jobs.status(run).reason
+    finally:
+        jobs.close()
+
+
+def test_an_answering_worker_that_was_killed_comes_back(jobs, finished):
+    images = load("digits").test.images[:1]
+    jobs.embed(finished.id, images)
+    worker = jobs.embedder._worker
+    worker.kill()
+    worker.join(5)
+    assert len(jobs.embed(finished.id, images)["embeddings"]) == 1
+    assert jobs.embedder._worker is not worker
+
+
+def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, alive, short, long):
+    jobs = Jobs(tmp_path, slots=1)
+    run = jobs.submit(long)
+    until(lambda: jobs.status(run).phase == "running")
+    jobs.crew.make_spare()
+    pids = [worker_of(jobs, run).pid, jobs.crew.spare.pid]
+    assert all(map(alive, pids))
+    jobs.close()
+    assert not any(map(alive, pids))
+    assert Runs(tmp_path).get(run).state == "cut off"
+    with pytest.raises(UserError, match="closing down"):
+        jobs.submit(short)
+
+
+def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_again(tmp_path, until, alive, long):
+    script = (
+        "import os, sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs import Jobs\n"
+        "from pathlib import Path\n"
+        "jobs = Jobs(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
+        "while not jobs.runs.get(run).snapshot_steps: time.sleep(0.01)\n"
+        "jobs.crew.make_spare(); pids = [*[w.pid for w in jobs._active], jobs.crew.spare.pid]\n"
+        "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
+        "print(*pids, *children.split(), flush=True)\n"
+        "time.sleep(60)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path), long.to_json()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        pids = [int(pid) for pid in server.stdout.readline().split()]
+        assert len(pids) == 3  # the training, the spare one, and the process that forked both
+        assert all(map(alive, pids))
+        server.kill()
+    training, *_ = pids
+    assert until(lambda: not alive(training)) < 5  # a second on an idle machine
+    until(lambda: not any(map(alive, pids)), 10)
+    jobs = Jobs(tmp_path, slots=1, warm=False)
+    try:
+        until(lambda: jobs.status(long.id).phase == "cut off", 10)  # its lock falls with the last of its threads
+        assert jobs.submit(long) == long.id
+        until(lambda: jobs.status(long.id).phase == "running")
+    finally:
+        jobs.close()

@@ -1,0 +1,138 @@
+"""Trainings one after another: asked for, shared, stopped, asked for again."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.jobs import QUEUED_EACH, Jobs
+
+
+def worker_of(jobs, run):
+    return next(worker for worker, job in jobs._active.items() if job.key.run == run)
+
+
+def test_a_training_goes_to_the_end_and_leaves_everything(finished, short):
+    test = load("digits").test
+    assert finished.config == short
+    assert finished.embeddings.shape == (len(test), 8)
+    np.testing.assert_array_equal(finished.labels, test.labels)
+    assert 0 < finished.metrics["precision_at_1"] <= 1
+    names = [event["event"] for event in finished.events()]
+    assert names[0] == "started"
+    assert names.count("step") == 20
+    assert names[-2:] == ["replay", "finished"]
+    assert not list(finished.path.rglob("*.tmp"))
+
+
+def test_the_same_request_again_is_the_same_run(jobs, finished, short):
+    begun = time.monotonic()
+    assert jobs.submit(short, owner="somebody else") == finished.id
+    assert time.monotonic() - begun < 0.5
+    assert jobs.status(finished.id).phase == "finished"
+    assert jobs.under_way() == []
+    assert jobs.runs.get(finished.id).created == finished.created
+
+
+def test_many_who_ask_at_once_share_one_run(jobs, until, long):
+    config, ids = long.but(seed=1), []
+    ask = [threading.Thread(target=lambda who=i: ids.append(jobs.submit(config, f"owner {who}"))) for i in range(12)]
+    for thread in ask:
+        thread.start()
+    for thread in ask:
+        thread.join()
+    assert ids == [config.id] * 12
+    assert [key.run for key, _ in jobs.under_way()] == [config.id]
+    until(lambda: jobs.status(config.id).phase == "running")
+    assert len([event for event in jobs.runs.get(config.id).events() if event["event"] == "started"]) == 1
+
+
+def test_stop_ends_within_two_seconds_with_all_images_embedded(jobs, until, long):
+    seconds = []
+    for seed in range(60, 63):  # on a machine that is busy with something else, the fastest of three
+        run = jobs.submit(long.but(seed=seed))
+        until(lambda run=run: jobs.runs.get(run).snapshot_steps)
+        assert jobs.stop(run)
+        assert jobs.status(run).phase in ("stopping", "stopped")
+        seconds.append(until(lambda run=run: jobs.status(run).phase == "stopped"))
+        stopped = jobs.runs.get(run)
+        assert stopped.embeddings.shape == (len(load("digits").test), 8)
+        assert stopped.end["metrics"]["precision_at_1"] > 0
+        assert jobs.status(run).reason
+        until(lambda: not jobs.under_way())
+        assert not jobs.stop(run)
+        if seconds[-1] < 2:
+            break
+    assert min(seconds) < 2
+
+
+def test_a_second_stop_ends_at_once(jobs, until, alive, long):
+    run = jobs.submit(long.but(seed=3))
+    until(lambda: jobs.runs.get(run).snapshot_steps)
+    pid = worker_of(jobs, run).pid
+    jobs.stop(run)
+    jobs.stop(run)
+    assert until(lambda: not alive(pid)) < 5  # a second on an idle machine
+    until(lambda: jobs.status(run).phase == "stopped")
+
+
+def test_a_stopped_run_that_is_asked_for_again_starts_again(jobs, until, long):
+    run = jobs.submit(long.but(seed=4))
+    until(lambda: jobs.runs.get(run).snapshot_steps)
+    before = jobs.runs.get(run).created
+    jobs.stop(run)
+    assert jobs.submit(long.but(seed=4)) == run
+    assert jobs.status(run).phase in ("starting", "running")
+    assert jobs.runs.get(run).created > before
+    until(lambda: jobs.status(run).phase == "running")
+
+
+def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
+    first, second, third = (jobs.submit(long.but(seed=seed), owner=str(seed)) for seed in (10, 11, 12))
+    assert [jobs.status(run).phase for run in (first, second, third)][1:] == ["queued", "queued"]
+    status = jobs.status(third)
+    assert (status.position, status.of) == (2, 2)
+    assert jobs.runs.get(third).title  # a queued run has its page already
+    jobs.stop(second)
+    assert jobs.status(second).phase == "stopped"
+    assert jobs.runs.get(second).state == "stopped"
+    status = jobs.status(third)
+    assert (status.position, status.of) == (1, 1)
+    jobs.stop(first)
+    until(lambda: jobs.status(third).phase == "running")
+    assert jobs.status(third).position is None
+
+
+def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
+    jobs = Jobs(tmp_path, slots=3, warm=False)
+    try:
+        mine = [jobs.submit(long.but(seed=seed), owner="me") for seed in range(1 + QUEUED_EACH)]
+        assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
+        with pytest.raises(UserError, match="one job under way and 3 waiting"):
+            jobs.submit(long.but(seed=99), owner="me")
+        assert jobs.submit(long.but(seed=0), owner="me") == mine[0]  # not a new one
+        theirs = jobs.submit(long.but(seed=100), owner="you")
+        assert jobs.status(theirs).phase == "starting"  # a slot is free, and it is not theirs to wait for mine
+        assert [key.run for key, _ in jobs.under_way("you")] == [theirs]
+    finally:
+        jobs.close()
+
+
+def test_one_of_two_who_share_a_job_cannot_stop_it_for_the_other(jobs, until, long):
+    config = long.but(seed=20)
+    run = jobs.submit(config, owner="me")
+    jobs.submit(config, owner="you")
+    assert not jobs.stop(run, owner="a stranger")
+    assert not jobs.stop(run, owner="me")
+    assert jobs.status(run).phase in ("starting", "running")
+    assert jobs.stop(run, owner="you")
+    until(lambda: jobs.status(run).phase == "stopped")
+
+
+def test_what_nobody_asked_for_is_unknown(jobs):
+    assert jobs.status("0" * 16).phase == "unknown"
+    assert jobs.status("../..").phase == "unknown"
+    assert not jobs.stop("0" * 16)
