@@ -1,0 +1,177 @@
+"""What a training tells on its way, and how it ends."""
+
+import gc
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset
+from dmlviz.events import Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.geometry import distance_matrix
+from dmlviz.nets import build
+from dmlviz.training import kept_steps, snapshot_steps, train
+
+
+def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, quick, of) -> None:
+    events = list(train(quick(), data=digits))
+    assert isinstance(events[0], Started)
+    assert isinstance(events[1], Snapshot)
+    assert events[1].step == 0
+    assert [step.step for step in of(Step, events)] == list(range(1, 13))
+    assert [shot.step for shot in of(Snapshot, events)] == snapshot_steps(12, 4)
+    assert type(events[-1]) is Finished
+    assert events[0].steps == events[-1].step == 12
+    assert events[0].train_images == len(digits.train)
+    assert events[0].device == "cpu" or torch.cuda.is_available()
+
+
+def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Dataset, quick, of) -> None:
+    events = list(train(quick(embedding_dim=3), data=digits))
+    watched, end = events[0].watched, events[-1]
+    assert len(watched) == 100
+    for shot in of(Snapshot, events):
+        assert shot.embeddings.shape == (100, 3)
+        assert shot.embeddings.dtype == np.float32
+        assert 0 <= shot.metrics["precision_at_1"] <= 1
+    assert end.embeddings.shape == (len(digits.test), 3)
+    assert "nmi" in end.metrics
+    untrained = build("small", embedding_dim=3, size=8, seed=0).eval()
+    pixels = torch.from_numpy(digits.test.images[watched]).float()[:, None] / 255
+    with torch.no_grad():
+        expected = untrained((pixels - digits.mean) / digits.std)
+    assert np.allclose(of(Snapshot, events)[0].embeddings, expected, atol=1e-4)
+
+
+def test_live_figures_are_those_of_the_batch(digits: Dataset, quick, of) -> None:
+    config = quick(loss="triplet", miner=None, steps=1, normalize=False)
+    step = of(Step, list(train(config, data=digits)))[0]
+    from dmlviz.data import sampling
+
+    batch = next(sampling.build(config, digits.train.labels, 0))
+    net = build("small", embedding_dim=config.embedding_dim, normalize=False, size=8, seed=0)
+    images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
+    distances = distance_matrix(net((images - digits.mean) / digits.std).detach())
+    labels = torch.from_numpy(digits.train.labels[batch])
+    same = labels[:, None] == labels
+    others = ~torch.eye(len(labels), dtype=torch.bool)
+    assert step.positive_distance == pytest.approx(distances[same & others].mean().item(), rel=1e-4)
+    assert step.negative_distance == pytest.approx(distances[~same].mean().item(), rel=1e-4)
+    violations = 0.2 + distances[:, :, None] - distances[:, None, :]
+    valid = (same & others)[:, :, None] & ~same[:, None, :]
+    assert step.loss == pytest.approx(violations.clamp_min(0)[valid].mean().item(), rel=1e-4)
+    assert step.active == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
+    assert step.images_per_second > 0
+
+
+def test_stop_ends_between_batches_with_everything_embedded(digits: Dataset, quick, of) -> None:
+    asked = iter([False] * 5 + [True] * 99)
+    events = list(train(quick(), data=digits, stop=lambda: next(asked)))
+    assert len(of(Step, events)) == 5
+    end = events[-1]
+    assert type(end) is Stopped
+    assert end.step == 5
+    assert end.reason == "stopped by hand"
+    assert end.embeddings.shape == (len(digits.test), 64)
+    assert {"precision_at_1", "map_at_r", "nmi"} <= set(end.metrics)
+
+
+def test_stop_before_the_first_batch_gives_the_untrained_net(digits: Dataset, quick) -> None:
+    events = list(train(quick(), data=digits, stop=lambda: True))
+    assert [type(event) for event in events] == [Started, Snapshot, Stopped]
+    assert events[-1].step == 0
+
+
+def test_max_seconds_ends_a_training_that_would_take_days(digits: Dataset, quick) -> None:
+    events = list(train(quick(steps=1_000_000, max_seconds=0.3, snapshots=1000), data=digits))
+    assert type(events[-1]) is Stopped
+    assert "max_seconds = 0.3" in events[-1].reason
+    assert 0.3 <= events[-1].seconds < 10
+    assert 0 < events[-1].step < 1_000_000
+
+
+def test_closing_the_iterator_ends_the_training_and_frees_it(digits: Dataset, quick) -> None:
+    events = train(quick(steps=10_000), data=digits)
+    for _ in range(6):
+        next(events)
+    events.close()
+    del events
+    gc.collect()
+    held = [thing for thing in gc.get_objects() if type(thing).__name__ == "EmbeddingNet"]
+    assert held == []
+
+
+def test_a_diverging_training_fails_with_a_sentence_and_keeps_what_was_good(digits: Dataset, quick, of) -> None:
+    config = quick(loss="softmax", normalize=False, optimizer="sgd", learning_rate=10, steps=300, snapshots=100)
+    events = list(train(config, data=digits))
+    end = events[-1]
+    assert type(end) is Failed
+    assert f"The training diverged: step {end.step} gave " in end.reason
+    assert "Try a smaller learning rate than 10" in end.reason
+    assert all(np.isfinite(shot.embeddings).all() for shot in of(Snapshot, events))
+    assert all(np.isfinite(step.loss) for step in of(Step, events))
+
+
+def test_weights_give_back_the_final_embeddings(digits: Dataset, quick) -> None:
+    end = list(train(quick(net="protonet"), data=digits))[-1]
+    net = build("protonet", size=8, seed=9).eval()
+    net.load_state_dict({name: torch.from_numpy(value) for name, value in end.weights.items()})
+    images = torch.from_numpy(digits.test.images).float()[:, None] / 255
+    with torch.no_grad():
+        embeddings = net((images - digits.mean) / digits.std)
+    assert np.allclose(embeddings, end.embeddings, atol=1e-4)
+    assert all(value.flags.c_contiguous for value in end.weights.values())
+
+
+def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
+    steps = snapshot_steps(600, 60)
+    assert steps[:4] == [0, 1, 4, 7]
+    assert steps == sorted(set(steps))
+    assert 600 not in steps
+    gaps = np.diff([*steps, 600])
+    assert gaps[:10].mean() < gaps[-10:].mean() / 2
+    assert gaps.max() <= 16
+    assert len(steps) <= 60
+    assert snapshot_steps(3, 60) == [0, 1, 2]
+    assert snapshot_steps(1, 1) == [0]
+
+
+@pytest.mark.parametrize(("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)])
+def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, kept: int) -> None:
+    steps = snapshot_steps(600, 60)
+    chosen = sorted(kept_steps(steps, parameters))
+    assert len(chosen) == kept
+    assert not chosen or chosen[0] == 0
+    places = [steps.index(step) for step in chosen]
+    assert len(set(np.diff(places))) <= 2
+    assert len(kept_steps([0, 5, 9, 20], 1)) == 4
+    assert kept_steps([0, 5], 1) == set()
+
+
+def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick) -> None:
+    config = quick(net="mlp", embedding_dim=4, snapshots=6)
+    snapshots = [event for event in train(config, data=digits) if isinstance(event, Snapshot)]
+    assert [event.weights is not None for event in snapshots] == [True] * len(snapshots)
+    watched = next(event.watched for event in train(config, data=digits) if isinstance(event, Started))
+    net = build("mlp", embedding_dim=4, normalize=True, channels=digits.channels, size=digits.size)
+    images = torch.from_numpy(digits.test.images[watched].astype(np.float32)).reshape(len(watched), 1, 8, 8)
+    for event in (snapshots[0], snapshots[-1]):
+        net.load_state_dict({name: torch.from_numpy(value) for name, value in event.weights.items()})
+        with torch.no_grad():
+            again = net.eval()((images / 255 - digits.mean) / digits.std).numpy()
+        assert np.allclose(again, event.embeddings, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "centres"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
+)
+def test_a_loss_with_class_centres_shows_them_with_every_snapshot(loss, centres):
+    config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, snapshots=1, watched=20)
+    shown = [event.centres for event in train(config) if isinstance(event, Snapshot | Finished)]
+    if centres is None:
+        assert shown == [None, None]
+        return
+    assert [found.shape for found in shown] == [(centres, 2)] * 2
+    if loss != "center":
+        np.testing.assert_allclose(np.linalg.norm(shown[-1], axis=1), 1, rtol=1e-5)

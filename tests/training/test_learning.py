@@ -1,0 +1,159 @@
+"""What a training learns, and from what."""
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import metrics
+from dmlviz.batches import SeenBatch
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, Split
+from dmlviz.errors import UserError
+from dmlviz.events import Finished, Snapshot, Step
+from dmlviz.losses.declared import LOSSES
+from dmlviz.miners.declared import MINERS
+from dmlviz.nets import build
+from dmlviz.training import train
+
+
+@pytest.mark.parametrize("net", ["small", "lenet", "mlp", "protonet"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_few_steps_teach_digits(digits: Dataset, net: str, normalize: bool, quick, of) -> None:
+    config = quick(loss="nt_xent", net=net, normalize=normalize, steps=30, learning_rate=4e-3, embedding_dim=32)
+    events = list(train(config, data=digits))
+    steps = of(Step, events)
+    assert np.mean([step.loss for step in steps[-5:]]) < 0.7 * np.mean([step.loss for step in steps[:5]])
+    assert events[-1].metrics["precision_at_1"] > 0.9
+    assert events[-1].metrics["map_at_r"] > of(Snapshot, events)[0].metrics["map_at_r"] + 0.1
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_every_loss_trains_as_recommended(digits: Dataset, loss: str, quick) -> None:
+    config = quick(loss=loss, steps=6, classes_per_batch=5, images_per_class=6, batch_size=30)
+    end = list(train(config, data=digits))[-1]
+    assert type(end) is Finished, getattr(end, "reason", "")
+    assert np.isfinite(end.embeddings).all()
+
+
+@pytest.mark.parametrize("miner", list(MINERS))
+def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: str, quick, of) -> None:
+    loss = "triplet" if MINERS[miner].makes == "triplets" else "contrastive"
+    config = quick(loss=loss, miner=miner, steps=45, classes_per_batch=5, images_per_class=6)
+    events = list(train(config, data=digits))
+    assert type(events[-1]) is Finished, getattr(events[-1], "reason", "")
+    assert any(step.active > 0 for step in of(Step, events))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "loss"),
+    [("random_pairs", "contrastive"), ("random_triplets", "triplet"), ("episodes", "prototypical")],
+)
+def test_classical_batches_teach_digits(digits: Dataset, sampler: str, loss: str, quick) -> None:
+    config = quick(loss=loss, sampler=sampler, batch_size=120, steps=100, embedding_dim=32)
+    assert list(train(config, data=digits))[-1].metrics["precision_at_1"] > 0.9
+
+
+@pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
+def test_the_loss_sees_only_the_pairs_and_triplets_that_were_drawn(
+    digits: Dataset, sampler: str, loss: str, quick, of
+) -> None:
+    from dmlviz.data import sampling
+
+    config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1)
+    step = of(Step, list(train(config, data=digits)))[0]
+    batch = next(sampling.build(config, digits.train.labels, 0))
+    net = build("small", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
+    images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
+    points = net((images - digits.mean) / digits.std).detach()
+    if loss == "contrastive":
+        d = (points[0::2] - points[1::2]).norm(dim=1)
+        same = torch.arange(30) % 2 == 0
+        expected = torch.where(same, d**2, (1 - d).clamp_min(0) ** 2).mean()
+    else:
+        a, p, n = (points[start::3] for start in range(3))
+        expected = (0.2 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).clamp_min(0).mean()
+    assert step.loss == pytest.approx(expected.item(), rel=1e-3)
+
+
+def test_a_loss_with_weights_of_its_own_trains_them_at_its_own_rate(digits: Dataset, quick) -> None:
+    def final(rate: float | None) -> np.ndarray:
+        config = quick(loss="arcface", loss_learning_rate=rate, steps=5)
+        return list(train(config, data=digits))[-1].embeddings
+
+    usual = TrainConfig(loss="arcface").learning_rate
+    assert np.array_equal(final(None), final(usual))
+    assert not np.array_equal(final(None), final(50 * usual if 50 * usual <= 10 else 10))
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: str, quick) -> None:
+    start = build("small", size=8, seed=0).state_dict()
+
+    def moved(schedule: str) -> float:
+        config = quick(schedule=schedule, optimizer="sgd", momentum=0.0, learning_rate=0.1)
+        weights = list(train(config, data=digits))[-1].weights
+        return sum(float(np.linalg.norm(value - start[name].numpy())) for name, value in weights.items())
+
+    assert 0.2 * moved("constant") < moved(schedule) < moved("constant")
+
+
+@pytest.mark.parametrize("loss", ["triplet", "arcface", "hierarchical_triplet"])
+def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Dataset, loss: str, quick, of) -> None:
+    config = quick(loss=loss, unseen_classes=(0, 4, 9), images_per_class=8)
+    events = list(train(config, data=digits))
+    kept = ~np.isin(digits.train.labels, config.unseen_classes)
+    assert events[0].train_images == kept.sum()
+    # With those classes' images gone from the data, and numbered as they are, everything is the same.
+    without = Dataset(
+        digits.name,
+        digits.classes,
+        Split(digits.train.images[kept], digits.train.labels[kept]),
+        digits.test,
+        digits.mean,
+        digits.std,
+    )
+    again = list(train(config, data=without))
+    assert np.array_equal(events[-1].embeddings, again[-1].embeddings)
+    for batch in of(SeenBatch, events):
+        assert np.array_equal(batch.labels, digits.train.labels[batch.images])
+        assert not np.isin(batch.labels, config.unseen_classes).any()
+    rows = np.isin(digits.test.labels, config.unseen_classes)
+    alone = metrics.evaluate(events[-1].embeddings[rows], digits.test.labels[rows])
+    assert alone == {key: events[-1].metrics[f"unseen/{key}"] for key in alone}
+    assert all("seen/precision_at_1" in shot.metrics for shot in of(Snapshot, events))
+
+
+def test_fewer_training_images_on_request(digits: Dataset, quick) -> None:
+    events = list(train(quick(train_images=200, images_per_class=8), data=digits))
+    assert events[0].train_images == 200
+    first, again = (
+        list(train(quick(train_images=200, images_per_class=8), data=data))[-1]
+        for data in (
+            digits,
+            Dataset(
+                digits.name,
+                digits.classes,
+                Split(digits.train.images[:200], digits.train.labels[:200]),
+                digits.test,
+                digits.mean,
+                digits.std,
+            ),
+        )
+    )
+    assert np.array_equal(first.embeddings, again.embeddings)
+
+
+def test_more_of_a_class_than_there_is_is_one_sentence(digits: Dataset, quick) -> None:
+    with pytest.raises(UserError, match=r"takes K = 400 images of a class; class \d has 11\d"):
+        next(train(quick(images_per_class=400), data=digits))
+
+
+def test_colour_images_train_as_well(quick) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(80) % 4
+    images = rng.integers(0, 80, (80, 16, 16, 3)).astype(np.uint8)
+    images[..., 0] += (labels * 40).astype(np.uint8)[:, None, None]
+    split = Split(images, labels)
+    data = Dataset("colours", ("a", "b", "c", "d"), split, split, 0.2, 0.2)
+    config = quick(classes_per_batch=4, images_per_class=8, steps=25)
+    assert list(train(config, data=data))[-1].metrics["precision_at_1"] > 0.9

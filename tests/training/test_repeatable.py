@@ -1,0 +1,86 @@
+"""The same config gives the same numbers, whatever else goes on."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz.data import Dataset
+from dmlviz.events import Event
+from dmlviz.training import train, warm_up
+
+
+def equal(a: Event, b: Event) -> bool:
+    """Whether all that is not a time is the same, bit for bit."""
+    times = {"images_per_second", "cpu_seconds", "seconds"}
+    for name in vars(a).keys() - times:
+        one, other = getattr(a, name), getattr(b, name)
+        if isinstance(one, dict):
+            if one.keys() != other.keys() or not all(
+                np.array_equal(one[key], other[key], equal_nan=True) for key in one
+            ):
+                return False
+        elif not np.array_equal(one, other):
+            return False
+    return type(a) is type(b)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"loss": "triplet", "miner": "random_hard_negative"},
+        {"loss": "softmax", "embedding_dim": 2, "optimizer": "sgd"},
+        {"loss": "nt_xent", "net": "protonet"},
+        {"loss": "contrastive", "miner": "balanced_pairs", "schedule": "linear", "weight_decay": 1e-4},
+    ],
+)
+def test_the_same_config_gives_the_same_numbers_bit_for_bit(digits: Dataset, fields: dict, quick) -> None:
+    first, again = (list(train(quick(**fields), data=digits)) for _ in range(2))
+    assert len(first) == len(again)
+    assert all(equal(a, b) for a, b in zip(first, again, strict=True))
+    other = list(train(quick(**fields, seed=1), data=digits))
+    assert not np.array_equal(first[-1].embeddings, other[-1].embeddings)
+
+
+def test_no_global_random_state_is_used_or_touched(digits: Dataset, quick) -> None:
+    torch.manual_seed(1)
+    first = list(train(quick(), data=digits))[-1]
+    before = torch.random.get_rng_state()
+    torch.manual_seed(2)
+    again = list(train(quick(), data=digits))[-1]
+    assert np.array_equal(first.embeddings, again.embeddings)
+    torch.manual_seed(1)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_two_trainings_taken_in_turns_do_not_disturb_each_other(digits: Dataset, quick) -> None:
+    alone = [list(train(quick(seed=seed), data=digits)) for seed in (0, 1)]
+    together = list(zip(*(train(quick(seed=seed), data=digits) for seed in (0, 1)), strict=True))
+    assert all(equal(a, pair[0]) and equal(b, pair[1]) for a, b, pair in zip(*alone, together, strict=True))
+
+
+def test_warming_up_once_makes_the_first_step_quick() -> None:
+    code = """
+import sys, time, torch
+torch.set_num_threads(1)
+from dmlviz.training import train, warm_up
+from dmlviz import TrainConfig
+from dmlviz.data import load
+warm_up()
+digits = load("digits")
+start = time.process_time()
+events = train(TrainConfig(dataset="digits", steps=5), data=digits)
+kinds = [type(next(events)).__name__ for _ in range(3)]
+assert kinds == ["Started", "Snapshot", "Step"], kinds
+assert time.process_time() - start < 0.5, time.process_time() - start
+assert "torch._dynamo" not in sys.modules  # two seconds of imports, for a compiler that nothing here uses
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_warming_up_leaves_no_trace() -> None:
+    before = torch.random.get_rng_state()
+    warm_up()
+    assert torch.equal(before, torch.random.get_rng_state())
