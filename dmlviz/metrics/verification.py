@@ -83,6 +83,8 @@ def _accuracy_over_folds(distances: np.ndarray, same: np.ndarray, seed: int) -> 
     for kind in (same, ~same):
         members = rng.permutation(np.flatnonzero(kind))
         fold[members] = np.arange(len(members)) % folds
+    order = np.argsort(distances, kind="stable")  # then each fold's own sorting has nothing left to do
+    distances, same, fold = distances[order], same[order], fold[order]
     accuracies = []
     for held_out in range(folds):
         judged = fold == held_out
