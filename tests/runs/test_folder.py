@@ -1,0 +1,134 @@
+"""The folder of all runs, and those that come with the program."""
+
+import os
+
+import numpy as np
+import pytest
+
+from dmlviz.alarms import remedies
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.runs import Runs, UnknownRun
+
+
+@pytest.mark.parametrize(
+    "name", ["../runs", "..", "", "/etc", "0" * 15, "0" * 17, "ABCDEF0123456789", "0" * 15 + "/", "0" * 16 + "\n", None]
+)
+def test_an_id_cannot_lead_out_of_the_folder(runs, name, write):
+    run = write(runs)
+    with pytest.raises(UnknownRun):
+        runs.get(name)
+    with pytest.raises(UnknownRun):
+        run.frame(name)
+    with pytest.raises(UnknownRun):
+        run.drawing(name)
+
+
+def test_what_is_not_there_is_said(runs, small):
+    with pytest.raises(UnknownRun, match="There is no run '0123456789abcdef'"):
+        runs.get("0123456789abcdef")
+    assert runs.list() == []
+    run = runs.prepare(small)
+    with pytest.raises(UnknownRun, match="no frame"):
+        run.frame("0" * 16)
+    with pytest.raises(UnknownRun, match="no snapshot at step 3"):
+        run.snapshot(3)
+    assert (run.embeddings, run.labels, run.watched, run.basis, run.metrics) == (None, None, None, None, {})
+    assert run.snapshot_steps == []
+
+
+@pytest.fixture
+def bundled(runs, small, write):
+    """A ready-made run, and `runs` without any of its own."""
+    run = write(Runs(runs.bundled, bundled=runs.folder), small.but(seed=7))
+    return runs.get(run.id)
+
+
+def test_runs_that_come_with_the_program_are_listed_last_and_only_read(runs, bundled, write):
+    own = write(runs)
+    assert [run.id for run in runs.list()] == [own.id, bundled.id]
+    assert runs.comes_with_the_program(bundled)
+    assert not runs.comes_with_the_program(own)
+    for change in (lambda: runs.delete(bundled.id), lambda: runs.rename(bundled.id, "mine")):
+        with pytest.raises(UserError, match="comes with the program"):
+            change()
+    assert bundled.path.exists()
+
+
+def test_a_projection_of_a_ready_made_run_goes_to_a_copy(runs, bundled):
+    config = ProjectionConfig(method="tsne")
+    drawing = runs.prepare_drawing(bundled, config)
+    assert drawing.config == config
+    assert drawing.path.is_relative_to(runs.folder)
+    assert not (bundled.path / "projections").exists()
+    copy = runs.get(bundled.id)
+    assert not runs.comes_with_the_program(copy)
+    assert [one.id for one in copy.drawings()] == [config.id]
+    assert copy.drawing(config.id).state == "cut off"
+    np.testing.assert_array_equal(copy.embeddings, bundled.embeddings)
+    assert [run.id for run in runs.list()] == [bundled.id]
+
+
+def test_a_run_can_be_renamed_and_deleted(runs, small, write):
+    run = write(runs)
+    runs.rename(run.id, "  My \n first  ")
+    assert runs.get(run.id).title == "My first"
+    assert runs.get(run.id).config == small
+    with pytest.raises(UserError, match="needs a title"):
+        runs.rename(run.id, "  ")
+    runs.delete(run.id)
+    assert runs.list() == []
+    assert list(runs.folder.glob("[!.]*")) == []
+
+
+def test_folders_that_hold_no_run_are_passed_over(runs, write):
+    run = write(runs)
+    for name, text in [("0" * 16, "{"), ("1" * 16, '{"config":{"loss":"gone"}}'), ("notes", "{}"), ("2" * 16, "[]")]:
+        (runs.folder / name).mkdir()
+        (runs.folder / name / "run.json").write_text(text)
+    assert [one.id for one in runs.list()] == [run.id]
+    with pytest.raises(UnknownRun, match=r"no readable run.json"):
+        runs.get("0" * 16)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_made_is_said(tmp_path, small):
+    tmp_path.chmod(0o500)
+    with pytest.raises(UserError, match="cannot be made"):
+        Runs(tmp_path / "runs").prepare(small)
+
+
+def test_a_file_in_the_way_of_the_folder_is_said(tmp_path, small):
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(UserError, match="cannot be made"):
+        Runs(tmp_path / "runs").prepare(small)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_ready_made_runs_play_without_anything_else(tmp_path, fails):
+    runs = [run for run in Runs(tmp_path).list() if bool(run.info.get("fails")) is fails]
+    assert len(runs) == (2 if fails else 1)
+    for run in runs:
+        assert run.state == "finished"
+        assert run.id == run.config.id, "the config has changed: make the ready-made runs again"
+        assert run.config.dataset == "digits"  # the one that needs no download
+        replay = next(event for event in run.events() if event["event"] == "replay")
+        assert len(replay["frames"]) >= (15 if fails else 30)
+        assert all(len(run.frame(frame["id"])) == frame["n"] * 4 for frame in replay["frames"])
+        assert len(run.neighbours(0, 10)) == 10
+        size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+        assert size < (500_000 if fails else 2_400_000)
+        if not fails:
+            assert len(run.kept_steps) == 6  # nets by which a picture's way is drawn
+            assert run.basis.view == replay["view"] == "plane"
+            assert run.metrics["precision_at_1"] > 0.9
+
+
+def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_path):
+    failing = [run for run in Runs(tmp_path).list() if run.info.get("fails")]
+    for run in failing:
+        assert run.title.startswith("Fails: ")
+        alarms = [event for event in run.events() if event["event"] == "alarm"]
+        assert [event["alarm"] for event in alarms] == ["collapsed"]
+        assert alarms[0]["remedies"] == [remedy.words for remedy in remedies("collapsed", run.config)]
+        assert not [event for event in run.events() if event["event"] == "alarm_over"]

@@ -1,0 +1,143 @@
+"""A run is readable at any moment, cut off or under way."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from dmlviz.errors import UserError
+from dmlviz.events import Failed
+from dmlviz.files import Log, atomic
+from dmlviz.recording import Writer
+from dmlviz.runs import Run
+
+
+def test_a_run_cut_off_at_any_byte_of_its_log_is_readable_up_to_its_last_event(runs, write):
+    run = write(runs)
+    whole = run.log.path.read_bytes()
+    ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
+    for cut in [*range(0, len(whole), 7), *(end - 1 for end in ends), *ends]:
+        run.log.path.write_bytes(whole[:cut])
+        events = run.events()
+        assert events == [json.loads(line) for line in whole[:cut].split(b"\n")[:-1]]
+        assert run.state == ("finished" if cut == len(whole) else "cut off")
+        assert len(run.follow().new()) == len(events)
+
+
+def test_an_event_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path):
+    log = Log(tmp_path / "events.jsonl")
+    log.append({"event": "a"})
+    with open(log.path, "ab") as file:
+        file.write(b'{"event":"to')
+    assert [event["event"] for event in log.events()] == ["a"]
+    log.append({"event": "b"})
+    assert [event["event"] for event in log.events()] == ["a", "b"]
+    log.path.write_bytes(b'{"ev')
+    log.append({"event": "c"})
+    assert log.events() == [{"event": "c"}]
+
+
+def test_the_end_is_found_behind_a_very_long_line(tmp_path):
+    log = Log(tmp_path / "events.jsonl")
+    log.append({"event": "replay", "frames": ["x" * 100] * 1000})
+    assert log.last() is None
+    log.append({"event": "finished"})
+    assert log.last() == {"event": "finished"}
+
+
+def test_a_file_that_is_not_finished_does_not_appear(tmp_path):
+    (tmp_path / "run.json").write_text("old")
+
+    def break_off():
+        with atomic(tmp_path / "run.json") as file:
+            file.write(b"ne")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert (tmp_path / "run.json").read_text() == "old"
+
+
+def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small):
+    run = runs.prepare(small)
+    assert run.state == "cut off"
+    script = (
+        "import sys, time; from dmlviz.runs import Run; from dmlviz.recording import Writer\n"
+        "with Writer(Run(sys.argv[1])) as writer:\n"
+        "    writer.event('started'); print('on', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", script, str(run.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"on\n"
+        assert run.state == "running"
+        with pytest.raises(UserError, match="another process"), Writer(run):
+            pass
+        with pytest.raises(UserError, match="still training"):
+            runs.delete(run.id)
+        process.send_signal(signal.SIGKILL)
+    assert run.state == "cut off"
+    assert [event["event"] for event in run.events()] == ["started"]
+
+
+def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, write):
+    run, seen = write(runs, events=list(told())[:3]), set()
+
+    def ask():
+        for _ in range(200):
+            seen.add(run.state)
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {"cut off"}
+
+
+def test_a_follower_gives_each_whole_line_once(runs, small):
+    run = runs.prepare(small)
+    follower = run.follow()
+    assert follower.new() == []
+    run.log.append({"event": "a"})
+    run.log.append({"event": "b"})
+    assert [number for number, _ in follower.new()] == [0, 1]
+    with open(run.log.path, "ab") as file:
+        file.write(b'{"event":')
+    assert follower.new() == []
+    with open(run.log.path, "ab") as file:
+        file.write(b'"c"}\n')
+    assert follower.new() == [(2, '{"event":"c"}')]
+    assert follower.new() == []
+
+
+def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, write):
+    first = write(runs, events=[*list(told())[:5], Failed(step=2, reason="no more")])
+    assert first.state == "failed"
+    kept = next(event["frame"] for event in first.events() if event.get("frame"))
+    follower = first.follow(after=3)
+    assert [number for number, _ in follower.new()] == [3, 4, 5, 6]  # the failure, and the alarm before it
+    again = runs.prepare(small)
+    assert again.path == first.path
+    assert again.events() == []
+    assert again.snapshot_steps == []
+    assert len(again.frame(kept["id"])) == kept["n"] * 4, "a page that still shows the old run asks for its frames"
+    assert follower.new() == []
+    again.log.append({"event": "started"})
+    assert [(number, json.loads(line)) for number, line in follower.new()] == [(0, {"event": "started"})]
+    assert [path.name for path in runs.folder.iterdir()] == [small.id]
+
+
+def test_reading_runs_and_queueing_jobs_needs_no_torch():
+    script = "import sys, dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.recording, dmlviz.worker; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "dmlviz.jobs" in loaded
+    assert not {"torch", "sklearn", "umap", "faiss"} & set(loaded)
+
+
+def test_a_path_is_enough_to_read_a_run(runs, write):
+    run = write(runs)
+    assert Run(str(run.path)).state == "finished"
