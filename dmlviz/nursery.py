@@ -80,6 +80,11 @@ class Forked:
         self._wanted: signal.Signals | None = None
 
     @property
+    def born(self) -> bool:
+        """Whether it has been forked."""
+        return self._begun.is_set()
+
+    @property
     def pid(self) -> int:
         """Its process id, once it has one."""
         self._begun.wait()
@@ -168,9 +173,8 @@ class Nursery:
         return forked
 
     def close(self) -> None:
-        """End it; the workers end with their pipes."""
-        with contextlib.suppress(OSError):  # it has ended by itself
-            self._control.shutdown(socket.SHUT_RDWR)
+        """End it, whatever it imports; the workers end with their pipes."""
+        self._process.kill()
         self._listening.join()
 
     def _listen(self) -> None:

@@ -64,8 +64,9 @@ class Worker:
             self._process.kill()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until it is gone and its end was told."""
-        if threading.current_thread() is not self._thread:
+        """Wait until it is gone and its end was told; one that has not even been forked is not waited for."""
+        unborn = isinstance(self._process, nursery.Forked) and not self._process.born
+        if threading.current_thread() is not self._thread and not unborn:
             self._thread.join(timeout)
 
     def _watch(self) -> None:

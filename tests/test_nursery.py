@@ -2,11 +2,13 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from dmlviz import nursery
+from dmlviz.supervisor import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every worker is a process of its own")
 
@@ -76,6 +78,17 @@ def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(wo
     stopped.terminate()
     assert killed.wait() == -9
     assert stopped.wait() == -15
+
+
+def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
+    monkeypatch.setattr(nursery, "_only", None)
+    begun = time.monotonic()
+    worker = Worker(["--wait"], lambda *_: None, lambda *_: None)
+    worker.kill()
+    worker.join(5)
+    nursery._only.close()
+    assert time.monotonic() - begun < 1.5  # what a worker imports takes twice as long, on an idle machine
+    worker.join(5)
 
 
 def test_a_nursery_that_was_killed_takes_its_workers_along_and_another_is_made(workers):
