@@ -44,6 +44,9 @@ def pytest_xdist_make_scheduler(config, log):
     return OneBrowser(config, log)
 
 
+LONGEST = ("tests/browser/", "tests/training/", "tests/jobs/", "tests/cli/", "tests/test_")
+
+
 def pytest_collection_modifyitems(items):
-    """The longest rows of tests begin first: those with a browser, then those that start processes of their own."""
-    items.sort(key=lambda item: (not item.nodeid.startswith("tests/browser/"), item.nodeid.count("/")))
+    """The longest rows of tests begin first, so that none of them is the last that somebody waits for."""
+    items.sort(key=lambda item: next((i for i, row in enumerate(LONGEST) if item.nodeid.startswith(row)), len(LONGEST)))

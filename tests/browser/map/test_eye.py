@@ -1,0 +1,185 @@
+"""What an eye sees of the map, in a real Chromium, without Streamlit: live, replayed, drawn by what there is."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_finished_run_stands_on_its_last_frame_with_every_image(open_map):
+    page = open_map("?n=3000")
+    page.shows(state="finished", step=600, points=3000, frame=50, playing="false")
+    assert page.said("ended") == []
+    assert page.locator(".caption").inner_text() == "3,000 test images"
+
+
+def test_a_live_run_is_followed_to_its_end_and_says_so_once(open_map):
+    page = open_map("?n=3000&live=1&pace=0.15")
+    assert page.tells("points") == "2000"
+    assert "2,000 of 3,000 test images" in page.locator(".caption").inner_text()
+    page.shows(state="finished", points=3000, step=600)
+    page.wait_for_function("said.length > 0")
+    page.evaluate("update(); update({ running: false })")
+    page.rests()
+    assert page.evaluate("said") == [["ended", "finished"]]
+    assert page.tells("mounts") == "1"
+
+
+def test_new_frames_leave_the_eye_where_the_person_put_it(open_map):
+    page = open_map("?n=3000&live=1&pace=0.15")
+    box = page.locator(".overlay").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.wheel(0, -30)
+    view = page.evaluate("map().scene.view")
+    page.shows(state="finished", points=3000)
+    page.rests()
+    assert page.evaluate("map().scene.view") == view
+    page.locator("[data-tool=home]").click()
+    page.rests()
+    assert page.evaluate("map().scene.view") != view
+
+
+def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -200)
+    page.rests()
+    before = page.evaluate("[map().id, map().scene.view, map().playback.player.head]")
+    page.evaluate("update({ pinned: 7, neighbours: [9], distance: 0.1 }); dark(true); dark(false)")
+    page.rests()
+    assert page.evaluate("[map().id, map().scene.view, map().playback.player.head]") == before
+    assert page.tells("mounts") == "1"
+    assert page.tells("pinned") == "7"
+
+
+def test_an_overtaken_cleanup_does_not_take_the_map_away_but_the_last_one_does(open_map):
+    page = open_map("?n=3000")
+    page.evaluate("update(); cleanups.at(-2)()")
+    page.wait_for_timeout(100)
+    assert page.locator(".map").count() == 1
+    page.evaluate("cleanups.at(-1)()")
+    page.wait_for_function("!document.querySelector('#host').shadowRoot.querySelector('.map')")
+
+
+def test_the_player_plays_steps_and_scrubs(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000, frame=50)
+    page.keyboard.press("Tab")
+    page.locator(".overlay").focus()
+    page.keyboard.press(",")
+    page.shows(frame=49, step=page.evaluate("map().playback.entries[49].step"), points=2000)
+    page.locator(".track").press("Home")
+    page.shows(frame=0, step=0)
+    page.locator(".player .play").click()
+    page.shows(playing="true")
+    page.wait_for_function("map().playback.player.head > 1.2")
+    page.keyboard.press("Space")
+    page.shows(playing="false")
+    assert page.evaluate("Number.isInteger(map().playback.player.head)")
+    box = page.locator(".track").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 10)
+    page.shows(frame=50, points=3000)
+    assert page.locator(".player .label").inner_text() == "step 600 of 600"
+
+
+def test_a_ready_made_run_plays_at_once_but_not_for_who_wants_stillness(open_map):
+    page = open_map("?n=3000&autoplay=1")
+    page.shows(playing="true")
+    page.close()
+    quiet = open_map("?n=3000&autoplay=1", reduced_motion="reduce")
+    quiet.shows(state="finished", frame=50, points=3000, playing="false")
+
+
+def test_canvas_stands_in_where_webgl_is_missing(open_map):
+    assert open_map("?n=3000").tells("renderer") == "webgl2"
+    page = open_map("?n=3000&renderer=canvas")
+    page.shows(renderer="canvas", points=3000)
+    page.rests()
+    drawn = (
+        "() => { const { canvas, context } = map().scene.renderer; const { data } = context.getImageData(0, 0, "
+        "canvas.width, canvas.height); return data.reduce((n, v, i) => n + (i % 4 === 3 && v > 0), 0); }"
+    )
+    assert page.evaluate(drawn) > 3000
+
+
+def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.rests()
+    ink = """() => {
+      const { gl, canvas } = map().scene.renderer;
+      map().scene.drawNow();
+      const pixels = new Uint8Array(4 * canvas.width * canvas.height);
+      gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+      return pixels.reduce((n, v, i) => n + (i % 4 === 3 && v > 0), 0);
+    }"""
+    before = page.evaluate(ink)
+    assert before > 3000
+    page.evaluate(
+        "window.extension = map().scene.renderer.gl.getExtension('WEBGL_lose_context'); extension.loseContext()"
+    )
+    page.wait_for_function("map().scene.renderer.gl.isContextLost()")
+    page.evaluate("setTimeout(() => extension.restoreContext(), 50)")
+    page.wait_for_function("!map().scene.renderer.gl.isContextLost()")
+    page.wait_for_timeout(100)
+    assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
+
+
+def test_polled_events_and_frames_draw_the_same_map(open_map):
+    page = open_map("?n=3000&polled=1", ready=False)
+    page.wait_for_function("window.polled === true")
+    page.shows(state="finished", points=3000, step=600)
+    asked = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert [name for name in asked if "/api/frames" in name] == page.evaluate("fetchedForPolling")
+
+
+def test_a_host_that_passes_no_routes_is_told_to_python(open_map):
+    page = open_map("?n=3000&health=0", ready=False)
+    page.wait_for_function("said.some(([name]) => name === 'routes')")
+    assert page.said("routes") == ["blocked"]
+
+
+def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbours: [5] } })")
+    page.rests()
+    assert page.evaluate("map().star.at(1)") == [0.3, 0.2]
+    page.evaluate("update({ query: null })")
+    page.rests()
+    assert page.evaluate("map().star.at(1)") is None
+
+
+def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.rests()
+    page.evaluate("update({ view: 'p', query: { xy: [3, 4], neighbours: [] } })")
+    page.shows(view="p", state="finished", frame=19, step=20)
+    page.rests()
+    on_stage = """() => {
+      const { scene, model } = map();
+      const seen = [...Array(model.n).keys()].map((i) => scene.screenOf(i));
+      const spread = (axis) => Math.max(...seen.map((p) => p[axis])) - Math.min(...seen.map((p) => p[axis]));
+      return Math.max(spread(0) / scene.port.width, spread(1) / scene.port.height);
+    }"""
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    page.locator(".track").press("Home")
+    page.shows(frame=0)
+    page.rests()
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    assert page.evaluate("map().star.at(1)") is None  # the query's place belongs to the last frame
+    for _ in range(2):
+        page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
+    page.evaluate(
+        "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
+        "spreads.push(measure()), 15); map().act('play')"
+    )
+    page.shows(frame=19, playing="false")
+    page.evaluate("clearInterval(watch)")
+    spreads = page.evaluate("spreads")
+    assert len(spreads) > 5
+    assert min(spreads) > 0.4
+    assert max(spreads) < 1.3
+    page.evaluate("update({ view: 'live', query: null })")
+    page.shows(view="live", step=600, points=3000)
