@@ -1,19 +1,25 @@
 """Runs for the app's tests: real folders, written by the recorder from what a small training says."""
 
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
 
-from app import services
+from app import routes, services
+from app.guard import Guard
 from app.pictures import Pictures, pictures
 from app.services import Services, Settings
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import watched_subset
+from dmlviz.errors import UserError
 from dmlviz.events import Event, Finished, Snapshot, Started, Step
 from dmlviz.recording import Recorder, Writer
 from dmlviz.runs import Run, Runs
@@ -91,10 +97,17 @@ def here(tmp_path: Path) -> Iterator[Services]:
     services.stop()
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of the digits, in nobody's folder."""
+    return write(Runs(tmp_path_factory.mktemp("written")))
+
+
 @pytest.fixture
-def run(here: Services) -> Run:
-    """A finished run of the digits."""
-    return write(here.runs)
+def run(here: Services, written: Run) -> Run:
+    """The same run among those of the app."""
+    shutil.copytree(written.path, here.runs.folder / written.id)
+    return here.runs.get(written.id)
 
 
 @pytest.fixture(name="write")
@@ -107,3 +120,13 @@ def writer():
 def digits(here: Services) -> Pictures:
     """The pictures of the digits."""
     return pictures("digits", here.data)
+
+
+@pytest.fixture
+def client(here: Services) -> Iterator[TestClient]:
+    """Who asks the routes, over HTTP."""
+    app = Starlette(
+        routes=routes.routes(), middleware=[Middleware(Guard)], exception_handlers={UserError: routes.refuse}
+    )
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client

@@ -1,86 +1,24 @@
 """What the server serves beside the pages, asked over HTTP."""
 
 import io
-import json
 import tempfile
 
 import numpy as np
 import pytest
 from PIL import Image
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.testclient import TestClient
 
 from app import routes
 from app.components import FOLDER
-from app.guard import COOKIE, Guard
+from app.guard import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
-from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, Kept
 from dmlviz.export import write as write_kept
 from dmlviz.sheets import COLUMNS, PER_SHEET, mosaic
 
 
-@pytest.fixture
-def client(here):
-    app = Starlette(
-        routes=routes.routes(), middleware=[Middleware(Guard)], exception_handlers={UserError: routes.refuse}
-    )
-    with TestClient(app, base_url="http://localhost") as client:
-        yield client
-
-
-def events_of(text):
-    """(id, data) of every event of a stream."""
-    blocks = [dict(line.split(": ", 1) for line in block.splitlines()) for block in text.strip().split("\n\n")]
-    return [(block.get("id"), json.loads(block["data"])) for block in blocks if "data" in block]
-
-
 def test_health_answers(client):
     assert client.get("/api/health").json()["ok"] is True
-
-
-def test_a_finished_run_is_told_whole_and_ends(client, run):
-    told = events_of(client.get(f"/api/runs/{run.id}/events").text)
-    assert [event for _, event in told[:-1]] == run.events()
-    assert [number for number, _ in told[:-1]] == [str(i) for i in range(len(run.events()))]
-    assert told[-1] == (None, {"event": "end", "state": "finished"})
-
-
-@pytest.mark.parametrize("how", ["header", "query"])
-def test_a_stream_resumes_after_the_last_event_that_was_seen(client, run, how):
-    headers = {"Last-Event-ID": "4"} if how == "header" else {}
-    params = {"after": "4"} if how == "query" else {}
-    told = events_of(client.get(f"/api/runs/{run.id}/events", headers=headers, params=params).text)
-    assert told[0] == ("5", run.events()[5])
-
-
-def test_a_stream_that_was_seen_to_the_end_only_says_so(client, run):
-    last = str(len(run.events()) - 1)
-    told = events_of(client.get(f"/api/runs/{run.id}/events", headers={"Last-Event-ID": last}).text)
-    assert told == [(None, {"event": "end", "state": "finished"})]
-
-
-@pytest.mark.parametrize("after", ["-7", "99999999999", "x", "²", "1e9", ""])
-def test_a_nonsensical_place_to_resume_is_no_fault(client, run, after):
-    answer = client.get(f"/api/runs/{run.id}/events", params={"after": after})
-    assert answer.status_code == 200
-    assert events_of(answer.text)[-1][1]["event"] == "end"
-
-
-def test_a_run_that_was_cut_off_ends_as_that(client, here, write):
-    run = write(here.runs, upto=8)
-    told = events_of(client.get(f"/api/runs/{run.id}/events").text)
-    assert told[-1][1] == {"event": "end", "state": "cut off"}
-    assert len(told) == 9
-
-
-def test_no_proxy_may_hold_events_back(client, run):
-    headers = client.get(f"/api/runs/{run.id}/events").headers
-    assert headers["x-accel-buffering"] == "no"
-    assert headers["cache-control"] == "no-store"
-    assert headers["content-type"].startswith("text/event-stream")
 
 
 def test_a_frame_is_its_bytes_for_ever(client, run):

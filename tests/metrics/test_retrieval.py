@@ -163,12 +163,18 @@ def test_torch_and_numpy_give_the_same_scores():
     assert evaluate(half, labels) == evaluate(half.float(), labels)
 
 
+@pytest.fixture(scope="module")
+def many():
+    """300 points, their classes, and what the loops make of them."""
+    embeddings, labels = points(300, 8, 5)
+    return embeddings, labels, naive(embeddings, labels)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
+def test_the_number_of_threads_changes_nothing(many, threads, monkeypatch):
     monkeypatch.setattr("dmlviz.metrics.distances._ROWS", 13)
     monkeypatch.setattr("dmlviz.metrics.distances.available_threads", lambda: threads)
-    embeddings, labels = points(300, 8, 5)
-    expected = naive(embeddings, labels)
+    embeddings, labels, expected = many
     got = evaluate(embeddings.astype(np.float64), labels)
     assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-12)
 
