@@ -1,7 +1,7 @@
 """The sidebar: Explore's settings, or the outline of a lesson.
 
 Every page draws the settings, though only Explore shows them: what all pages have in common stays in the browser, and
-making some thirty fields anew was a third of the time that the way back to Explore took.
+making these fields anew was a third of the time that the way back to Explore took.
 """
 
 import streamlit as st

@@ -279,7 +279,6 @@ export class Playback {
     this.seek(from + by);
   }
 
-  /** Go to the frame of a step of the training. */
   /** Stand at the frame of a step because another map does. */
   standBeside(step) {
     const { player, entries } = this;
@@ -291,6 +290,7 @@ export class Playback {
     this.on.change();
   }
 
+  /** Go to the frame of a step of the training. */
   seekStep(step) {
     if (this.entries.length && !this.unitless) this.seek(indexOfStep(this.timeline, step));
   }
