@@ -91,7 +91,7 @@ def rank(queries: Embedded, gallery: Embedded | None = None, full: bool = False)
     """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
     ranker = Ranker(queries, gallery, full)
     points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
-    sweep(points[ranker.queries], others, ranker.visit)
+    sweep(points[ranker.queries], others, queries.points.dtype, ranker.visit)
     return ranker.ranking()
 
 

@@ -25,7 +25,7 @@ def judge(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, f
         return dict.fromkeys(KEYS, float("nan"))
     from sklearn.metrics import auc, roc_curve
 
-    false_positives, recall, _ = roc_curve(same, -distances)
+    false_positives, recall, _ = roc_curve(same, -distances, drop_intermediate=False)
     gap = 1 - recall - false_positives
     return {
         "roc_auc": float(auc(false_positives, recall)),
