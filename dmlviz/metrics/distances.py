@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 Visit = Callable[[slice, np.ndarray], None]
 _ROWS, _MOST = 64, 1 << 20  # of a chunk: what stays in the cache on its way through the visits, measured
+_PAIRS = 1 << 15  # numbers of a few pairs' differences
 _NEAR = 2.0**-24  # of the squared norms: below this, even float64 leaves too few digits of |a|² − 2ab + |b|²
 
 
@@ -45,21 +46,18 @@ class SquaredDistances:
         """Those of the queries `rows` to the whole gallery (rows × n), a new array."""
         product = self._left[rows] @ self._right
         squared = product.astype(self.kind, copy=False)
-        np.maximum(squared, 0, out=squared)
         self._refine(squared, self.queries[rows], self.query_norms[rows])
         if len(self._copies):
             squared[:, self._copies] = squared[:, self._originals]
         return squared
 
     def _refine(self, squared: np.ndarray, queries: np.ndarray, norms: np.ndarray) -> None:
+        """Measure near pairs by differences, and with them all that the product made negative."""
         limit = (_NEAR * (norms + self.gallery_norms.max())).astype(self.kind)
         row, column = np.divmod(np.flatnonzero(squared <= limit[:, None]), squared.shape[1])
         near = squared[row, column] <= _NEAR * (norms[row] + self.gallery_norms[column])
         row, column = row[near], column[near]
-        step = max(1, _MOST // queries.shape[1])
-        for start in range(0, len(row), step):
-            some = row[start : start + step], column[start : start + step]
-            squared[some] = _squares(queries[some[0]] - self.gallery[some[1]])
+        squared[row, column] = squared_differences(queries, self.gallery, row, column)
 
 
 def sweep(queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: Visit, threads: int | None = None) -> None:
@@ -80,6 +78,16 @@ def sweep(queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: Visit
             with ThreadPoolExecutor(workers) as pool:
                 for _ in pool.map(lambda rows: visit(rows, distances.of(rows)), chunks):
                     pass
+
+
+def squared_differences(a: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The squared distances of the pairs (a[first], b[second]), a few at a time, so that they stay in the cache."""
+    squared = np.empty(len(first))
+    step = max(1, _PAIRS // a.shape[1])
+    for start in range(0, len(first), step):
+        some = slice(start, start + step)
+        squared[some] = _squares(a[first[some]] - b[second[some]])
+    return squared
 
 
 def first_of_equals(points: np.ndarray) -> np.ndarray:

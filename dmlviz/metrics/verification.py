@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dmlviz.metrics.distances import conditioned
+from dmlviz.metrics.distances import squared_differences
 from dmlviz.metrics.inputs import Embedded
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
@@ -12,8 +12,10 @@ MOST_PAIRS = 50_000
 def scores(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> dict[str, float]:
     """Judge as many pairs of one class as of two, at most `most` of each; NaN where there are none of either."""
     first, second, same = pairs(points.classes, most, seed)
-    scaled, _, _ = conditioned(points.points, points.points)
-    return judge(np.linalg.norm(scaled[first] - scaled[second], axis=1), same, seed)
+    wide = points.points.astype(np.float64)
+    wide /= 2.0 ** np.frexp(np.abs(wide).max())[1]  # what is judged is their order; squares must not overflow
+    distances = np.sqrt(squared_differences(wide, wide, first, second))
+    return judge(distances.astype(points.points.dtype), same, seed)
 
 
 def judge(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
