@@ -30,26 +30,22 @@ class SquaredDistances:
     """
 
     def __init__(self, queries: np.ndarray, gallery: np.ndarray, kind: np.dtype) -> None:
-        self.queries = np.asarray(queries, np.float64)
-        self.gallery = self.queries if gallery is queries else np.asarray(gallery, np.float64)
+        self.queries, gallery = np.asarray(queries, np.float64), np.asarray(gallery, np.float64)
+        first, self._column = np.unique(first_of_equals(gallery), return_inverse=True)
+        self.gallery = gallery[first]
         self.kind = kind
         self.query_norms, self.gallery_norms = _squares(self.queries), _squares(self.gallery)
         m, n = len(self.queries), len(self.gallery)
         # The norms are part of the product: this saves two passes over its result.
         self._left = np.concatenate([self.queries, np.ones((m, 1)), self.query_norms[:, None]], axis=1)
         self._right = np.concatenate([-2 * self.gallery.T, self.gallery_norms[None], np.ones((1, n))])
-        first = first_of_equals(self.gallery)
-        self._copies = np.flatnonzero(first != np.arange(n))
-        self._originals = first[self._copies]
 
     def of(self, rows: slice | np.ndarray) -> np.ndarray:
         """Those of the queries `rows` to the whole gallery (rows × n), a new array."""
         product = self._left[rows] @ self._right
         squared = product.astype(self.kind, copy=False)
         self._refine(squared, self.queries[rows], self.query_norms[rows])
-        if len(self._copies):
-            squared[:, self._copies] = squared[:, self._originals]
-        return squared
+        return squared if len(self._column) == len(self.gallery) else np.take(squared, self._column, axis=1)
 
     def _refine(self, squared: np.ndarray, queries: np.ndarray, norms: np.ndarray) -> None:
         """Measure near pairs by differences, and with them all that the product made negative."""
@@ -98,9 +94,6 @@ def first_of_equals(points: np.ndarray) -> np.ndarray:
     hashes = (mixed * odd).sum(axis=1, dtype=np.uint64)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     found = first[group]
-    alone = np.flatnonzero(found == np.arange(len(points)))
-    if len(alone) == len(points):
-        return found
     return np.where((points[found] == points).all(axis=1), found, np.arange(len(points)))
 
 
