@@ -15,8 +15,13 @@ def prepared(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = No
     """
     if metric == "euclidean":
         return embeddings - (centre_of(embeddings) if centre is None else centre)
+    return on_sphere(embeddings).astype(np.float32)
+
+
+def on_sphere(embeddings: np.ndarray) -> np.ndarray:
+    """Embeddings (n × d) at length 1, in float64; a zero vector stays zero."""
     norms = np.linalg.norm(embeddings.astype(np.float64), axis=1, keepdims=True)
-    return (embeddings / np.where(norms > 0, norms, 1)).astype(np.float32)
+    return embeddings / np.where(norms > 0, norms, 1)
 
 
 def centre_of(embeddings: np.ndarray) -> np.ndarray:
