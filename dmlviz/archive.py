@@ -21,7 +21,7 @@ from dmlviz.record import Run
 from dmlviz.runs import Runs
 
 MOST_FILES = 20_000
-MOST_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots are 100 million
+MOST_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million
 LARGEST = 400_000_000  # of one file in it
 CHUNK = 1 << 20
 

@@ -188,7 +188,7 @@ class Run(Record):
         return sorted(int(path.stem) for path in (self.path / "nets").glob("[0-9]*.safetensors"))
 
     def snapshot(self, step: int) -> np.ndarray:
-        """The watched images after `step` batches (n × d, float32)."""
+        """The watched images after `step` batches (n × d, float32), with all digits; older runs kept half of them."""
         stored = read_array(self.path / "snapshots" / f"{int(step)}.npy")
         if stored is None:
             raise UnknownRun(f"Run {self.id} has no snapshot at step {step}.")

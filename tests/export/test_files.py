@@ -132,8 +132,11 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
     assert set(table["neighbour_1"].to_pylist()) <= set(run.watched.tolist())
     with zipfile.ZipFile(written("projector", kept)) as archive:
-        assert "sprite.png" not in archive.namelist()
+        sprite = np.asarray(Image.open(archive.open("sprite.png")))
         assert len(archive.read("metadata.tsv").splitlines()) == 201
+    row, column = divmod(77, 15)  # 200 pictures, 15 × 15 places
+    tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
+    assert np.array_equal(tile, data.load("digits").test.images[run.watched[77]])
     assert kept.drawing.id in written("html", kept).getvalue().decode()
     flag = "--film" if film else f"--step {step}"
     assert flag in as_command(kept)

@@ -9,6 +9,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.events import Finished, Snapshot, Step, Stopped
 from dmlviz.frames import Box, restore
+from dmlviz.metrics import evaluate
 from dmlviz.recording import Recorder, Writer, sentence, train_into
 
 
@@ -175,3 +176,18 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
     assert events["replay"]["faithfulness"]["neighbours_kept"] == 1
     positions = restore(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
     np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, snapshots=3)
+    run = runs.prepare(config)
+    shown = [event for event in train_into(run) if isinstance(event, Snapshot)]
+    assert len(shown) > 2
+    labels = run.labels[run.watched]
+    for event in shown:
+        np.testing.assert_array_equal(run.snapshot(event.step), event.embeddings)
+        again = evaluate(run.snapshot(event.step), labels, clustering=False, full_ranking=False, verification=False)
+        assert {key: again[key] for key in event.metrics} == event.metrics
+    at = {event["step"]: event["metrics"] for event in run.events() if event["event"] == "snapshot"}
+    assert at == {event.step: event.metrics for event in shown}
