@@ -82,7 +82,7 @@ def test_precision_over_recall_is_that_of_scikit_learn(grid):
     assert got.average_precision == pytest.approx(sklearn.average_precision_score(same, -distances))
 
 
-@pytest.mark.parametrize(("n", "classes", "offset"), [(150, 4, 0), (90, 1, 0), (150, 4, 1000)])
+@pytest.mark.parametrize(("n", "classes", "offset"), [(150, 4, 0), (90, 1, 0), (150, 4, 1000), (1100, 3, 0)])
 def test_every_pair_is_counted_once_in_the_bin_of_its_distance(n, classes, offset):
     points, labels = embedded(n=n, classes=classes, grid=1)
     got = curves.distance_histogram(points + offset, labels, bins=37)
@@ -120,3 +120,17 @@ def test_without_pairs_of_both_kinds_there_is_no_roc():
         curves.roc(np.eye(3), [1, 1, 1])
     with pytest.raises(UserError, match="alone in its class"):
         curves.recall_at_k(np.eye(3), [0, 1, 2])
+
+
+def test_an_outline_is_nowhere_farther_from_the_curve_than_it_says_and_keeps_its_ends():
+    points, labels = embedded(n=1500, grid=None)
+    curve = curves.roc(points, labels)
+    x, y = curve.false_positives, curve.recall
+    drawn = curves.outline(x, y)
+    assert (drawn[0], drawn[-1]) == (0, len(x) - 1)
+    assert len(drawn) < 600 < len(x)
+    # Both rates rise, so that the outline's height at x, or its place at y, says how far a point is from it at most.
+    beside = np.abs(np.interp(y, y[drawn], x[drawn]) - x)
+    above = np.abs(np.interp(x, x[drawn], y[drawn]) - y)
+    assert np.minimum(beside, above).max() <= np.sqrt(2) / 2000
+    assert np.array_equal(curves.outline(x, y, tolerance=0, even=0)[[0, -1]], drawn[[0, -1]])
