@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from dmlviz.figures.data import Measured, images
 from dmlviz.figures.palette import DIFFERENT, SAME
-from dmlviz.figures.style import ACCENT, MUTED, figure, theme_of
+from dmlviz.figures.style import ACCENT, MUTED, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
 
@@ -30,16 +30,17 @@ def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
         y=curve.recall[drawn],
         customdata=_shown(curve.thresholds[drawn]),
         mode="lines",
-        name="this distance",
         line={"color": ACCENT[theme], "width": 2},
         hovertemplate="up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>"
         "%{x:.2%} of the pairs of two<extra></extra>",
     )
     chance = go.Scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        name="chance",
+        x=[0, 0.5, 1],
+        y=[0, 0.5, 1],
+        mode="lines+text",
+        text=["", "chance", ""],
+        textposition="bottom right",
+        textfont={"color": MUTED[theme]},
         line={"color": MUTED[theme], "width": 1, "dash": "dot"},
         hoverinfo="skip",
     )
@@ -48,8 +49,9 @@ def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
         f"ROC of the distance: area {curve.area:.4f}",
         f"{measured.about}; {_judged(curve)}",
         theme,
-        xaxis={"title": "false positive rate", "range": [-0.01, 1.01], "constrain": "domain"},
+        xaxis={"title": "false positive rate", "range": [-0.01, 1.01], **SQUARE},
         yaxis={"title": "recall (true positive rate)", "range": [-0.01, 1.01], "scaleanchor": "x"},
+        showlegend=False,
     )
 
 
@@ -131,8 +133,11 @@ def draw_distance_histogram(measured: Measured, dark: bool = False) -> go.Figure
 def _judged(curve: curves.Roc | curves.PrecisionRecall) -> str:
     """Which pairs were judged, drawn at random or not."""
     alike, unlike = curve.of
+    if alike == unlike == curve.pairs:
+        return f"all {alike:,} pairs of one class and all {unlike:,} of two"
     return (
-        f"{curve.pairs:,} of the {alike:,} pairs of one class and {curve.pairs:,} of the {unlike:,} of two, the seed 0"
+        f"{curve.pairs:,} of the {alike:,} pairs of one class, and as many of the {unlike:,} of two: those that the "
+        "table of scores judges"
     )
 
 

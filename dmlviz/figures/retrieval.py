@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from dmlviz import metrics
 from dmlviz.figures.data import Measured, class_name, images
-from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, figure, theme_of
+from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
 MARKED = (1, 5, 10)  # the k of the table of scores
@@ -86,12 +86,8 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         z=np.where(own, np.nan, shares),
         colorscale=[[0, GROUND[theme]], [1, ERROR[theme]]],
         zmin=0,
-        colorbar={
-            "title": {"text": "errors, share of the row", "side": "right", "font": {"size": 12}},
-            "tickformat": ".1%",
-            "thickness": 12,
-            "outlinewidth": 0,
-        },
+        showscale=len(names) > MOST_NUMBERED,
+        colorbar={"title": {"text": "share of the row", "font": {"size": 12}}, "tickformat": ".1%", "thickness": 12},
         hovertemplate="%{y}, nearest to %{x}:<br>%{text} images, %{z:.2%} of %{y}<extra></extra>",
         **rest,
     )
@@ -108,7 +104,7 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         title,
         measured.about,
         theme,
-        xaxis={"title": "class of the nearest neighbor", "type": "category", "showgrid": False, "constrain": "domain"},
+        xaxis={"title": "class of the nearest neighbor", "type": "category", "showgrid": False, **SQUARE},
         yaxis={
             "title": "class of the image",
             "type": "category",

@@ -17,6 +17,7 @@ LINE: dict[Theme, str] = {"light": "#dfe2e8", "dark": "#2c313b"}
 ACCENT: dict[Theme, str] = {"light": "#4c56c0", "dark": "#8791ea"}
 # The most frequent error: strong, and yet a ground for words.
 ERROR: dict[Theme, str] = {"light": "#f0827b", "dark": "#a8352d"}
+SQUARE = {"constrain": "domain", "constraintoward": "left"}  # of an x axis, where y is as long
 WIDTH_OF_ABOUT = 90  # letters of a line below the title
 
 
