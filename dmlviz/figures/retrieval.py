@@ -113,4 +113,5 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
             "constrain": "domain",
             "showgrid": False,
         },
+        showlegend=False,
     )

@@ -143,7 +143,8 @@ def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> Distan
 def outline(x: np.ndarray, y: np.ndarray, tolerance: float = 1 / 2000, even: int = 200) -> np.ndarray:
     """The points (rising indices) of a curve that are enough to draw: it is nowhere farther from their lines than that.
 
-    Of a curve in the unit square, 1,000 pixels wide, nothing moves by more than half a pixel. Ramer 1972; Douglas, Peucker 1973.
+    Of a curve in the unit square, 1,000 pixels wide, nothing moves by more than half a pixel (Ramer 1972; Douglas and
+    Peucker 1973).
     `even` further points, spread evenly along it, are there to be pointed at.
     """
     way = np.concatenate([[0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
