@@ -146,7 +146,9 @@ def test_a_figure_of_a_run_agrees_with_the_scores_that_it_kept(run):
     scores = next(e["metrics"] for e in run.events() if e["event"] == "snapshot" and e["step"] == step)
     drawn = figures.recall_at_k(run, step=step)
     assert drawn.data[0].y[4] == scores["recall_at_5"]
-    assert drawn.layout.meta["about"].startswith(f"200 watched test images of Digits 8 × 8 after step {step}; 200 queries")
+    assert drawn.layout.meta["about"].startswith(
+        f"200 watched test images of Digits 8 × 8 after step {step}; 200 queries"
+    )
 
 
 def test_a_map_of_a_step_has_the_watched_images_by_their_numbers(run):
