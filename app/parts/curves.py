@@ -33,8 +33,9 @@ def curves(now: Now) -> None:
             here = fresh.pop() if fresh else look()
             if here.shown is None or fingerprint(here)[:2] != seen[:2]:
                 st.rerun()
-            _drawer(here)
+            # First of all: a click on what is drawn below may not come with an address from before.
             state.publish(here.ui)
+            _drawer(here)
 
     drawer()
 
@@ -90,7 +91,8 @@ def _show(name: str, figure: "go.Figure") -> None:
     figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": below}, height=HEIGHT)
     left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
     with left:
-        st.plotly_chart(figure, config=BAR, key="curves.chart", alt=f"{title}. {about}.")
+        # In Streamlit's theme ground, lines and words follow a change of the page's at once; its words are in page.css.
+        st.plotly_chart(figure, theme="streamlit", config=BAR, key="curves.chart", alt=f"{title}. {about}.")
     with right:
         st.markdown(f"**{title}**")
         st.caption(f"{about}.")

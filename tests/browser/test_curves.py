@@ -32,8 +32,14 @@ def test_the_curves_are_opened_the_roc_is_seen_and_then_recall(visit, digits_run
     expect(page).to_have_url(re.compile("curves=recall_at_k"))
     expect(chart.locator(".textpoint").first).to_have_text(f"R@1 {digits_run.metrics['recall_at_1']:.4f}")
     expect(drawer).to_contain_text("596 test images of Digits 8 × 8 after step 60, the end")
-    ink = chart.locator(".textpoint text").first.evaluate("node => getComputedStyle(node).fill")
-    assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 380) == (theme == "dark"), ink
+    for words in (".textpoint text", ".xtitle", ".ytick text"):
+        ink = chart.locator(words).first.evaluate("node => getComputedStyle(node).fill")
+        assert ink == {"light": "rgb(102, 105, 111)", "dark": "rgb(166, 170, 179)"}[theme]
+    other = "dark" if theme == "light" else "light"
+    page.emulate_media(color_scheme=other)
+    ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 27)"}[other]
+    expect(chart.locator(".main-svg").first).to_have_css("background-color", ground)
+    page.emulate_media(color_scheme=theme)
 
     person.page.reload()
     person.map_has("ready", "true")
