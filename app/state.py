@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dmlviz.gallery import Metric
 
 LIVE = "live"
+# What the drawer below the map shows, first what it opens with.
+CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
 COLOURS = {
     "class": "Class",
@@ -30,7 +32,7 @@ COLOURS = {
     "centre": "Distance to class centre",
 }
 DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
-_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "lesson", "task", "guess")
+_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "curves", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in DRAWN}
@@ -45,7 +47,8 @@ class UIState(Planned):
 
     `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
     instead of, and `drawn` what of its config differs from the defaults. `colour` is what points are coloured by,
-    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end.
+    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end;
+    `curves` is the figure in the drawer of that name, None while it is closed.
     `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for; `other` are
     the parts of the address that are not ours.
     """
@@ -59,6 +62,7 @@ class UIState(Planned):
     selected: Selection | None = None
     metric: "Metric" = "euclidean"
     step: int | None = None
+    curves: str | None = None
     lesson: str | None = None
     task: int = 1
     guess: int | None = None
@@ -132,6 +136,8 @@ class UIState(Planned):
             query["metric"] = self.metric
         if self.step is not None:
             query["step"] = str(self.step)
+        if self.curves is not None:
+            query["curves"] = self.curves
         if self.lesson is not None:
             query |= {"lesson": self.lesson, "task": str(self.task)}
             query |= {} if self.guess is None else {"guess": str(self.guess)}
@@ -162,6 +168,8 @@ class UIState(Planned):
             state.selected = Selection.read(query["select"])
         if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
             state.step = int(query["step"])
+        if query.get("curves") in CURVES:
+            state.curves = query["curves"]
         if query.get("metric") == "cosine":
             state.metric = "cosine"
         for name in SETTINGS:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import lesson, lossview, side, sidebar, stage, toolbar
+from app.parts import curves, lesson, lossview, side, sidebar, stage, toolbar
 from app.shown import fingerprint, look
 
 now, taught = sidebar.explored()
@@ -46,5 +46,6 @@ else:
     if taught is None or taught.revealed or not taught.task.look_first:
         stage.scores(now.shown, now.routes)
         lossview.lossview(now.shown, now.routes)
+        curves.curves(now)
 
 state.publish(now.ui)

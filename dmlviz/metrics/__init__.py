@@ -64,9 +64,9 @@ def confusion(
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
     counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
     if queries.finite and (others is None or others.finite):
-        ranking = retrieval.rank(queries, others)
-        found = (others or queries).classes[ranking.nearest[:, 0]]
-        np.add.at(counts, (queries.classes[ranking.queries], found), 1)
+        with blas_on_one_thread():
+            used, _, nearest = retrieval.first_hits(queries, others)
+        np.add.at(counts, (queries.classes[used], (others or queries).classes[nearest]), 1)
     return queries.names, counts
 
 

@@ -34,7 +34,7 @@ def test_every_loss_can_be_chosen_and_brings_what_it_recommends(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_state_comes_back_from_its_address(loss):
-    state = UIState(run=RUN, view="tsne", pinned=7, step=40)
+    state = UIState(run=RUN, view="tsne", pinned=7, step=40, curves="roc")
     state.choose("loss", loss)
     state.choose("net", list(NETS)[-1])
     state.choose("steps", 123)
@@ -48,7 +48,7 @@ def test_every_state_comes_back_from_its_address(loss):
     assert again.notes == []
     assert again.config("mnist") == state.config("mnist")
     assert again.projection() == state.projection()
-    assert (again.run, again.view, again.pinned, again.step) == (RUN, "tsne", 7, 40)
+    assert (again.run, again.view, again.pinned, again.step, again.curves) == (RUN, "tsne", 7, 40, "roc")
     assert again.to_query() == state.to_query()
 
 
