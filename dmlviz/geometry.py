@@ -403,7 +403,7 @@ def softplus(x: Tensor) -> Tensor:
 
 
 def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "mean") -> Tensor:
-    """Reduce the selected values (all, without a mask): their "mean", the mean of those that are not 0 ("nonzero") or "sum".
+    """Reduce the selected values (all, without a mask): their "mean", the mean of those not 0 ("nonzero") or "sum".
 
     "none" gives a vector of them. Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
     """
