@@ -27,10 +27,23 @@ def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Ter
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.matrix("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
-    most, least = torch.maximum(nearest[:, None], nearest), torch.minimum(nearest[:, None], nearest)
-    # Not logaddexp, whose second derivative is NaN where the two are far apart.
-    hinge = (most + softplus(least - most) + d).relu()
+    hinge = (_LogAddExp.apply(nearest) + d).relu()
     return Terms(hinge.square() / 2 if squared else hinge, batch.positive_once, reduction)
+
+
+class _LogAddExp(torch.autograd.Function):
+    """log(e^{v_i} + e^{v_j}) for all i, j; torch's own has a second derivative of NaN where the two are far apart."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(values)
+        return torch.logaddexp(values[:, None], values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (values,) = ctx.saved_tensors
+        share = (values[:, None] - values).sigmoid()
+        return ((gradient + gradient.T) * share).sum(dim=1)
 
 
 @loss("generalized_lifted")
