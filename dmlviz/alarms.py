@@ -153,7 +153,7 @@ class Watch:
 def _unit(config: TrainConfig) -> float:
     """The length in which the loss thinks: its margin, or its root, as that of squared distances is; else 1."""
     margin = config.loss_params.get("margin")
-    return max(margin, margin**0.5) if isinstance(margin, int | float) and margin > 0 else 1.0
+    return float(max(margin, margin**0.5)) if isinstance(margin, int | float) and margin > 0 else 1.0
 
 
 def _spread(within: float | None, between: float | None) -> float:

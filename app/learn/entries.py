@@ -104,7 +104,7 @@ def recommended_in_dimensions(entry: Declaration) -> dict[int, dict[str, str]]:
     """What a loss brings along beyond that in so many dimensions, its parameters included."""
     if not isinstance(entry, LossDeclaration):
         return {}
-    advice = {}
+    advice: dict[int, dict[str, str]] = {}
     for dimensions, fields in entry.in_dimensions.items():
         config = TrainConfig(loss=entry.name, embedding_dim=dimensions)
         params = fields.get("loss_params", {})
