@@ -75,7 +75,9 @@ class Planned:
         for role, (catalogue, name, values) in roles.items():
             usual = self._usual(role, catalogue[name], config.embedding_dim)
             self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
-        self.settings = {"dataset": config.dataset} | ({"loss": config.loss} if config.loss != _LOSS else {})
+        self.settings = {"dataset": config.dataset}
+        if config.loss != _LOSS:
+            self.settings["loss"] = config.loss
         if config.embedding_dim != _DIMENSIONS:
             self.settings["embedding_dim"] = config.embedding_dim
         recommended = self.config(config.dataset)
