@@ -149,8 +149,9 @@ class TrainConfig(Config):
         """
         kept = self.model_dump(mode="json")
         if changes.get("loss", self.loss) != self.loss:
-            usual = type(self)(loss=self.loss, loss_params=self.loss_params)
+            usual = type(self)(loss=self.loss, loss_params=self.loss_params, embedding_dim=self.embedding_dim)
             kept = {name: value for name, value in kept.items() if getattr(self, name) != getattr(usual, name)}
+            kept["embedding_dim"] = self.embedding_dim
             kept.pop("loss_params", None)
             takes = LOSSES[changes["loss"]].given(changes.get("loss_params") or {}).accepts
             if kept.get("miner") and MINERS[kept["miner"]].makes not in takes:
@@ -185,7 +186,12 @@ class TrainConfig(Config):
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.given(params) if isinstance(params, Mapping) else loss
-        usual = {"normalize": True, **loss.recommended} if loss.on_sphere else dict(loss.recommended)
+        dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
+        usual = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
+        usual = {"normalize": True, **usual} if loss.on_sphere else usual
+        if "loss_params" in usual and isinstance(params, Mapping):
+            usual["loss_params"] = {**usual["loss_params"], **params}
+            fields = {name: value for name, value in fields.items() if name != "loss_params"}
         if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].makes:
             usual.pop("miner", None)
         for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():

@@ -115,7 +115,8 @@ class LossDeclaration(Declaration):
     """A loss. `accepts` holds the kinds of tuples a miner may hand it ("pairs", "triplets").
 
     `recommended` maps TrainConfig fields to the values this loss was found to train well with; they stand in for
-    whatever a config leaves out. `on_sphere` says that it looks at directions only. `lesson` is
+    whatever a config leaves out. `in_dimensions` holds, by the embedding's dimensions, what is recommended beyond that,
+    its "loss_params" being parameters of the loss. `on_sphere` says that it looks at directions only. `lesson` is
     not empty for a loss that fails on purpose and says what it teaches.
     """
 
@@ -123,12 +124,21 @@ class LossDeclaration(Declaration):
     needs_classes: bool = False
     on_sphere: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
+    in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     lesson: str = ""
 
     @property
     def needs_partners(self) -> bool:
         """Whether it compares images of a batch with each other, so that a class alone in it teaches nothing."""
         return not (self.needs_classes and not self.accepts)
+
+    def recommended_in(self, embedding_dim: int) -> dict[str, Any]:
+        """Return the recommended values of TrainConfig fields for an embedding of so many dimensions."""
+        return {**self.recommended, **self.in_dimensions.get(embedding_dim, {})}
+
+    def params_in(self, embedding_dim: int) -> dict[str, Any]:
+        """Return every parameter with the value that it has when nobody says, in so many dimensions."""
+        return self.complete(self.recommended_in(embedding_dim).get("loss_params", {}))
 
     def given(self, params: Mapping[str, Any]) -> "LossDeclaration":
         """Return what holds with these parameters; only a loss made of other losses changes with them."""

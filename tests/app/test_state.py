@@ -52,6 +52,25 @@ def test_every_state_comes_back_from_its_address(loss):
     assert again.to_query() == state.to_query()
 
 
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if 2 in loss.in_dimensions])
+def test_on_a_circle_the_recommended_parameters_are_shown_and_the_usual_ones_can_still_be_chosen(loss):
+    state = UIState()
+    state.choose("loss", loss)
+    state.choose("embedding_dim", 2)
+    assert state.config("mnist") == TrainConfig(loss=loss, embedding_dim=2)
+    for parameter in LOSSES[loss].parameters:
+        state.choose_param("loss", LOSSES[loss], parameter, parameter.default)
+    usual = TrainConfig(loss=loss, embedding_dim=2, loss_params=LOSSES[loss].complete({}))
+    assert state.config("mnist") == usual
+    assert UIState.from_query(state.to_query()).config("mnist") == usual
+    again = UIState()
+    again.adopt(usual)
+    assert again.config("mnist") == usual
+    again.adopt(TrainConfig(loss=loss, embedding_dim=2, dataset="mnist"))
+    again.choose("embedding_dim", 64)
+    assert again.config("mnist") == TrainConfig(loss=loss)
+
+
 def test_no_miner_is_another_choice_than_the_recommended_one():
     for loss, declared in LOSSES.items():
         if declared.recommended.get("miner") is None:

@@ -26,7 +26,7 @@ export function sentence(b, moment, means) {
       return chosen(b);
     case 3: {
       const of = countOf(b);
-      const how = b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms above zero, of" : "mean of";
+      const how = b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms that are not zero, of" : "mean of";
       const rest = b.active > 0.9995 ? "All of its terms are active." : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
       return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
     }
