@@ -65,7 +65,8 @@ def project(
     by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from: an
     earlier map's, or, with `begun`, those that the same layout had reached after so many iterations. `labels` (n)
     serve a supervised map and the class fan only; `fitted_to` are the epochs (each m × d) that a PCA is fitted to when
-    not to what it draws. t-SNE runs on a torch `device`. Equal calls give equal maps on a CPU.
+    not to what it draws. t-SNE runs on a torch `device`. Layouts compute on one thread, so that they stay fast beside a
+    busy process; the caller's number of torch threads comes back at the end. Equal calls give equal maps on a CPU.
     The config's `step` and `film` are for who has a run. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
@@ -82,8 +83,11 @@ def project(
             "collapsed, try another loss, a larger margin or a smaller learning rate."
         )
     begin = None if start is None else _positions(start, len(rows), config.dims)
+    from dmlviz.projection.threads import one_thread
+
     try:
-        laid = _layout(rows, config, frames, begin, begun, known, device)
+        with one_thread(len(rows)):
+            laid = _layout(rows, config, frames, begin, begun, known, device)
     except Cancelled:
         return Projection(config, rows, frames.latest, stopped=True)
     return Projection(
