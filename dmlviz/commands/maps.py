@@ -13,7 +13,6 @@ from dmlviz.commands import one_thread
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.vectors import table as read_table
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
 
 
 def project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
@@ -26,7 +25,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
     one_thread()
     from dmlviz.projection import project
 
-    title = PROJECTIONS[config.method].title
+    title = config.declared.title
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(highlight=False)) as shown:
         task = shown.add_task(title, total=None)

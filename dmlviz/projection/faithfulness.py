@@ -10,7 +10,8 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.metrics.distances import available_threads, blas_on_one_thread
 from dmlviz.projection.limits import points
-from dmlviz.projection.neighbours import nearest, prepared
+from dmlviz.projection.metrics import euclidean_after_all, near_others, squared_to_all
+from dmlviz.projection.neighbours import prepared
 
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
 LARGEST = 10_000
@@ -60,13 +61,14 @@ def faithfulness_of(
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    near_there, near_here = (nearest(space, k, rows=rows)[1] for space in (there, here))
+    near_there, near_here = near_others(there, k, rows, metric), near_others(here, k, rows, "euclidean")
     both = near_there[:, :, None] == near_here[:, None, :]
     alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
     rows, both = rows[alike], both[alike]
     near_there = _strangers_first(near_there[alike], both.any(axis=2))
     near_here = _strangers_first(near_here[alike], both.any(axis=1))
-    far, near, kept = _Distances(there), _Distances(here), both.any(axis=2).sum(axis=1)
+    far = _Distances(there) if euclidean_after_all(metric) else _OtherDistances(there, metric)
+    near, kept = _Distances(here), both.any(axis=2).sum(axis=1)
 
     def measured(start: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(start, start + _BLOCK)
@@ -119,6 +121,18 @@ class _Distances:
             apart *= apart
             squared += apart
         return squared
+
+
+class _OtherDistances(_Distances):
+    """The same by a metric that is not Euclidean in any coordinates."""
+
+    def __init__(self, space: np.ndarray, metric: str) -> None:
+        super().__init__(space)
+        self.metric, self.slack = metric, 0.0
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """From these points (rows × n)."""
+        return squared_to_all(self.space[rows], self.space, self.metric)
 
 
 def _block(

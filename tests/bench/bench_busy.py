@@ -1,4 +1,4 @@
-"""project() of 5,000 points on a quiet machine and beside a process that wants a core for itself, all at default threads.
+"""project() of 5,000 points on a quiet machine and beside a process that keeps a core busy, all at default threads.
 
 `python tests/bench/bench_busy.py [--tries 6] [--unguarded 2]`: beside the busy process the worst try must take at most
 twice the median of the quiet ones. `--unguarded` lays out so many times on all cores too, as `project` once did: what
@@ -30,8 +30,6 @@ def main() -> None:
     parser.add_argument("--unguarded", type=int, default=0)
     parser.add_argument("--points", type=int, default=5_000)
     chosen = parser.parse_args()
-    from dmlviz.projection import maps, threads  # noqa: F401
-
     points = clusters(chosen.points)
     ratios = {}
     for method in ("tsne", "umap"):
