@@ -69,21 +69,21 @@ _UMAP = ProjectionDeclaration(
         _number("min_dist", 0.1, 0.0, 1, 0.05, "how close points may be drawn; at most spread"),
         _number("spread", 1.0, 0.1, 10, 0.1, "how wide the map is drawn"),
         _number("iterations", 500, 10, 2000, 10, "n_epochs: steps of the layout"),
-        _METRIC,
+        _number("dens_lambda", 2.0, 0.0, 100, 0.5, "how much the crowding counts in densMAP"),
+        _number("target_weight", 0.5, 0.0, 1, 0.1, "how much the classes count in a supervised map"),
         Parameter(
             name="densmap",
             kind=bool,
             default=False,
             help="densMAP: keep how crowded each neighborhood is, too",
         ),
-        _number("dens_lambda", 2.0, 0.0, 100, 0.5, "how much the crowding counts in densMAP"),
         Parameter(
             name="supervised",
             kind=bool,
             default=False,
             help="whether the classes may draw the map too: they part even where the embedding does not",
         ),
-        _number("target_weight", 0.5, 0.0, 1, 0.1, "how much the classes count in a supervised map"),
+        _METRIC,
     ),
 )
 
