@@ -34,8 +34,9 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
             config,
             lambda iteration, of, *_: shown.update(task, completed=iteration, total=of),
             labels=None if labels is None else np.asarray(labels).astype(str),
+            on_phase=lambda words, iteration, of: shown.update(task, description=words, completed=iteration, total=of),
         )
-    target = target or source.with_name(f"{source.stem}-{config.method}.csv")
+    target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
     known = [[row] if labels is None else [row, label] for row, label in enumerate(_words(labels, len(vectors)))]
     write_table(target, ["row"] if labels is None else ["row", "class"], known, drawn.coordinates)
     print(f"{title}: {in_words(drawn.faithfulness.summary)}")
