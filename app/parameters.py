@@ -137,9 +137,7 @@ def _number_or_word(parameter: Parameter, label: str, key: str, value: Any, stor
     """Chosen by word first, so that the number keeps a field of its own."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
-    def chosen(word: Any) -> None:
-        if store is not None:
-            store(word if word in parameter.words else number)
+    chosen = None if store is None else lambda word: store(word if word in parameter.words else number)
 
     picked = value if isinstance(value, str) else A_NUMBER
     options = [A_NUMBER, *parameter.words]
