@@ -21,7 +21,7 @@ def _number(name: str, default: float, minimum: float, maximum: float, step: flo
 _TSNE = ProjectionDeclaration(
     name="scikit-learn",
     title="t-SNE by scikit-learn",
-    summary="The reference: sklearn.manifold.TSNE as it is. It shows nothing before its end and needs a minute or two.",
+    summary="The reference: sklearn.manifold.TSNE as it is. It shows nothing before its end.",
     reference="Pedregosa et al.: Scikit-learn: Machine learning in Python, JMLR 2011",
     linear=False,
     caution=PROJECTIONS["tsne"].caution,

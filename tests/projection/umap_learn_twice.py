@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.projection import place_on, project
+from dmlviz.projection.fuzzy import curve
 
 # What project is told, and what else than the usual umap-learn must be told for the same.
 CASES = [
@@ -36,7 +37,9 @@ assert any(words == "umap-learn moves the points" and of == 20 for words, _, of 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ImportWarning)
     from umap import UMAP
+    from umap.umap_ import find_ab_params
 
+assert np.allclose(curve(0.5, 2.0), find_ab_params(2.0, 0.5), rtol=1e-4)
 for projection, (params, same) in zip(drawn, CASES, strict=True):
     model = UMAP(n_neighbors=8, n_epochs=20, random_state=4, n_jobs=1, **same)
     model.fit(points[:80], classes[:80] if "supervised" in params else None)
