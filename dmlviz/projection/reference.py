@@ -2,7 +2,7 @@
 
 Neither shows its positions on the way. Each works in a thread beside the caller, who is told what it does and may give
 up at any moment; what was given up ends on its own and hands nothing back. umap-learn is imported here and only here,
-because it compiles itself for a minute or two in every process that uses it.
+because it compiles itself in every process that uses it, which can take a minute or two.
 """
 
 import queue
@@ -59,7 +59,7 @@ def lay_out(
         told = _Told("scikit-learn lays out the points; it shows nothing before its end")
         work = partial(_tsne, rows, config, start)
     else:
-        told = _Told("umap-learn is compiling, which takes a minute or two before each map")
+        told = _Told("umap-learn is compiling, which can take a minute or two")
         work = partial(_umap, rows, config, start, labels, told)
     laid = _waited_for(work, told, frames, of, config.declared.name)
     lost = int((~np.isfinite(laid.coordinates).all(axis=1)).sum())

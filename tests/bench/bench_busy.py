@@ -2,7 +2,8 @@
 
 `python tests/bench/bench_busy.py [--tries 6] [--unguarded 2]`: beside the busy process the worst try must take at most
 twice the median of the quiet ones. `--unguarded` lays out so many times on all cores too, as `project` once did: what
-this guards against. Times are the clock's, because waiting is the point.
+this guards against. Times are the clock's, because waiting is the point, so that the machine should do nothing else;
+processor seconds are told too: what threads burn while they wait for each other.
 """
 
 import argparse
@@ -53,13 +54,15 @@ def compare(method: str, points: np.ndarray, tries: int, note: str = "") -> floa
         quiet.append(seconds(lambda: project(points, config)))
         with a_busy_process():
             beside.append(seconds(lambda: project(points, config)))
-    ratio = max(beside) / median(quiet)
+    usual, usual_cpu = (median(column) for column in zip(*quiet, strict=True))
+    now, now_cpu = (median(column) for column in zip(*beside, strict=True))
+    worst = max(beside)[0]
     print(
-        f"{method:5s} {note:12s} quiet {median(quiet):6.2f} s (worst {max(quiet):6.2f})   beside a busy process "
-        f"{median(beside):6.2f} s (worst {max(beside):6.2f}) = {ratio:5.2f} ×",
+        f"{method:5s} {note:12s} quiet {usual:6.2f} s ({usual_cpu:5.2f} of processor)   beside a busy process "
+        f"{now:6.2f} s ({now_cpu:5.2f}), worst {worst:6.2f} s = {worst / usual:5.2f} ×",
         flush=True,
     )
-    return ratio
+    return worst / usual
 
 
 @contextmanager
@@ -74,11 +77,11 @@ def a_busy_process() -> Iterator[None]:
         busy.wait()
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """By the clock."""
-    began = time.perf_counter()
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """By the clock, and of the processor."""
+    began, burned = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - burned
 
 
 def clusters(n: int) -> np.ndarray:

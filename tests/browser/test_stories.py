@@ -252,7 +252,7 @@ def test_a_map_by_umap_learn_says_what_it_waits_for_and_is_measured_like_ours(pe
     page.get_by_label("Iterations", exact=True).fill("10")
     page.get_by_test_id("stPopoverBody").get_by_text("Supervised", exact=True).click()
     person.press("Draw")
-    expect(person.words).to_have_text("umap-learn is compiling, which takes a minute or two before each map")
+    expect(person.words).to_have_text("umap-learn is compiling, which can take a minute or two")
     expect(page).to_have_url(re.compile("map.engine=reference"))
     expect(person.words).to_contain_text("UMAP by umap-learn: 10 iterations")
     person.map_has("state", "finished")

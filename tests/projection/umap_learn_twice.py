@@ -31,7 +31,7 @@ for params, _ in CASES:
         method="umap", engine="reference", params={"neighbors": 8, "iterations": 20} | params, seed=4
     )
     drawn.append(project(points[:80], config, labels=classes[:80], on_phase=lambda *phase: told.append(phase)))
-assert told[0] == ("umap-learn is compiling, which takes a minute or two before each map", 0, 20), told[0]
+assert told[0] == ("umap-learn is compiling, which can take a minute or two", 0, 20), told[0]
 assert any(words == "umap-learn moves the points" and of == 20 for words, _, of in told), told
 
 with warnings.catch_warnings():
