@@ -11,8 +11,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticKnownError
@@ -24,7 +26,8 @@ from dmlviz.errors import UserError
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.declared import ProjectionDeclaration
+from dmlviz.projection.engines import Engine, declaration
 
 
 class Config(BaseModel):
@@ -222,9 +225,12 @@ class TrainConfig(Config):
 
 
 class ProjectionConfig(Config):
-    """A map of embeddings: the method, its parameters, dimensions and seed; of a run, also which epoch or all."""
+    """A map of embeddings: method, engine, parameters, dimensions and seed; of a run, also which epoch or all."""
 
     method: str = Field("pca", description="how the embedding is drawn in two or three dimensions")
+    engine: Engine = Field(
+        "dmlviz", description="who computes t-SNE and UMAP: dmlviz, or as reference scikit-learn and umap-learn"
+    )
     params: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
     dims: Literal[2, 3] = Field(2, description="dimensions of the map")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of whatever the method draws at random")
@@ -233,6 +239,24 @@ class ProjectionConfig(Config):
     )
     film: bool = Field(False, description="of a run: draw its epochs one after another, as maps that can be played")
 
+    @model_serializer(mode="wrap")
+    def _without_our_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the engine out where it is ours, so that maps from before there was another keep their names."""
+        written: dict[str, Any] = write(self)
+        if self.engine == "dmlviz":
+            del written["engine"]
+        return written
+
+    @property
+    def declared(self) -> ProjectionDeclaration:
+        """What the method is and takes with this engine."""
+        return declaration(self.method, self.engine)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it goes on where it was stopped: a single layout of ours."""
+        return "iterations" in self.params and self.engine == "dmlviz" and not self.film
+
     @property
     def axes(self) -> tuple[int, ...]:
         """The principal axes that a PCA draws, from left to right, bottom to top, back to front."""
@@ -240,11 +264,16 @@ class ProjectionConfig(Config):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        object.__setattr__(self, "params", PROJECTIONS[self.method].complete(self.params))
+        object.__setattr__(self, "params", self.declared.complete(self.params))
         if self.method == "pca" and len(set(self.axes)) < self.dims:
             raise UserError(f"PCA draws {self.dims} different components; got {', '.join(map(str, self.axes))}.")
-        if self.film and PROJECTIONS[self.method].native:
-            raise UserError(f"{PROJECTIONS[self.method].title} of all epochs is what a run plays by itself.")
+        if self.film and self.declared.native:
+            raise UserError(f"{self.declared.title} of all epochs is what a run plays by itself.")
+        if self.params.get("min_dist", 0) > self.params.get("spread", 1):
+            raise UserError(
+                f"{self.declared.name}: min_dist is at most spread; got {self.params['min_dist']:g} and "
+                f"{self.params['spread']:g}."
+            )
         return self
 
 

@@ -96,9 +96,9 @@ class Drawing(Record):
     def reached(self) -> tuple[int, np.ndarray] | None:
         """How many iterations a layout had behind it, and where the images lay then (n × dims), before it was cut off.
 
-        None where it can only be begun anew: nothing was laid out yet, it is finished, or it is a film.
+        None where it can only be begun anew: nothing was laid out yet, it is finished, a film, or another library's.
         """
-        if self.config.film or self.coordinates is not None:
+        if not self.config.resumable or self.coordinates is not None:
             return None
         for event in reversed(self.events()):
             frame = event.get("frame")

@@ -10,7 +10,8 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.metrics.distances import SquaredDistances, available_threads, blas_on_one_thread, conditioned
 from dmlviz.projection.limits import points
-from dmlviz.projection.neighbours import nearest, on_sphere
+from dmlviz.projection.metrics import euclidean_after_all, near_others, squared_to_all
+from dmlviz.projection.neighbours import comparable
 
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
 LARGEST = 10_000
@@ -55,19 +56,19 @@ def faithfulness_of(
     n = len(there)
     if len(here) != n or n < 2:
         raise UserError(f"A map has a place for each of 2 or more embeddings; got {len(here)} places for {n}.")
-    if metric == "cosine":
-        there = on_sphere(there)
+    there = comparable(there, metric)
     k = min(k, max(1, (n - 1) // 2))
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    near_there, near_here = (nearest(space, k, rows=rows)[1] for space in (there, here))
+    near_there, near_here = near_others(there, k, rows, metric), near_others(here, k, rows, "euclidean")
     both = near_there[:, :, None] == near_here[:, None, :]
     alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
     rows, both = rows[alike], both[alike]
     near_there = _strangers_first(near_there[alike], both.any(axis=2))
     near_here = _strangers_first(near_here[alike], both.any(axis=1))
-    far, near, kept = _all_distances(there), _all_distances(here), both.any(axis=2).sum(axis=1)
+    far = _all_distances(there) if euclidean_after_all(metric) else _OtherDistances(there, metric)
+    near, kept = _all_distances(here), both.any(axis=2).sum(axis=1)
 
     def measured(start: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(start, start + _BLOCK)
@@ -105,8 +106,19 @@ def _all_distances(space: np.ndarray) -> SquaredDistances:
     return SquaredDistances(space, space, np.dtype(np.float32))
 
 
+class _OtherDistances:
+    """Squared distances to all points by a metric that is not Euclidean in any coordinates."""
+
+    def __init__(self, space: np.ndarray, metric: str) -> None:
+        self.space, self.metric = space, metric
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """From these points (rows × n)."""
+        return squared_to_all(self.space[rows], self.space, self.metric)
+
+
 def _block(
-    there: SquaredDistances,
+    there: "SquaredDistances | _OtherDistances",
     here: SquaredDistances,
     rows: np.ndarray,
     near_there: np.ndarray,

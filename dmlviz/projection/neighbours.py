@@ -11,16 +11,25 @@ def prepared(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = No
     """Centre embeddings (n × d, float32), which keeps distances exact; for "cosine" put them on the unit sphere.
 
     There the distance is the chord: half its square is 1 − cosine, so that neighbours and their order are the same.
+    "correlation" is the cosine of rows less their means; for other metrics (see metrics.py) they stay as they are.
     `centre` is their mean when not given.
     """
     if metric == "euclidean":
         return embeddings - (centre_of(embeddings) if centre is None else centre)
-    return on_sphere(embeddings).astype(np.float32)
+    return comparable(embeddings, metric).astype(embeddings.dtype, copy=False)
 
 
-def on_sphere(embeddings: np.ndarray) -> np.ndarray:
-    """Embeddings (n × d) at length 1, in float64; a zero vector stays zero."""
-    norms = np.linalg.norm(embeddings.astype(np.float64), axis=1, keepdims=True)
+def comparable(embeddings: np.ndarray, metric: str) -> np.ndarray:
+    """Embeddings (n × d) whose Euclidean order is that of cosine or correlation: at length 1, in float64.
+
+    A zero vector stays zero; for other metrics they stay as they are.
+    """
+    if metric not in ("cosine", "correlation"):
+        return embeddings
+    embeddings = embeddings.astype(np.float64)
+    if metric == "correlation":
+        embeddings = embeddings - embeddings.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
     return embeddings / np.where(norms > 0, norms, 1)
 
 

@@ -185,6 +185,40 @@ def test_what_an_address_asks_in_vain_is_said_and_left_out(query):
     assert state.run is None
 
 
+def test_a_map_by_a_reference_library_comes_back_from_its_address_in_any_order():
+    query = {"view.densmap": "1", "view.metric": "cosine", "map.engine": "reference", "map.seed": "3", "view": "umap"}
+    state = UIState.from_query(query)
+    assert state.notes == []
+    wanted = state.projection()
+    assert (wanted.engine, wanted.seed, wanted.params["densmap"], wanted.params["metric"]) == (
+        "reference",
+        3,
+        True,
+        "cosine",
+    )
+    assert state.to_query() == query
+
+
+def test_each_engine_keeps_its_own_parameters_and_a_map_without_another_engine_has_ours():
+    state = UIState.from_query({"view": "umap", "view.neighbors": "30"})
+    assert state.projection().params["neighbors"] == 30
+    state.draw(engine="reference")
+    assert state.projection().params["neighbors"] == 15
+    assert state.params_with("dmlviz")["neighbors"] == 30
+    state.look("pca")
+    assert state.projection().engine == "dmlviz"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}],
+)
+def test_an_engine_that_cannot_be_is_said_and_ours_draws(query):
+    state = UIState.from_query(query)
+    assert len(state.notes) == 1
+    assert state.projection().engine == "dmlviz"
+
+
 def test_other_parts_of_an_address_are_kept():
     state = UIState.from_query({"lesson": "margins", "embed": "true", "steps": "50"})
     assert state.to_query() == {"lesson": "margins", "embed": "true", "steps": "50"}

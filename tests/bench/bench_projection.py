@@ -198,7 +198,8 @@ def cost(folder: Path) -> None:
         lines.append(f"| {n:,} | {' | '.join(cells)} | {taken:.1f} s |\n")
         print(lines[-1], end="", flush=True)
         COSTS.parent.mkdir(exist_ok=True)
-        COSTS.write_text(HEAD + "".join(lines), encoding="utf-8")
+        _, mark, rest = COSTS.read_text(encoding="utf-8").partition("\n## ")  # what others measured stays
+        COSTS.write_text(HEAD + "".join(lines) + mark + rest, encoding="utf-8")
 
 
 def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ const ENOUGH = 1.5; // seconds that must be measured before a time left is told
 /** Before the first event; `phase`, `position`, `of` and `reason` are what the server knew when the page was made. */
 export const standingOf = ({ phase = "unknown", position = null, of = null, reason = "" } = {}) => ({
   phase, position, of, reason,
-  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null,
+  noun: "step", done: 0, total: null, fetching: null, words: "", seconds: null, marks: [], loss: null,
   connection: "open",
 });
 
@@ -24,7 +24,7 @@ export function takeStanding(standing, event) {
       Object.assign(standing, { phase: "running", fetching: event });
       return true;
     case "started":
-      Object.assign(standing, { phase: "running", fetching: null, done: event.iteration ?? 0, reason: "", marks: [], loss: null });
+      Object.assign(standing, { phase: "running", fetching: null, words: "", done: event.iteration ?? 0, reason: "", marks: [], loss: null });
       standing.noun = event.steps === undefined ? "iteration" : "step";
       standing.total = event.steps ?? event.iterations ?? null;
       mark(standing, event);
@@ -34,8 +34,13 @@ export function takeStanding(standing, event) {
       mark(standing, event);
       return true;
     case "frame":
-      Object.assign(standing, { done: event.iteration, total: event.of ?? standing.total });
+      Object.assign(standing, { done: event.iteration, total: event.of ?? standing.total, words: "" });
       mark(standing, event);
+      return true;
+    case "phase": // a library at work, which shows no positions
+      if (standing.words !== event.words) standing.marks = []; // each work has its own speed
+      Object.assign(standing, { done: event.iteration, total: event.of, words: event.words });
+      if (event.iteration) mark(standing, event);
       return true;
     case "snapshot":
       standing.done = Math.max(standing.done, event.step);
@@ -66,10 +71,10 @@ function mark(standing, { time }) {
 export const isOver = ({ phase }) => OVER.has(phase);
 
 /** How much is done, 0 to 1; null when that cannot be known. */
-export function shareOf({ phase, done, total, fetching }) {
+export function shareOf({ phase, done, total, fetching, words }) {
   if (fetching) return fetching.total ? fetching.done / fetching.total : null;
   if (phase === "finished") return 1;
-  return total ? Math.min(1, done / total) : null;
+  return total && (done || !words) ? Math.min(1, done / total) : null;
 }
 
 /** Seconds left at the speed of the last few seconds; null while that cannot be told. */
@@ -89,7 +94,7 @@ export function timeOf(seconds) {
 
 /** What is told in words; `title` names what is shown. */
 export function sentenceOf(standing, title = "") {
-  const { phase, position, of, reason, noun, done, total, fetching, loss, connection } = standing;
+  const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const counted = `${noun} ${count(done)}${total ? ` of ${count(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "The connection is gone; trying again";
   if (fetching) return `Fetching ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
@@ -103,6 +108,7 @@ export function sentenceOf(standing, title = "") {
     case "running":
       if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
+      if (words) return done ? `${words}: ${counted}` : words;
       if (noun === "iteration" && !done) return "Finding neighbours";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
     case "finished":
