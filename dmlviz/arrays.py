@@ -10,14 +10,14 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import DamagedFileError, UserError
 
 NUMBERS = "fiub"  # kinds of dtypes: floats, whole numbers with and without a sign, true or false
 WHOLE = "iu"
@@ -40,7 +40,7 @@ def reading(path: Path) -> Iterator[None]:
     """Turn whatever reading a file raises into a DamagedFileError that names it; FileNotFoundError is let through."""
     try:
         yield
-    except (DamagedFileError, FileNotFoundError):
+    except (UserError, FileNotFoundError):
         raise
     except _BROKEN as error:
         raise DamagedFileError(path, _said(error)) from None
@@ -76,10 +76,21 @@ def shape_of(path: Path) -> tuple[int, ...] | None:
         return None
 
 
-def read_arrays(path: Path, kinds: str = f"{NUMBERS}U") -> dict[str, np.ndarray]:
-    """Read an npz file; raise DamagedFileError for anything else, and FileNotFoundError where there is none."""
+def names_of(path: Path) -> list[str]:
+    """The names of the arrays in an npz file."""
+    with reading(path), zipfile.ZipFile(path) as stored:
+        return [name.removesuffix(".npy") for name in stored.namelist()]
+
+
+def read_arrays(path: Path, kinds: str = f"{NUMBERS}U", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """Read an npz file, or those of its arrays that are named.
+
+    Raise DamagedFileError for anything else, and FileNotFoundError where there is none.
+    """
     with reading(path), zipfile.ZipFile(path) as stored:
         entries = stored.infolist()
+        if names is not None:
+            entries = [entry for entry in entries if entry.filename.removesuffix(".npy") in names]
         if sum(entry.file_size for entry in entries) > LARGEST:
             raise ValueError("it unpacks to more than any file of ours")
         found = {}

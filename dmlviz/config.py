@@ -27,7 +27,6 @@ from dmlviz.nets.declared import NETS
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.run_schema import one_line
 
-
 MOST_COMPLAINTS = 5
 
 

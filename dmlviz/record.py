@@ -286,8 +286,10 @@ class Run(Record):
             raise UnknownRun(f"Run {self.id} kept no batch of step {step}.")
         found = SeenBatch.load(path)
         checked(path, found.before.shape, found.before.dtype, "f", (None, self.config.embedding_dim))
-        if found.step != step or not np.isin(found.labels, self.config.seen_classes).all():
-            raise DamagedFileError(path, "it holds a batch of another training")
+        if found.step != step:
+            raise DamagedFileError(path, f"it holds the batch of step {found.step}")
+        if not np.isin(found.labels, self.config.seen_classes).all():
+            raise DamagedFileError(path, "it holds classes that the run was not trained on")
         return found
 
     def _count(self, name: str) -> int | None:
@@ -301,7 +303,9 @@ class Run(Record):
         """A row of whole numbers from 0 up to but without `end`."""
         path = self.path / name
         found = read_array(path, WHOLE, (None,))
-        if found is not None and len(found) and not 0 <= int(found.min()) <= int(found.max()) < (end or 0):
+        if found is not None and len(found) == 0:
+            raise DamagedFileError(path, "it holds no numbers")
+        if found is not None and not 0 <= int(found.min()) <= int(found.max()) < (end or 0):
             raise DamagedFileError(path, f"its numbers run from {found.min()} to {found.max()}, beyond what there is")
         return found
 

@@ -41,17 +41,10 @@ def _moment(text: str) -> str:
     return text
 
 
-def _visible(text: str) -> str:
-    if _UNSEEN.search(text):
-        raise ValueError("it holds characters that steer a terminal")
-    return text
-
-
 Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Text = Annotated[str, Field(max_length=1000)]
 Sentence = Annotated[str, Field(max_length=4000)]
 Word = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")]
-Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_visible)]
 Moment = Annotated[str, Field(max_length=40), AfterValidator(_moment)]
 Device = Annotated[str, Field(pattern=r"^[a-z]{0,10}(:[0-9]{1,2})?$")]
 Count = Annotated[int, Field(ge=0, le=MOST_IMAGES)]
@@ -66,9 +59,9 @@ class DatasetDescription(TypedDict):
     """Of somebody's own data: what `DatasetDeclaration.describe` tells."""
 
     name: Annotated[str, Field(pattern=r"^own-[0-9a-f]{16}$")]
-    title: Line
-    summary: Annotated[str, Field(max_length=400), AfterValidator(_visible)]
-    classes: Annotated[list[Line], Field(min_length=1, max_length=100_000)]
+    title: Text
+    summary: Text
+    classes: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
     size: Annotated[int, Field(ge=0, le=1024)]
     mean: Annotated[float, Field(ge=-1e6, le=1e6)]
     std: Annotated[float, Field(gt=0, le=1e6)]
@@ -174,7 +167,7 @@ class RunStarted(TypedDict):
     view: Word
     dims: Literal[2, 3]
     watched: Count
-    unseen: NotRequired[Annotated[list[Line], Field(max_length=100_000)]]
+    unseen: NotRequired[Annotated[list[Text], Field(max_length=100_000)]]
     time: Time
 
 

@@ -6,6 +6,7 @@ from typing import IO
 import numpy as np
 
 from dmlviz.export.kept import Kept
+from dmlviz.run_schema import one_line
 
 CONFIG = """embeddings {{
   tensor_name: "{name}"
@@ -35,8 +36,8 @@ def write_projector(kept: Kept, file: IO[bytes]) -> None:
     columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
     metadata = {
         "image": kept.items,
-        "class": [kept.classes[label].replace("\t", " ") for label in labels],
-        "nearest": [kept.classes[label].replace("\t", " ") for label in nearest],
+        "class": [one_line(kept.classes[label], 1000) for label in labels],
+        "nearest": [one_line(kept.classes[label], 1000) for label in nearest],
     }
     # The tool cuts one sheet into as many tiles as there are vectors.
     whole = kept.step is None and kept.sheets is not None and len(kept.sheets.pngs) == 1

@@ -161,4 +161,3 @@ def _word(value: Any) -> str:
 def _param(value: Any) -> str:
     """A parameter as the command line takes it."""
     return value if isinstance(value, str) else json.dumps(value)
-
