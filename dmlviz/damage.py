@@ -94,13 +94,18 @@ def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> I
 
 def _series(run: Run, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
     """What is kept of single steps."""
+    look: dict[str, tuple[str, Callable[[int], object]]] = {
+        "snapshot": ("snapshots/{}.npy", run.snapshot),
+        "batch": ("batches/{}.npz", run.batch if thorough else lambda step: _zip(run.path / f"batches/{step}.npz")),
+    }
     for event in events:
-        if event["event"] == "snapshot":
-            yield from _caught(run.snapshot, event["step"])
-        elif event["event"] == "batch" and thorough:
-            yield from _caught(run.batch, event["step"])
-        elif event["event"] == "batch":
-            yield from _caught(_zip, run.path / "batches" / f"{event['step']}.npz")
+        if event["event"] in look:
+            name, read = look[event["event"]]
+            path = run.path / name.format(event["step"])
+            if path.exists():
+                yield from _caught(read, event["step"])
+            else:
+                yield DamagedFileError(path, "it is not there")
     for step in run.kept_steps:
         yield from _caught(_tensors, run.path / "nets" / f"{step}.safetensors")
 
@@ -134,11 +139,8 @@ def _caught(look: Callable[..., object], *given: Any) -> Iterator[DamagedFileErr
 
 
 def _zip(path: Path) -> None:
-    try:
-        with reading(path), zipfile.ZipFile(path):
-            pass
-    except FileNotFoundError:
-        raise DamagedFileError(path, "it is not there") from None
+    with reading(path), zipfile.ZipFile(path):
+        pass
 
 
 def _tensors(path: Path) -> None:
@@ -180,6 +182,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 @lru_cache(maxsize=1024)
 def _known(path: Path, _stamps: tuple[object, ...]) -> Damage:
     try:
-        return tuple(check(Run(path)))
+        found = {error.file: error for error in reversed([*check(Run(path))])}  # one damage can spoil several readings
+        return tuple(reversed(found.values()))
     except DamagedFileError as error:  # its settings, written anew since the caller looked
         return (error,)

@@ -223,7 +223,10 @@ class Run(Record):
     @property
     def watched(self) -> np.ndarray | None:
         """Which test images the snapshots hold (indices, rising); None before the start."""
-        found = self._indices("watched.npy", self._count("labels.npy"))
+        images = self._count("labels.npy")
+        if images is None and (self.path / "watched.npy").exists():  # which is written later
+            raise DamagedFileError(self.path / "labels.npy", "it is not there")
+        found = self._indices("watched.npy", images or 0)
         if found is not None and (np.diff(found.astype(np.int64)) <= 0).any():
             raise DamagedFileError(self.path / "watched.npy", "its indices do not rise")
         return found
@@ -299,13 +302,13 @@ class Run(Record):
             raise DamagedFileError(self.path / name, f"it should be a row of numbers; it has {len(shape)} dimensions")
         return shape[0] if shape is not None else None
 
-    def _indices(self, name: str, end: int | None) -> np.ndarray | None:
+    def _indices(self, name: str, end: int) -> np.ndarray | None:
         """A row of whole numbers from 0 up to but without `end`."""
         path = self.path / name
         found = read_array(path, WHOLE, (None,))
         if found is not None and len(found) == 0:
             raise DamagedFileError(path, "it holds no numbers")
-        if found is not None and not 0 <= int(found.min()) <= int(found.max()) < (end or 0):
+        if found is not None and not 0 <= int(found.min()) <= int(found.max()) < end:
             raise DamagedFileError(path, f"its numbers run from {found.min()} to {found.max()}, beyond what there is")
         return found
 

@@ -31,12 +31,12 @@ from dmlviz.runs import Runs
 Files = dict[str, bytes]
 CODE = '__import__("os").system("touch PWNED")'
 STRINGS = [
-    f'1); {CODE}; (',
+    f"1); {CODE}; (",
     f'cpu"; {CODE}; "',
     f"'; {CODE}; '",
     f'"""\n{CODE}\n"""',
     f"\n{CODE}\n",
-    f"x\\\"); {CODE}  #",
+    f'x\\"); {CODE}  #',
     "'; touch PWNED; '",
     "$(touch PWNED)",
     "`touch PWNED`",
@@ -53,7 +53,19 @@ STRINGS = [
     "5",
 ]
 RAW = "@@raw "  # a string that begins so is written as it stands behind it, whatever JSON says
-NUMBERS = [-1, 0, 1.5, 2**31, 2**63, 10**30, -(10**30), f"{RAW}{'9' * 400}", f"{RAW}1e999", f"{RAW}NaN", f"{RAW}-Infinity"]
+NUMBERS = [
+    -1,
+    0,
+    1.5,
+    2**31,
+    2**63,
+    10**30,
+    -(10**30),
+    f"{RAW}{'9' * 400}",
+    f"{RAW}1e999",
+    f"{RAW}NaN",
+    f"{RAW}-Infinity",
+]
 OTHERS = [None, True, False, [], {}, [1], ["x"], {"a": 1}, [[[]]], f"{RAW}{'[' * 3000}{']' * 3000}"]
 DATES = [
     *("0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59-12:00", "2026-01-01T00:00:00", "2026-13-45", "yesterday"),
@@ -136,7 +148,7 @@ def _run_field(draw: random.Random, files: Files) -> tuple[str, Files]:
     told = json.loads(files["run.json"])
     own = [("title",), ("created",), ("tags",), ("pinned",), ("device",), ("threads",), ("fails",), ("timings",)]
     own += [("dataset",), ("dmlviz",), ("torch",), ("id",), ("version",), ("timings", "seconds"), ("config",)]
-    what, told = _changed(draw, told | {"tags": ["a"], "pinned": True}, own + [("device",), ("threads",), ("title",)])
+    what, told = _changed(draw, told | {"tags": ["a"], "pinned": True}, [*own, ("device",), ("threads",), ("title",)])
     return f"run.json {what}", files | {"run.json": _dumped(told)}
 
 
@@ -204,8 +216,8 @@ def _spoilt(draw: random.Random, values: np.ndarray) -> tuple[str, np.ndarray]:
             "float": lambda: flat.astype(np.float64) + 0.5,
             "scalar": lambda: np.array(flat.ravel()[0] if flat.size else 0),
             "shorter": lambda: flat[: len(flat) // 2] if flat.ndim else flat,
-            "turned": lambda: flat.T.copy() if flat.ndim > 1 else flat[::-1].copy(),
-            "deeper": lambda: flat[None],
+            "turned": lambda: flat.T.copy() if flat.ndim > 1 else flat.reshape(-1)[::-1].reshape(flat.shape).copy(),
+            "deeper": lambda: flat.reshape((1, *flat.shape)),
             "empty": lambda: flat[:0] if flat.ndim else np.zeros(0),
             "nan": lambda: _with(flat.astype(np.float32), np.nan),
             "infinite": lambda: _with(flat.astype(np.float32), np.inf),

@@ -172,10 +172,13 @@ def unexpected_python(text: str) -> str:
             return f"imports {node.module}"
         if isinstance(node, ast.Import) and {name.name for name in node.names} - IMPORTS:
             return "imports more"
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.set_num_threads":
-            if not (isinstance(node.args[0], ast.Constant) and type(node.args[0].value) is int):
-                return "threads are no number"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.set_num_threads" and not _is_count(node):
+            return "threads are no number"
     return ""
+
+
+def _is_count(call: ast.Call) -> bool:
+    return isinstance(call.args[0], ast.Constant) and type(call.args[0].value) is int
 
 
 def unexpected_shell(text: str) -> str:
