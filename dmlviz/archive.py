@@ -180,7 +180,7 @@ def _rewrite(record: Record) -> None:
     path = record.log.path
     if not path.is_file():
         raise UserError("The zip holds no log of its run; take one that Export wrote.")
-    lines = []
+    lines: list[bytes] = []
     for line in record.log.lines():
         event = record.log.event(line, len(lines))
         same = json.loads(line) == event

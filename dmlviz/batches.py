@@ -126,8 +126,8 @@ class SeenBatch:
             and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _below(triplets, n)))
             and 0 < n <= MOST_IMAGES
             and _below(self.images, 1 << 31)
-            and np.isfinite([self.loss, self.active]).all()
-            and all(np.isfinite(part).all() for part in (self.before, self.after, self.gradient))
+            and bool(np.isfinite([self.loss, self.active]).all())
+            and all(bool(np.isfinite(part).all()) for part in (self.before, self.after, self.gradient))
             and all(values.ndim <= 2 and np.isfinite(values).all() for values in self.learned.values())
         )
 

@@ -148,6 +148,8 @@ class Jobs:
         if job is not None:
             return Status("stopping" if job.stopping else "running" if record.log.last() else "starting")
         state = record.state
+        if state == "damaged":  # since the look above
+            return Status("unknown")
         return Status(state, reason="The program ended before the run did." if state == "cut off" else "")
 
     def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:

@@ -85,20 +85,20 @@ class Runs:
 
     def list(self) -> list[Run]:
         """Every readable run, the newest first, those that come with the program last; one of each id."""
-        return self.look()[0]
+        return [*self.look()[0]]
 
-    def damaged(self) -> "list[DamagedRun]":
+    def damaged(self) -> tuple[DamagedRun, ...]:
         """The runs that cannot be read, so that `list` does not have them."""
         return self.look()[1]
 
-    def look(self) -> "tuple[list[Run], list[DamagedRun]]":
+    def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
         """`list` and `damaged` at once, which reads the folder once."""
         found = [*self._read(self.folder)]
         own = sorted((run for run in found if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
         known = {run.id for run in found}
         found += [run for run in self._read(self.bundled) if run.id not in known]
         bundled = [run for run in found if isinstance(run, Run) and run.path.parent != self.folder]
-        return own + bundled, [run for run in found if isinstance(run, DamagedRun)]
+        return (*own, *bundled), tuple(run for run in found if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
         """The run of that id; raise UnknownRun when there is none, the id is none, or its settings cannot be read."""

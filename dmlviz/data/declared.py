@@ -75,7 +75,7 @@ class Datasets(Catalogue[DatasetDeclaration]):
 
         What a data folder here says of it counts more than what a run says.
         """
-        name = told.get("name") if isinstance(told, Mapping) else None
+        name = str(told.get("name")) if isinstance(told, Mapping) else ""
         if own.is_own(name) and name not in self._own:
             self._find(name)
             self._learn(told)

@@ -95,7 +95,7 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         if vectors is None:
             raise UserError(f"{path.name} has no array called vectors; it has {', '.join(listed) or 'none'}.")
         labels = next((names[name] for name in LABELS if name in names), None)
-        stored = read_arrays(path, ANY, {vectors, labels} - {None})
+        stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz: {error.why}.") from None
     return stored[vectors], None if labels is None else stored[labels]

@@ -77,17 +77,16 @@ def main() -> None:
     count, seed = (int(text) for text in [*sys.argv[1:], *("300", "0")[len(sys.argv) - 1 :]])
     work = Path(tempfile.mkdtemp(prefix="dmlviz-damaged-"))
     data = data_folder(work)
-    told, broken = Counter(), []
+    told = Counter()
     try:
         for what, run in damaged(make_seed(work / "seed"), work / "runs", count, seed):
             faults = ask(run, data)
             told.update(faults or {"everything goes on"})
             if faults:
-                broken.append(f"{what[:70]:72}{', '.join(sorted(faults))}")
+                print(f"{what[:70]:72}{', '.join(sorted(faults))}", flush=True)
             shutil.rmtree(run.parent, ignore_errors=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print("\n".join(broken))
     for name, times in told.most_common():
         print(f"{times:5}  {name}")
 

@@ -206,6 +206,8 @@ def _spoilt(draw: random.Random, values: np.ndarray) -> tuple[str, np.ndarray]:
     more = draw.choice(["deeper", "empty", "nan", "infinite", "negative", "huge", "beyond", "longer"])
     what = draw.choice([kind, more])
     flat = np.array(values)
+    if flat.dtype.kind == "U":
+        what = draw.choice(["text", "object", "deeper", "empty"])
     with np.errstate(all="ignore"):
         made = {
             "text": lambda: np.full(flat.shape, "x; touch PWNED"),
@@ -313,7 +315,7 @@ def main() -> None:
     count, seed = (int(text) for text in [*sys.argv[1:], *("600", "0")[len(sys.argv) - 1 :]])
     work = Path(tempfile.mkdtemp(prefix="dmlviz-forged-"))
     data = data_folder(work)
-    told, broken = Counter(), []
+    told = Counter()
     try:
         run = make_seed(work / "seed")
         for number, (what, content) in enumerate(forged(run, count, seed)):
@@ -321,10 +323,9 @@ def main() -> None:
             told[outcome] += 1
             told.update(faults)
             if faults:
-                broken.append(f"{what[:90]:92}{', '.join(sorted(faults))}")
+                print(f"{what[:90]:92}{', '.join(sorted(faults))}".encode("ascii", "replace").decode(), flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print("\n".join(broken))
     for name, times in told.most_common():
         print(f"{times:5}  {name}")
 

@@ -97,7 +97,7 @@ def test_a_run_that_cannot_be_read_is_deleted_and_comes_back_as_it_was(runs, wri
     run = write(runs)
     (run.path / "run.json").write_text("{")
     runs.delete(run.id)
-    assert runs.damaged() == []
+    assert runs.damaged() == ()
     assert runs.restore(run.id).title == f"Damaged run {run.id[:6]}"
     assert [one.id for one in runs.damaged()] == [run.id]
 
