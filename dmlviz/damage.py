@@ -2,11 +2,13 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from dmlviz.arrays import reading
+import numpy as np
+
+from dmlviz.arrays import reading, shape_of
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import DamagedFileError
 from dmlviz.record import Drawing, Record, Run
@@ -69,7 +71,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
             yield DamagedFileError(run.log.path, "it is empty, or not there")
         yield from _missing(run, events, found)
     yield from _frames(run, events, thorough)
-    yield from _series(run, events, thorough)
+    yield from _series(run, events, found, thorough)
     for folder in sorted((run.path / "projections").glob("*")):
         yield from _drawing(Drawing(folder), thorough)
 
@@ -92,10 +94,13 @@ def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> I
         yield DamagedFileError(weights, "it is not there")
 
 
-def _series(run: Run, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
+def _series(
+    run: Run, events: list[dict[str, Any]], found: dict[str, Any], thorough: bool
+) -> Iterator[DamagedFileError]:
     """What is kept of single steps."""
+    wanted = (len(found["watched"]) if isinstance(found["watched"], np.ndarray) else None, run.config.embedding_dim)
     look: dict[str, tuple[str, Callable[[int], object]]] = {
-        "snapshot": ("snapshots/{}.npy", run.snapshot),
+        "snapshot": ("snapshots/{}.npy", run.snapshot if thorough else partial(_shaped, run, wanted)),
         "batch": ("batches/{}.npz", run.batch if thorough else lambda step: _zip(run.path / f"batches/{step}.npz")),
     }
     for event in events:
@@ -136,6 +141,13 @@ def _caught(look: Callable[..., object], *given: Any) -> Iterator[DamagedFileErr
         look(*given)
     except DamagedFileError as error:
         yield error
+
+
+def _shaped(run: Run, wanted: tuple[int | None, int], step: int) -> None:
+    path = run.path / "snapshots" / f"{step}.npy"
+    shape = shape_of(path)
+    if shape is None or len(shape) != 2 or shape[1] != wanted[1] or (wanted[0] or shape[0]) != shape[0]:
+        raise DamagedFileError(path, "it does not hold the embeddings of the watched images")
 
 
 def _zip(path: Path) -> None:

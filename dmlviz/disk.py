@@ -40,7 +40,8 @@ def used(runs: Runs) -> int:
 def _own(runs: Runs) -> list[Run | DamagedRun]:
     """Those of the folder, the damaged ones too: they take room like any other."""
     whole, damaged = runs.look()
-    return [run for run in (*whole, *damaged) if not runs.comes_with_the_program(run)]
+    found: list[Run | DamagedRun] = [*whole, *damaged]
+    return [run for run in found if not runs.comes_with_the_program(run)]
 
 
 def _age(run: Run | DamagedRun) -> datetime:

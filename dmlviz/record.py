@@ -129,8 +129,7 @@ class Drawing(Record):
     @cached_property
     def config(self) -> ProjectionConfig:
         """What was asked for."""
-        path = self.path / "projection.json"
-        return _config(path, ProjectionConfig, _described(path, PROJECTION)["config"])
+        return _config(self.path / "projection.json", ProjectionConfig, PROJECTION)
 
     @property
     def coordinates(self) -> np.ndarray | None:
@@ -178,9 +177,7 @@ class Run(Record):
     @cached_property
     def config(self) -> TrainConfig:
         """What was asked for; where the data are somebody's own, the run says itself what they are like."""
-        if "dataset" in self.info:
-            DATASETS.tell(self.info["dataset"])
-        return _config(self.path / "run.json", TrainConfig, self.info["config"])
+        return _config(self.path / "run.json", TrainConfig, RUN)
 
     @property
     def title(self) -> str:
@@ -400,8 +397,23 @@ class Run(Record):
 
 
 def _described(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+    """What the file says, read anew only where it was written anew; a copy, whose fields may be set."""
+    return dict(_parsed(path, schema, _stamp(path)))
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
     try:
-        found = read(schema, path)
+        found = path.stat()
+    except OSError as error:
+        why = "it is not there" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        raise UnreadableRun(path, why) from None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = read(schema, path)
     except FileNotFoundError:
         raise UnreadableRun(path, "it is not there") from None
     except DamagedFileError as error:
@@ -411,9 +423,17 @@ def _described(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
     return found
 
 
-def _config(path: Path, kind: type[C], fields: dict[str, Any]) -> C:
+def _config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
+    return _validated(path, kind, schema, _stamp(path))
+
+
+@lru_cache(maxsize=4096)
+def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
+    told = _parsed(path, schema, stamp)
+    if "dataset" in told:
+        DATASETS.tell(told["dataset"])
     try:
-        return kind(**fields)
+        return kind(**told["config"])
     except UserError as error:
         raise UnreadableRun(path, one_line(str(error), 300).rstrip(".")) from None
 
