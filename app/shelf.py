@@ -115,7 +115,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.file} is damaged ({run.error.why}), so that the run cannot be opened.{left}",
+        "damage": f"{run.error.said}, so that the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": size_of(run),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.record import Drawing, Run
 
 MEASURES = ("faithfulness", "centre")
@@ -55,7 +55,7 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
 def _measured(drawing: Drawing) -> np.ndarray:
     found = drawing.faithfulness.get("neighbours_kept")
     if found is None:
-        raise DamagedFileError(drawing.path / "faithfulness.npz", "it is not there")
+        raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
     return found
 
 

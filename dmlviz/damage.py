@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.arrays import reading, shape_of
 from dmlviz.data.declared import DATASETS
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.record import Drawing, Record, Run
 
 Damage = tuple[DamagedFileError, ...]
@@ -49,7 +49,7 @@ def told(damage: Damage) -> str:
     kept = [part for part in PARTS if part not in lost]
     what = f"Its {_listed(kept)} can still be had" if kept else "Nothing of it can be shown"
     but = f"; its {_listed(gone)} cannot, or not wholly." if gone and kept else "."
-    return f"{damage[0].file} is damaged ({damage[0].why}){more}. {what}{but}"
+    return f"{damage[0].said}{more}. {what}{but}"
 
 
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
@@ -86,12 +86,12 @@ def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> I
     files = {"metrics": "metrics.json", "basis": "basis.npz"}
     for name in wanted:
         if found[name] is None or (name == "metrics" and found[name] == {}):
-            yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), "it is not there")
+            yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
     weights = run.path / "weights.safetensors"
     if weights.exists():
         yield from _caught(_tensors, weights)
     elif over and run.config.steps > 0 and DATASETS[run.config.dataset].size > 0:
-        yield DamagedFileError(weights, "it is not there")
+        yield DamagedFileError(weights, MISSING)
 
 
 def _series(
@@ -110,7 +110,7 @@ def _series(
             if path.exists():
                 yield from _caught(read, event["step"])
             else:
-                yield DamagedFileError(path, "it is not there")
+                yield DamagedFileError(path, MISSING)
     for step in run.kept_steps:
         yield from _caught(_tensors, run.path / "nets" / f"{step}.safetensors")
 
@@ -132,7 +132,7 @@ def _drawing(drawing: Drawing, thorough: bool) -> Iterator[DamagedFileError]:
         yield error
         return
     if events and events[-1]["event"] == "finished" and places is None:
-        yield DamagedFileError(drawing.path / "coordinates.npy", "it is not there")
+        yield DamagedFileError(drawing.path / "coordinates.npy", MISSING)
     yield from _frames(drawing, events, thorough)
 
 

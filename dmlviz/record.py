@@ -16,7 +16,7 @@ from dmlviz.bases import Basis, native_dims
 from dmlviz.batches import SeenBatch
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
 from dmlviz.data.declared import DATASETS
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.files import Follower, Lock, Log, is_id
 from dmlviz.frames import Box, restore
 from dmlviz.run_schema import DRAWING_EVENT, METRICS, PROJECTION, RUN, RUN_EVENT, one_line, read
@@ -111,7 +111,7 @@ class Record:
         try:
             size = path.stat().st_size
         except OSError:
-            raise DamagedFileError(path, "it is not there") from None
+            raise DamagedFileError(path, MISSING) from None
         if size != wanted:
             raise DamagedFileError(path, f"it should have {wanted:,} bytes; it has {size:,}")
 
@@ -222,7 +222,7 @@ class Run(Record):
         """Which test images the snapshots hold (indices, rising); None before the start."""
         images = self._count("labels.npy")
         if images is None and (self.path / "watched.npy").exists():  # which is written later
-            raise DamagedFileError(self.path / "labels.npy", "it is not there")
+            raise DamagedFileError(self.path / "labels.npy", MISSING)
         found = self._indices("watched.npy", images or 0)
         if found is not None and (np.diff(found.astype(np.int64)) <= 0).any():
             raise DamagedFileError(self.path / "watched.npy", "its indices do not rise")
@@ -405,7 +405,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     try:
         found = path.stat()
     except OSError as error:
-        why = "it is not there" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        why = MISSING if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
         raise UnreadableRun(path, why) from None
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -415,7 +415,7 @@ def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -
     try:
         found: dict[str, Any] = read(schema, path)
     except FileNotFoundError:
-        raise UnreadableRun(path, "it is not there") from None
+        raise UnreadableRun(path, MISSING) from None
     except DamagedFileError as error:
         raise UnreadableRun(path, error.why) from None
     if is_id(path.parent.name) and found["id"] != path.parent.name:

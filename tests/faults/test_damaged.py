@@ -68,7 +68,7 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
     else:
         path.write_bytes(path.read_bytes()[:40])
     card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
-    assert card["damage"].startswith(f"{name} is damaged (")
+    assert card["damage"].startswith(f"{name} is missing. " if way == "deleted" else f"{name} is damaged (")
     assert lost in card["damage"]
     assert card["title"] == "Fails: hardest triplets, rate too large"
 
@@ -76,7 +76,7 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
 def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restored(run, probe):
     (run / "run.json").unlink()
     card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
-    assert card["damage"].startswith("run.json is damaged (it is not there), so that the run cannot be opened.")
+    assert card["damage"].startswith("run.json is missing, so that the run cannot be opened.")
     assert "embeddings.npy" in card["damage"]
     state = shelf.ShelfState()
     state.act("delete", run.name, None, probe.here.runs)

@@ -34,7 +34,12 @@ export class Card {
       ? element("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
       : element("div", { class: "picture broken" }, icon(BROKEN));
     if (card.portrait) {
-      picture.append(element("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", width: 480, height: 300, loading: "lazy" }));
+      const image = element("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", width: 480, height: 300, loading: "lazy" });
+      image.addEventListener("error", () => {
+        picture.classList.add("broken");
+        picture.replaceChildren(icon(BROKEN));
+      });
+      picture.append(image);
     }
     const state = standing(card.state);
     const told = card.tested ? `Share of the ${card.tested.toLocaleString("en")} test images, each among all others` : null;
