@@ -1,6 +1,7 @@
 """A damaged run says which file it is, and takes nothing from anybody else. The whole corpus is `damage.py`."""
 
 import ast
+import json
 import shutil
 from pathlib import Path
 
@@ -95,7 +96,10 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 
 
 def test_a_run_that_is_whole_has_no_damage(run):
-    assert told(damage_of(Runs(run.parent).get(run.name))) == ""
+    found = Runs(run.parent).get(run.name)
+    assert told(damage_of(found)) == ""
+    for drawing in found.drawings():
+        assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
 
 
 def test_damage_is_noticed_after_the_first_look(run):
