@@ -1,6 +1,5 @@
 """A small picture of a run's map, drawn from its last frame: what a card shows before anything is opened."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from PIL import Image, ImageDraw
 
 from dmlviz.figures.palette import PALETTE, Theme
 from dmlviz.files import atomic
-from dmlviz.frames import Box, restore
 from dmlviz.record import Run
 
 SIZE = 480, 300
@@ -44,8 +42,7 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     frame, labels = _newest(run), run.labels
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
-    box = Box(tuple(frame["centre"]), frame["scale"])
-    positions = restore(run.frame(frame["id"]), frame["dims"], box)
+    positions = run.positions(frame)
     watched = run.watched if frame["items"] == "watched" else None
     shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
     return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
@@ -53,8 +50,8 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _newest(run: Run) -> dict[str, Any] | None:
     for line in reversed(run.log.lines()):
-        if line.startswith(('{"event":"replay"', '{"event":"snapshot"')):
-            event = json.loads(line)
+        if line.startswith((b'{"event":"replay"', b'{"event":"snapshot"')):
+            event = run.log.event(line)
             entry = event["frames"][-1] if event["event"] == "replay" else event
             return entry.get("frame", entry)
     return None

@@ -18,6 +18,7 @@ from app import components, pictures, routes, services
 from app.guard import Guard
 from app.services import Settings
 from dmlviz import data
+from dmlviz.damage import damage_of
 from dmlviz.errors import UserError
 
 __all__ = ["Settings", "build_app", "options", "serve"]
@@ -75,6 +76,8 @@ def _warm_up(settings: Settings) -> None:
             pictures.pictures(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
+    for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
+        damage_of(run)
     gc.collect()
     gc.freeze()
 

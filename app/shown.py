@@ -37,7 +37,7 @@ class Shown:
     @property
     def complete(self) -> bool:
         """Whether all test images are embedded, so that they can be projected and searched."""
-        return not self.live and (self.run.path / "embeddings.npy").exists()
+        return not self.live and self.run.embedded
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,16 @@ from pydantic_core import PydanticKnownError
 
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.data.own import is_own
-from dmlviz.declarations import LossDeclaration
+from dmlviz.declarations import LossDeclaration, brief
 from dmlviz.errors import UserError
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
 from dmlviz.projection.declared import ProjectionDeclaration
 from dmlviz.projection.engines import Engine, declaration
+from dmlviz.run_schema import one_line
+
+MOST_COMPLAINTS = 5
 
 
 class Config(BaseModel):
@@ -35,12 +38,13 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, /, **fields: Any) -> None:
         """Raise UserError, with every complaint as a sentence, where pydantic would raise its report."""
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(" ".join(_sentence(type(self), problem) for problem in error.errors())) from None
+            problems = error.errors()[:MOST_COMPLAINTS]
+            raise UserError(" ".join(_sentence(type(self), problem) for problem in problems)) from None
 
     @property
     def id(self) -> str:
@@ -59,7 +63,7 @@ class Config(BaseModel):
         """Read what `to_json` wrote; raise UserError for anything else."""
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"A config is one JSON object; got text that is not JSON ({error}).") from None
         if not isinstance(fields, dict):
             raise UserError(f"A config is one JSON object; got {text.strip()[:40]}.")
@@ -348,8 +352,8 @@ def _sentence(model: type[BaseModel], problem: Any) -> str:
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return str(cause)
-    name = ".".join(str(part) for part in problem["loc"])
+    name = ".".join(one_line(str(part), 40) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"There is no setting {name!r}; the settings are {', '.join(model.model_fields)}."
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"{name}: {message}; got {problem['input']!r}."
+    return f"{name}: {message}; got {brief(problem['input'])}."

@@ -143,8 +143,8 @@ class Recorder:
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
         self.view = LiveView(self.labels[event.watched])
-        write_array(path / "watched.npy", event.watched.astype(np.int32))
         write_array(path / "labels.npy", self.labels.astype(np.int32))
+        write_array(path / "watched.npy", event.watched.astype(np.int32))  # which are indices into the labels
         make_folder(path / "snapshots")
         make_folder(path / "batches")
         make_folder(path / "nets")

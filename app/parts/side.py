@@ -12,6 +12,7 @@ from app.components import mount
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
+from app.words import plain
 from dmlviz.data.declared import DATASETS
 from dmlviz.data.query import decode
 from dmlviz.errors import UserError
@@ -72,7 +73,7 @@ def side(
             return None
         answer = query.ask(picture, shown.run, services, NEIGHBOURS)
     except UserError as error:
-        st.caption(f":orange[{error}]")
+        st.caption(f":orange[{plain(error)}]")
         return None
     _inspector(ui, feed.answer_data(shown, answer, routes) | {"below": chosen})
     return answer

@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz import sheets
 from dmlviz.export.kept import Kept
+from dmlviz.run_schema import one_line
 
 CONFIG = """embeddings {{
   tensor_name: "{name}"
@@ -50,8 +51,8 @@ def write_projector(kept: Kept, file: IO[bytes]) -> None:
     columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
     metadata = {
         "image": kept.items,
-        "class": [kept.classes[label].replace("\t", " ") for label in labels],
-        "nearest": [kept.classes[label].replace("\t", " ") for label in nearest],
+        "class": [one_line(kept.classes[label], 1000) for label in labels],
+        "nearest": [one_line(kept.classes[label], 1000) for label in nearest],
     }
     png = sprite_of(kept)
     sprite = SPRITE.format(tile=kept.sheets.tile) if png and kept.sheets else ""

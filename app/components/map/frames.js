@@ -1,4 +1,5 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
+import { refused } from "../shared/refused.js";
 import { Orbit, solid, turned } from "./orbit.js";
 
 const KEPT_BYTES = 48e6;
@@ -141,7 +142,7 @@ export class Frames {
     if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
     if (this.fed(frame.id) || !this.url) return;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
-    if (!response.ok) throw new Error(`frame ${frame.id}: the server answered ${response.status}`);
+    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
     const buffer = await response.arrayBuffer();
     this.raw.set(frame.id, buffer);
     this.bytes += buffer.byteLength;

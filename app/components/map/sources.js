@@ -1,13 +1,15 @@
 // What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
 
+import { refused } from "../shared/refused.js";
+
 const cache = new Map();
 const watchedAt = new Map(); // by address; a run that has begun watches the same items to its end
 
 /** Fetch once a page. */
 function bytes(url) {
   if (!cache.has(url)) {
-    const wait = fetch(url).then((response) => {
-      if (!response.ok) throw new Error(`${url}: the server answered ${response.status}`);
+    const wait = fetch(url).then(async (response) => {
+      if (!response.ok) throw await refused(response, url);
       return response.arrayBuffer();
     });
     wait.catch(() => cache.delete(url));
@@ -31,7 +33,7 @@ export async function loadWatched(data) {
   if (!data.watched_url) return null;
   if (watchedAt.has(data.watched_url)) return watchedAt.get(data.watched_url);
   const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
-  if (!response.ok) throw new Error(`${data.watched_url}: the server answered ${response.status}`);
+  if (!response.ok) throw await refused(response, data.watched_url);
   const watched = itemsOf(await response.arrayBuffer());
   if (watched) watchedAt.set(data.watched_url, watched);
   return watched;

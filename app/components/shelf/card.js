@@ -7,6 +7,7 @@ const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";
 const BIN = "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M7 7v4.5M9 7v4.5";
 const OUT = "M8 2.5v7.5M5 7l3 3 3-3M3 11v2.5h10V11";
 const BOTH = "M2.5 3h4.5v10H2.5ZM9 3h4.5v10H9Z";
+const BROKEN = "M4 2.5h5l3 3v2.2l-2 1.6-2-1.8-2 1.8-2-1.6ZM4 9.6l2 1.6 2-1.8 2 1.8 2-1.6v3.9H4Z";
 const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 
 export class Card {
@@ -28,20 +29,31 @@ export class Card {
   build() {
     const { card } = this;
     const open = () => this.act("open", card.run);
-    const picture = element("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open });
+    const opens = card.readable !== false;
+    const picture = opens
+      ? element("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
+      : element("div", { class: "picture broken" }, icon(BROKEN));
     if (card.portrait) {
-      picture.append(element("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", width: 480, height: 300, loading: "lazy" }));
+      const image = element("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", width: 480, height: 300, loading: "lazy" });
+      image.addEventListener("error", () => {
+        picture.classList.add("broken");
+        picture.replaceChildren(icon(BROKEN));
+      });
+      picture.append(image);
     }
     const state = standing(card.state);
     const told = card.tested ? `Share of the ${card.tested.toLocaleString("en")} test images, each among all others` : null;
-    this.title = element("button", { type: "button", class: "title", click: open }, card.title);
+    this.title = opens
+      ? element("button", { type: "button", class: "title", click: open }, card.title)
+      : element("span", { class: "title" }, card.title);
     this.tags = element("p", { class: "tags", hidden: !card.tags.length }, ...card.tags.map((tag) => element("span", {}, tag)));
     this.node.replaceChildren(
       picture,
       element(
         "div", { class: "about" },
         this.title,
-        element("p", { class: "badges" }, ...card.badges.map((badge) => element("span", {}, badge))),
+        element("p", { class: "badges", hidden: !card.badges.length }, ...card.badges.map((badge) => element("span", {}, badge))),
+        element("p", { class: "damage", hidden: !card.damage }, card.damage ?? ""),
         this.tags,
         element(
           "p", { class: "scores", title: told },
@@ -59,8 +71,9 @@ export class Card {
     const deed = (name, label, d, click, more = {}) =>
       element("button", { type: "button", class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more }, icon(d));
     const living = lives(card.state);
-    const deeds = [deed("compare", "Compare", BOTH, () => this.act("compare", card.run))];
-    if (!card.ours) {
+    const opens = card.readable !== false;
+    const deeds = opens ? [deed("compare", "Compare", BOTH, () => this.act("compare", card.run))] : [];
+    if (!card.ours && opens) {
       deeds.push(
         deed("rename", "Rename", PENCIL, () => this.rename()),
         deed("tag", "Tags", TAG, () => this.retag()),

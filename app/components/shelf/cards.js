@@ -14,7 +14,7 @@ const ORDERS = {
 /** The cards that hold every word of `search`, in the order of `sort`; of equals the newer first. */
 export function arranged(cards, { sort = "newest", search = "" } = {}) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = (card) => [card.title, ...card.badges, ...(card.tags ?? []), card.run].join(" ").toLowerCase();
+  const text = (card) => [card.title, ...card.badges, ...(card.tags ?? []), card.run, card.damage ?? ""].join(" ").toLowerCase();
   const found = cards.filter((card) => words.every((word) => text(card).includes(word)));
   return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
 }
@@ -48,6 +48,7 @@ const STATES = {
   stopped: "stopped early",
   failed: "failed",
   "cut off": "cut off",
+  damaged: "damaged",
 };
 
 /** How a run stands, where that is not simply finished. */
