@@ -1,5 +1,6 @@
 """What a training leaves in its folder."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
