@@ -129,7 +129,9 @@ def _fitting(seer: Seer, batch: SeenBatch, config: TrainConfig) -> bool:
     """Whether the loss's own weights are as many and as long as its run says."""
     classes, d = len(config.seen_classes), config.embedding_dim
     rows = classes * int(seer.params.get("centers", 1))
-    shapes = {"weight": (rows, d), "centers": (classes, d), "bias": (classes,)}
+    shapes: dict[str, tuple[int, ...]] = {"weight": (rows, d), "centers": (classes, d)}
+    if "weight" in seer.learned:  # without one the bias is a single number
+        shapes["bias"] = (classes,)
     return all(values.shape == shapes.get(name, values.shape) for name, values in seer.learned.items())
 
 

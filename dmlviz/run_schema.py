@@ -307,6 +307,17 @@ class Drawn(TypedDict):
     time: Time
 
 
+@with_config(STRICT)
+class DrawingPhase(TypedDict):
+    """What is done where a library shows no layout on its way."""
+
+    event: Literal["phase"]
+    words: Sentence
+    iteration: Count
+    of: Count
+    time: Time
+
+
 class _DrawingEnd(TypedDict):
     frame: NotRequired[AFrame | None]
     iteration: NotRequired[Count | None]
@@ -340,7 +351,7 @@ DATASET: TypeAdapter[Any] = TypeAdapter(DatasetDescription)
 METRICS: TypeAdapter[dict[str, float | None]] = TypeAdapter(Scores, config=STRICT)
 _OfRun = Preparing | RunStarted | Step | Batch | Snapshot | Alarm | AlarmOver | Replay | RunFinished | RunStopped
 RUN_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[_OfRun | Failed, Discriminator("event")])
-_OfDrawing = DrawingStarted | Drawn | Replay | DrawingFinished | DrawingStopped | Failed
+_OfDrawing = DrawingStarted | Drawn | DrawingPhase | Replay | DrawingFinished | DrawingStopped | Failed
 DRAWING_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[_OfDrawing, Discriminator("event")])
 
 
