@@ -4,10 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import navigation
-from app.faults import as_sentences
-from app.parameters import whole_run
-from app.parts import sidebar
+from app.panels import navigation, sidebar
+from app.widgets.error_boundary import as_sentences
+from app.widgets.parameters import whole_run
 
 HERE = Path(__file__).resolve().parent
 

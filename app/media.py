@@ -5,9 +5,9 @@ from typing import Any
 
 from streamlit import runtime
 
-from app.pictures import Pictures
-from app.routes import cache
-from dmlviz.record import Record
+from app.api.routes import cache
+from app.payloads.sprites import Pictures
+from dmlviz.runs.run import Record
 
 FRAMES_A_POLL = 12
 

@@ -14,12 +14,15 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app import components, pictures, routes, services
-from app.guard import Guard
-from app.services import Settings
+from app import components
+from app.api import routes
+from app.api.middleware import Guard
+from app.payloads import sprites
+from app.runtime import services
+from app.runtime.services import Settings
 from dmlviz import data
-from dmlviz.damage import damage_of
 from dmlviz.errors import UserError
+from dmlviz.runs.damage import damage_of
 
 __all__ = ["Settings", "build_app", "options", "serve"]
 
@@ -70,10 +73,10 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
     for part in ("curves", "keep", "settings", "side", "stage", "toolbar"):
-        importlib.import_module(f"app.parts.{part}")
+        importlib.import_module(f"app.panels.{part}")
     for name in data.available(settings.data):
         try:
-            pictures.pictures(name, data.data_root(settings.data))
+            sprites.pictures(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
     for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait

@@ -10,7 +10,7 @@ from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
     from dmlviz.config import ProjectionConfig, TrainConfig
-    from dmlviz.training import train
+    from dmlviz.training.loop import train
 
 __version__ = "0.1.0"
 __all__ = ["ProjectionConfig", "TrainConfig", "UserError", "train"]

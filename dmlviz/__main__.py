@@ -1,5 +1,5 @@
 """`python -m dmlviz` is `dmlviz`."""
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 
 main()

@@ -19,16 +19,16 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.data.own import is_own
-from dmlviz.declarations import LossDeclaration, brief
+from dmlviz.catalog.custom_datasets import is_own
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import LossDeclaration, brief
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import ProjectionDeclaration
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import ProjectionDeclaration
-from dmlviz.projection.engines import Engine, declaration
-from dmlviz.run_schema import one_line
+from dmlviz.storage.run_schema import one_line
 
 MOST_COMPLAINTS = 5
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import torch
 from measured import RESULTS, STEPS, TRAIN_IMAGES, Learned, Measured, raw_pixels, setup, untrained
 
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/LEARNING.md"
 SEEDS = (0, 1, 2)

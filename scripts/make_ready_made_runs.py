@@ -10,10 +10,10 @@ from pathlib import Path
 import torch
 
 from dmlviz.config import TrainConfig
-from dmlviz.events import Finished
-from dmlviz.files import write_json
-from dmlviz.recording import halved, train_into, write_weights
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import halved, train_into, write_weights
+from dmlviz.storage.files import write_json
+from dmlviz.training.events import Finished
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets/runs"
 LARGEST = 2_400_000  # bytes of a run: it is in every copy of the repository and in the wheel

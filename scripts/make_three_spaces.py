@@ -1,4 +1,4 @@
-"""Writes app/learn/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R, with their scores.
+"""Writes app/content/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R, with their scores.
 
 After fig. 3 of Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020. In each, four classes fill a
 square tile each and every image has a twin beside it; what differs is how far the tiles keep from each other.
@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlviz.metrics import evaluate
 
-FILE = Path(__file__).resolve().parents[1] / "app" / "learn" / "three_spaces.json"
+FILE = Path(__file__).resolve().parents[1] / "app" / "content" / "three_spaces.json"
 SCORES = ("nmi", "pairwise_f1", "precision_at_1", "map_at_r")
 SPACES = {"Side by side": 1.0, "A gap": 0.78, "Far apart": 0.25}  # side of a tile; their centres are 1 apart
 GRID = 4  # twins in a tile: GRID × GRID

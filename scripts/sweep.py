@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import torch
 from measured import RESULTS, Learned, Measured, setup
 
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.parameters import LossDeclaration, literal
 from dmlviz.config import TrainConfig
-from dmlviz.declarations import LossDeclaration, literal
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/SWEEPS.md"
 NOISE = 0.003  # P@1: what two seeds of a good loss differ by

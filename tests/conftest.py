@@ -18,7 +18,7 @@ os.environ["DMLVIZ_RUNS"] = tempfile.mkdtemp(prefix="dmlviz-tests-")
 atexit.register(shutil.rmtree, os.environ["DMLVIZ_RUNS"], ignore_errors=True)
 
 CHECKED = (
-    "dmlviz.geometry",
+    "dmlviz.ops.pairwise",
     "dmlviz.losses.all_triplets",
     "dmlviz.losses.class_weights",
     "dmlviz.losses.hierarchical",

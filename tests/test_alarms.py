@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dmlviz.alarms import GROWN, RECENT, REMEDIES, Watch, remedies
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.events import Failed, Snapshot, Step
-from dmlviz.losses.declared import LOSSES
+from dmlviz.training.diagnostics import GROWN, RECENT, REMEDIES, Watch, remedies
+from dmlviz.training.events import Failed, Snapshot, Step
 
 HEALTHY = {
     "precision_at_1": 0.9,
@@ -130,7 +130,7 @@ def test_a_large_margin_takes_more_room_than_a_small_one():
     ids=["the lecture's own setting", "an absurd learning rate", "a loss without an end"],
 )
 def test_trainings_on_digits_explode_where_they_should(config, explodes):
-    from dmlviz.training import train
+    from dmlviz.training.loop import train
 
     watch, seen = Watch(config), set()
     for event in train(config.but(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):

@@ -8,10 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from dmlviz import archive
-from dmlviz.archive import pack, unpack
 from dmlviz.errors import UserError
-from dmlviz.runs import BUNDLED, Runs
+from dmlviz.runs import archive
+from dmlviz.runs.archive import pack, unpack
+from dmlviz.runs.store import BUNDLED, Runs
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +218,7 @@ def test_a_zip_that_was_cut_off_is_a_sentence(packed, runs):
 
 def test_a_run_under_way_is_not_exported(runs):
     from dmlviz.config import TrainConfig
-    from dmlviz.recording import Writer
+    from dmlviz.runs.writer import Writer
 
     run = runs.prepare(TrainConfig(dataset="digits"))
     with Writer(run), pytest.raises(UserError, match="still training"):

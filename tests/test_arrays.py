@@ -7,9 +7,9 @@ import struct
 import numpy as np
 import pytest
 
-from dmlviz.arrays import read_array, read_arrays, shape_of
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs import BUNDLED, Runs
+from dmlviz.runs.store import BUNDLED, Runs
+from dmlviz.storage.arrays import read_array, read_arrays, shape_of
 
 ARRAYS = [
     np.arange(12, dtype=np.float32).reshape(3, 4),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from dmlviz.bases import Basis, directions, native, native_view
 from dmlviz.errors import UserError
+from dmlviz.ops.linear_projection import Basis, directions, native, native_view
 
 
 def rotation(d, seed):

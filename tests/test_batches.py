@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from dmlviz import losses, training
-from dmlviz.batches import BUDGET, KEPT, SeenBatch, recorded_steps
+from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
 from dmlviz.errors import DamagedFileError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
-from dmlviz.record import UnknownRun
-from dmlviz.recording import train_into
-from dmlviz.runs import Runs
+from dmlviz.runs.run import UnknownRun
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import train_into
+from dmlviz.training import loop
+from dmlviz.training.batch_record import BUDGET, KEPT, SeenBatch, recorded_steps
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def quick(**fields) -> TrainConfig:
 
 
 def batches(config: TrainConfig, data: Dataset) -> list[SeenBatch]:
-    return [event for event in training.train(config, data=data) if isinstance(event, SeenBatch)]
+    return [event for event in loop.train(config, data=data) if isinstance(event, SeenBatch)]
 
 
 def stored(batch: SeenBatch, tmp_path) -> SeenBatch:
@@ -49,9 +50,9 @@ def stored(batch: SeenBatch, tmp_path) -> SeenBatch:
 @pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
 def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fields):
     config = quick(**fields)
-    watched = list(training.train(config, data=digits))
-    monkeypatch.setattr(training, "recorded_steps", lambda config: [])
-    blind = list(training.train(config, data=digits))
+    watched = list(loop.train(config, data=digits))
+    monkeypatch.setattr(loop, "recorded_steps", lambda config: [])
+    blind = list(loop.train(config, data=digits))
     assert len(watched) == len(blind) + len(recorded_steps(config))
     for name, weights in blind[-1].weights.items():
         assert np.array_equal(weights, watched[-1].weights[name]), name

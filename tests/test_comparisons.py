@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dmlviz.batches import SeenBatch
-from dmlviz.comparisons import EASY, HARD, SEMI_HARD, compare
+from dmlviz.catalog.loss_thresholds import distances, reach
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.losses.declared import LOSSES
-from dmlviz.reach import distances, reach
+from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.tuple_difficulty import EASY, HARD, SEMI_HARD, compare
 
 PLACES = np.array([[0.0, 0], [0.3, 0], [0.9, 0], [1.0, 0], [2.5, 0], [2.6, 0]], np.float32)
 LABELS = np.array([0, 0, 1, 1, 2, 2])
@@ -149,7 +149,7 @@ def test_the_reach_of_a_learned_boundary_moves_with_it():
 @pytest.mark.parametrize("measure", ["euclidean", "sqeuclidean", "cosine"])
 def test_distances_are_those_of_the_losses(measure):
     torch = pytest.importorskip("torch")
-    from dmlviz.geometry import distance_matrix
+    from dmlviz.ops.pairwise import distance_matrix
 
     x = np.random.default_rng(3).normal(size=(9, 5)).astype(np.float32) + 50 * (measure != "cosine")
     expected = distance_matrix(torch.from_numpy(x), measure).numpy()

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 
 
 def test_a_config_imports_no_torch() -> None:

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from dmlviz.config import TrainConfig
-from dmlviz.disk import evict, limit_of, readable, size_of, used
 from dmlviz.errors import UserError
-from dmlviz.recording import Writer
-from dmlviz.runs import Runs
+from dmlviz.runs.quota import evict, limit_of, readable, size_of, used
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import Writer
 
 SIZE = 100_000
 

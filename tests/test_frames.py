@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dmlviz.bases import Basis
-from dmlviz.frames import Box, Frame, LiveView, SteadyBox, quantise, replay, restore
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.runs.frames import Box, Frame, LiveView, SteadyBox, quantise, replay, restore
 
 
 def rotation(d, seed):

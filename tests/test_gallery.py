@@ -9,7 +9,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 from dmlviz import UserError
-from dmlviz.gallery import Gallery
+from dmlviz.ops.gallery import Gallery
 
 
 def points(n=300, d=8, seed=0):
@@ -153,5 +153,5 @@ def test_wrong_input_is_a_sentence(call, said):
 
 
 def test_the_gallery_loads_no_torch():
-    code = "import sys, dmlviz.gallery; print({'torch', 'sklearn'} & set(sys.modules))"
+    code = "import sys, dmlviz.ops.gallery; print({'torch', 'sklearn'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

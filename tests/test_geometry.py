@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
-from dmlviz import geometry
 from dmlviz.errors import UserError
+from dmlviz.ops import pairwise
 
 torch.set_num_threads(1)
-EACH_KIND = pytest.mark.parametrize("kind", geometry.KINDS)
+EACH_KIND = pytest.mark.parametrize("kind", pairwise.KINDS)
 
 
 def points(n=9, d=5, seed=0, dtype=torch.float64):
@@ -31,24 +31,24 @@ def plain(x, y, kind):
 @EACH_KIND
 def test_distances_equal_direct_differences(kind):
     x, y = points(), points(n=4, seed=1)
-    torch.testing.assert_close(geometry.cross_distance(x, y, kind), plain(x, y, kind), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(pairwise.cross_distance(x, y, kind), plain(x, y, kind), rtol=1e-12, atol=1e-12)
     expected = plain(x, x, kind).fill_diagonal_(0)
-    torch.testing.assert_close(geometry.distance_matrix(x, kind), expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(pairwise.distance_matrix(x, kind), expected, rtol=1e-12, atol=1e-12)
 
 
 @EACH_KIND
 def test_gradients_are_those_of_finite_differences(kind):
     x, y = points().requires_grad_(), points(n=4, seed=1).requires_grad_()
-    assert gradcheck(lambda x: geometry.distance_matrix(x, kind), x)
-    assert gradcheck(lambda x, y: geometry.cross_distance(x, y, kind), (x, y))
-    assert gradcheck(lambda x: geometry.norms(x), x)
+    assert gradcheck(lambda x: pairwise.distance_matrix(x, kind), x)
+    assert gradcheck(lambda x, y: pairwise.cross_distance(x, y, kind), (x, y))
+    assert gradcheck(lambda x: pairwise.norms(x), x)
 
 
 @EACH_KIND
 def test_a_point_is_at_no_distance_from_itself(kind):
     for dtype in (torch.float32, torch.float64):
         assert torch.equal(
-            geometry.distance_matrix(100 + points(50, 7, dtype=dtype), kind).diagonal(), torch.zeros(50, dtype=dtype)
+            pairwise.distance_matrix(100 + points(50, 7, dtype=dtype), kind).diagonal(), torch.zeros(50, dtype=dtype)
         )
 
 
@@ -60,25 +60,25 @@ def test_distances_survive_an_offset_of_100(seed, d, size):
     near[0] += 1e-3
     x = torch.cat([x, near[None]])
     exact = plain(x.double(), x.double(), "euclidean")
-    torch.testing.assert_close(geometry.distance_matrix(x).double(), exact, rtol=1e-6, atol=1e-5)
+    torch.testing.assert_close(pairwise.distance_matrix(x).double(), exact, rtol=1e-6, atol=1e-5)
 
 
 def test_coincident_points_have_distance_and_gradient_zero():
     x = points(6, dtype=torch.float32)
     x[3] = x[1]
     x.requires_grad_()
-    distance = geometry.distance_matrix(x)
+    distance = pairwise.distance_matrix(x)
     assert distance[1, 3] == distance[3, 1] == 0
     distance[1, 3].backward()
     assert torch.equal(x.grad, torch.zeros_like(x))
     proxy = x.detach()[:1].clone().requires_grad_()
-    geometry.cross_distance(x, proxy)[0, 0].backward()
+    pairwise.cross_distance(x, proxy)[0, 0].backward()
     assert torch.equal(proxy.grad, torch.zeros_like(proxy))
 
 
 def test_forces_on_near_points_have_their_true_direction():
     x = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1e-3, 0.0], [-3.0, 2.0, 5.0]], requires_grad=True)
-    geometry.distance_matrix(x)[0, 1].backward()
+    pairwise.distance_matrix(x)[0, 1].backward()
     torch.testing.assert_close(x.grad[0], torch.tensor([0.0, -1.0, 0.0]), rtol=1e-3, atol=1e-3)
 
 
@@ -90,30 +90,30 @@ def test_a_far_point_does_not_make_near_ones_coincide(far, apart, dtype):
     x = torch.cat([near, torch.tensor([[far, -far]], dtype=dtype)]).requires_grad_()
     proxies = x.detach().clone().requires_grad_()
     direction = torch.tensor([-0.6, -0.8], dtype=dtype)
-    for distance, leaf in ((geometry.distance_matrix(x), x), (geometry.cross_distance(x.detach(), proxies), proxies)):
+    for distance, leaf in ((pairwise.distance_matrix(x), x), (pairwise.cross_distance(x.detach(), proxies), proxies)):
         torch.testing.assert_close(distance[0, 1].item(), apart, rtol=1e-6, atol=0)
         torch.testing.assert_close(distance[0, 2].item(), far * 2**0.5, rtol=1e-6, atol=0)
         distance[0, 1].backward()
         torch.testing.assert_close(leaf.grad[1], -direction, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(x.grad[0], direction, rtol=1e-3, atol=1e-3)
-    squared = geometry.distance_matrix(x, "sqeuclidean")[0, 1]
+    squared = pairwise.distance_matrix(x, "sqeuclidean")[0, 1]
     torch.testing.assert_close(squared.item(), apart**2, rtol=1e-6, atol=0)
 
 
 @EACH_KIND
 def test_second_derivatives_are_those_of_finite_differences(kind):
     x, y = points(6, 3).requires_grad_(), points(4, 3, seed=1).requires_grad_()
-    assert gradgradcheck(lambda x: geometry.distance_matrix(x, kind), x)
-    assert gradgradcheck(lambda x, y: geometry.cross_distance(x, y, kind), (x, y))
+    assert gradgradcheck(lambda x: pairwise.distance_matrix(x, kind), x)
+    assert gradgradcheck(lambda x, y: pairwise.cross_distance(x, y, kind), (x, y))
 
 
 def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
     mask = torch.tensor([[True, True, False, True], [True, False, True, True], [False] * 4])
     values = points(3, 4).requires_grad_()
-    assert gradgradcheck(lambda v: geometry.masked_logsumexp(v, mask), values)
-    assert gradgradcheck(lambda v: geometry.masked_logsumexp(v, mask, 0), values)
+    assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask), values)
+    assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask, 0), values)
     x = points(4).requires_grad_()
-    assert gradgradcheck(geometry.directions, x)
+    assert gradgradcheck(pairwise.directions, x)
     # As the direction does not change with the size, its n-th derivatives fall with the n-th power of it.
     first, second = (_of_penalty(scale) for scale in (1.0, 1e-18))
     torch.testing.assert_close(first, second * 1e-18**3, rtol=1e-4, atol=0)
@@ -121,7 +121,7 @@ def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
 
 def _of_penalty(scale):
     x = (scale * points(4)).requires_grad_()
-    (gradient,) = torch.autograd.grad(geometry.directions(x)[:, 0].sum(), x, create_graph=True)
+    (gradient,) = torch.autograd.grad(pairwise.directions(x)[:, 0].sum(), x, create_graph=True)
     return torch.autograd.grad(gradient.square().sum(), x)[0]
 
 
@@ -129,7 +129,7 @@ def _of_penalty(scale):
 @pytest.mark.parametrize("size", [0.0, 1e-20, 1e20])
 def test_gradients_are_finite_at_any_size(kind, size):
     x = (size * points(8, dtype=torch.float32)).requires_grad_()
-    distance = geometry.distance_matrix(x, kind)
+    distance = pairwise.distance_matrix(x, kind)
     assert distance.isfinite().all()
     distance.sum().backward()
     assert x.grad.isfinite().all()
@@ -138,21 +138,21 @@ def test_gradients_are_finite_at_any_size(kind, size):
 @pytest.mark.parametrize("size", [1e-25, 1e-3, 1.0, 1e25])
 def test_directions_have_length_one_at_any_size(size):
     x = (size * points(8)).float()
-    torch.testing.assert_close(geometry.directions(x), torch.nn.functional.normalize(points(8)).float())
-    torch.testing.assert_close(geometry.cosine_matrix(x).diagonal(), torch.ones(8))
+    torch.testing.assert_close(pairwise.directions(x), torch.nn.functional.normalize(points(8)).float())
+    torch.testing.assert_close(pairwise.cosine_matrix(x).diagonal(), torch.ones(8))
 
 
 def test_a_zero_row_has_no_direction_and_can_leave():
     x = torch.zeros(2, 3, requires_grad=True)
-    assert torch.equal(geometry.directions(x), torch.zeros(2, 3))
-    geometry.directions(x).sum().backward()
+    assert torch.equal(pairwise.directions(x), torch.zeros(2, 3))
+    pairwise.directions(x).sum().backward()
     assert torch.equal(x.grad, torch.ones(2, 3))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_computed_in_single(dtype):
     x = points(dtype=torch.float32).to(dtype)
-    for compute in (geometry.distance_matrix, geometry.cosine_matrix, geometry.directions, geometry.norms):
+    for compute in (pairwise.distance_matrix, pairwise.cosine_matrix, pairwise.directions, pairwise.norms):
         assert torch.equal(compute(x), compute(x.float()))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert torch.equal(compute(x), compute(x.float()))
@@ -160,13 +160,13 @@ def test_half_precision_is_computed_in_single(dtype):
 
 def test_gradients_too_large_for_half_precision_saturate():
     x = torch.full((1, 1), 2.0, dtype=torch.float16, requires_grad=True)
-    (geometry.working(x) * 1e6).sum().backward()
+    (pairwise.working(x) * 1e6).sum().backward()
     assert x.grad.item() == torch.finfo(torch.float16).max
 
 
 def test_points_and_proxies_may_differ_in_precision():
     x, proxies = points(dtype=torch.float32).half().requires_grad_(), points(n=4, seed=1).requires_grad_()
-    distance = geometry.cross_distance(x, proxies)
+    distance = pairwise.cross_distance(x, proxies)
     assert distance.dtype == torch.float64
     distance.sum().backward()
     assert x.grad.dtype == torch.float16
@@ -176,28 +176,28 @@ def test_points_and_proxies_may_differ_in_precision():
 def test_nan_stays_nan():
     x = points()
     x[2, 1] = torch.nan
-    assert geometry.distance_matrix(x)[0, 1].isnan()
-    assert geometry.cosine_matrix(x)[2, 0].isnan()
+    assert pairwise.distance_matrix(x)[0, 1].isnan()
+    assert pairwise.cosine_matrix(x)[2, 0].isnan()
 
 
 @EACH_KIND
 def test_no_points_no_distances(kind):
     x = torch.zeros(0, 3, requires_grad=True)
-    assert geometry.distance_matrix(x, kind).shape == (0, 0)
-    assert geometry.cross_distance(x, points(2, 3), kind).shape == (0, 2)
-    geometry.distance_matrix(x, kind).sum().backward()
+    assert pairwise.distance_matrix(x, kind).shape == (0, 0)
+    assert pairwise.cross_distance(x, points(2, 3), kind).shape == (0, 2)
+    pairwise.distance_matrix(x, kind).sum().backward()
 
 
 def test_an_unknown_distance_is_named():
     with pytest.raises(UserError, match="one of euclidean, sqeuclidean, cosine; got 'manhattan'"):
-        geometry.distance_matrix(points(), "manhattan")
+        pairwise.distance_matrix(points(), "manhattan")
 
 
 def test_backward_keeps_the_points_and_one_matrix():
     kept = []
     x = points(100, 10, dtype=torch.float32).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
-        geometry.distance_matrix(x)
+        pairwise.distance_matrix(x)
     assert sum(kept) <= 100 * 100 + 3 * 100 * 10
 
 
@@ -206,11 +206,11 @@ def test_backward_keeps_the_points_and_one_matrix():
 
 def test_miner_loss_and_statistics_share_one_matrix():
     x = points().requires_grad_()
-    with geometry.sharing():
+    with pairwise.sharing():
         with torch.no_grad():
-            mined = geometry.distance_matrix(x)
-        lost = geometry.distance_matrix(x)
-        shown = geometry.distance_matrix(x.detach())
+            mined = pairwise.distance_matrix(x)
+        lost = pairwise.distance_matrix(x)
+        shown = pairwise.distance_matrix(x.detach())
         assert mined.data_ptr() == lost.data_ptr() == shown.data_ptr()
         assert lost.requires_grad
         assert not mined.requires_grad
@@ -222,39 +222,39 @@ def test_miner_loss_and_statistics_share_one_matrix():
 
 def test_sharing_computes_once(monkeypatch):
     computed = []
-    original = geometry._Distance.forward
-    monkeypatch.setattr(geometry._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
+    original = pairwise._Distance.forward
+    monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
     x = points().requires_grad_()
-    with geometry.sharing():
+    with pairwise.sharing():
         for kind in ("euclidean", "sqeuclidean"):
-            geometry.distance_matrix(x.detach(), kind)
+            pairwise.distance_matrix(x.detach(), kind)
         assert len(computed) == 1
-        geometry.distance_matrix(x)  # other gradients: of x, which the detached one cannot give
-        with geometry.sharing():
-            geometry.distance_matrix(x, "sqeuclidean")
-        geometry.distance_matrix(x)
+        pairwise.distance_matrix(x)  # other gradients: of x, which the detached one cannot give
+        with pairwise.sharing():
+            pairwise.distance_matrix(x, "sqeuclidean")
+        pairwise.distance_matrix(x)
     assert len(computed) == 2
-    geometry.distance_matrix(x)
+    pairwise.distance_matrix(x)
     assert len(computed) == 3
 
 
 def test_sharing_never_mistakes_one_batch_for_another():
-    with geometry.sharing():
+    with pairwise.sharing():
         x = points()
-        before = geometry.distance_matrix(x).clone()
+        before = pairwise.distance_matrix(x).clone()
         x[0] += 1
-        assert not torch.equal(geometry.distance_matrix(x), before)
+        assert not torch.equal(pairwise.distance_matrix(x), before)
         for seed in range(5):  # memory that is freed may come back at the same address
             y = points(seed=seed)
-            torch.testing.assert_close(geometry.distance_matrix(y), plain(y, y, "euclidean"))
-            torch.testing.assert_close(geometry.distance_matrix(y[:4]), plain(y[:4], y[:4], "euclidean"))
-            torch.testing.assert_close(geometry.distance_matrix(y.T), plain(y.T, y.T, "euclidean"))
+            torch.testing.assert_close(pairwise.distance_matrix(y), plain(y, y, "euclidean"))
+            torch.testing.assert_close(pairwise.distance_matrix(y[:4]), plain(y[:4], y[:4], "euclidean"))
+            torch.testing.assert_close(pairwise.distance_matrix(y.T), plain(y.T, y.T, "euclidean"))
             del y
 
 
 def test_sharing_ends_with_its_context():
-    with geometry.sharing():
-        matrix = weakref.ref(geometry.distance_matrix(points().requires_grad_()))
+    with pairwise.sharing():
+        matrix = weakref.ref(pairwise.distance_matrix(points().requires_grad_()))
         assert matrix() is not None
     gc.collect()
     assert matrix() is None
@@ -266,32 +266,32 @@ def test_sharing_ends_with_its_context():
 def test_reductions_count_what_is_selected():
     values = torch.tensor([[1.0, 0.0], [5.0, -2.0]])
     mask = torch.tensor([[True, True], [False, True]])
-    assert geometry.reduce(values, mask, "mean") == pytest.approx(-1 / 3)
-    assert geometry.reduce(values, mask, "nonzero") == -0.5
-    assert geometry.reduce(values, mask, "sum") == -1.0
-    assert geometry.reduce(values, mask, "none").tolist() == [1.0, 0.0, -2.0]
-    assert geometry.masked_max(values, mask).tolist() == [1.0, -2.0]
-    assert geometry.masked_min(values, mask).tolist() == [0.0, -2.0]
-    torch.testing.assert_close(geometry.masked_logsumexp(values, mask)[0], values[0].logsumexp(0))
+    assert pairwise.reduce(values, mask, "mean") == pytest.approx(-1 / 3)
+    assert pairwise.reduce(values, mask, "nonzero") == -0.5
+    assert pairwise.reduce(values, mask, "sum") == -1.0
+    assert pairwise.reduce(values, mask, "none").tolist() == [1.0, 0.0, -2.0]
+    assert pairwise.masked_max(values, mask).tolist() == [1.0, -2.0]
+    assert pairwise.masked_min(values, mask).tolist() == [0.0, -2.0]
+    torch.testing.assert_close(pairwise.masked_logsumexp(values, mask)[0], values[0].logsumexp(0))
     with pytest.raises(UserError, match="mean, nonzero, sum, none; got 'median'"):
-        geometry.reduce(values, mask, "median")
+        pairwise.reduce(values, mask, "median")
 
 
 @pytest.mark.parametrize("reduction", ["mean", "nonzero", "sum"])
 def test_nothing_selected_is_zero_with_a_graph_and_nan_is_nan(reduction):
     values = torch.tensor([1.0, torch.nan], requires_grad=True)
-    nothing = geometry.reduce(values, torch.tensor([False, False]), reduction)
+    nothing = pairwise.reduce(values, torch.tensor([False, False]), reduction)
     assert nothing == 0
     nothing.backward()
     assert torch.equal(values.grad, torch.zeros(2))
-    assert geometry.reduce(values, torch.tensor([True, False]), reduction) == 1
-    assert geometry.reduce(values, torch.tensor([True, True]), reduction).isnan()
+    assert pairwise.reduce(values, torch.tensor([True, False]), reduction) == 1
+    assert pairwise.reduce(values, torch.tensor([True, True]), reduction).isnan()
 
 
 def test_extremes_of_nothing_stay_finite_and_without_gradient():
     values = points(2, 3).requires_grad_()
     nothing = torch.zeros(2, 3, dtype=torch.bool)
-    for compute in (geometry.masked_max, geometry.masked_min, geometry.masked_logsumexp):
+    for compute in (pairwise.masked_max, pairwise.masked_min, pairwise.masked_logsumexp):
         extreme = compute(values, nothing)
         assert (extreme - 2 * extreme).isfinite().all()
         assert extreme.abs().min() > 1e30
@@ -303,13 +303,13 @@ def test_extremes_of_nothing_stay_finite_and_without_gradient():
 def test_softplus_is_exact_at_both_ends():
     x = torch.tensor([-300.0, -30.0, 0.0, 25.0, 39.0, 300.0], dtype=torch.float64)
     exact = torch.logaddexp(x, torch.zeros_like(x))
-    torch.testing.assert_close(geometry.softplus(x), exact, rtol=1e-15, atol=0)
+    torch.testing.assert_close(pairwise.softplus(x), exact, rtol=1e-15, atol=0)
 
 
 def test_safe_sqrt_has_no_infinite_slope():
     x = torch.tensor([-1e-9, 0.0, 4.0], requires_grad=True)
-    assert geometry.safe_sqrt(x).tolist() == [0.0, 0.0, 2.0]
-    geometry.safe_sqrt(x).sum().backward()
+    assert pairwise.safe_sqrt(x).tolist() == [0.0, 0.0, 2.0]
+    pairwise.safe_sqrt(x).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 0.25]
 
 
@@ -328,7 +328,7 @@ def test_safe_sqrt_has_no_infinite_slope():
 )
 def test_labels_of_any_kind_become_class_numbers(labels):
     x = points(3)
-    same, classes = geometry.check_batch(x, labels)
+    same, classes = pairwise.check_batch(x, labels)
     assert same is x
     assert classes.dtype == torch.int64
     assert classes.tolist() == [3, 3, -7]
@@ -336,16 +336,16 @@ def test_labels_of_any_kind_become_class_numbers(labels):
 
 def test_huge_labels_stay_distinct():
     labels = torch.tensor([2**62, 2**62 + 1, -(2**63)])
-    assert torch.equal(geometry.check_batch(points(3), labels)[1], labels)
+    assert torch.equal(pairwise.check_batch(points(3), labels)[1], labels)
 
 
 @pytest.mark.parametrize("wrong", [0.5, float("nan"), float("inf"), 2.0**64, 1j])
 def test_labels_that_number_no_class_are_refused(wrong):
     with pytest.raises(UserError, match=f"Labels are whole numbers; got {re.escape(str(wrong))}"):
-        geometry.check_batch(points(3), torch.tensor([1, wrong, 2]))
+        pairwise.check_batch(points(3), torch.tensor([1, wrong, 2]))
 
 
 def test_embeddings_that_are_none_are_refused():
     for wrong, said in ((points(3)[0], r"got shape \(5,\)"), (points(3)[:, :0], r"\(3, 0\)"), ([[1.0]], "got list")):
         with pytest.raises(UserError, match=said):
-            geometry.check_batch(wrong, [0, 1, 2])
+            pairwise.check_batch(wrong, [0, 1, 2])

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from dmlviz import metrics
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.offline import OfflineHard
-from dmlviz.training import train
+from dmlviz.training.loop import train
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from dmlviz.config import TrainConfig
-from dmlviz.optimizers import Optimizer
+from dmlviz.training.optimizers import Optimizer
 
 PEERS = {
     "adam": lambda groups: torch.optim.Adam(groups, fused=True),

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from dmlviz.ranking import rank, slots
+from dmlviz.ops.sorted_negatives import rank, slots
 
 torch.set_num_threads(1)
 

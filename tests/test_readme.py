@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlviz.cli import COMMANDS, main
+from dmlviz.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()

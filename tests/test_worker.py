@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmlviz import nursery
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.nursery import ONE_THREAD
-from dmlviz.runs import Runs
-from dmlviz.supervisor import cause_of_death
+from dmlviz.jobs import fork_server
+from dmlviz.jobs.fork_server import ONE_THREAD
+from dmlviz.jobs.worker_process import cause_of_death
+from dmlviz.runs.store import Runs
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
 LONG = SHORT.but(steps=500_000)
@@ -28,7 +28,7 @@ LONG = SHORT.but(steps=500_000)
 def worker(*arguments, errors=None):
     """A worker as the app has it."""
     with tempfile.TemporaryFile() as unread:
-        process = nursery.start([*map(str, arguments)], errors or unread)
+        process = fork_server.start([*map(str, arguments)], errors or unread)
         try:
             yield process
         finally:
@@ -76,7 +76,7 @@ MODEST = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
 
 def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
     run = runs.prepare(SHORT)
-    command = [sys.executable, "-m", "dmlviz.worker", run.path]
+    command = [sys.executable, "-m", "dmlviz.jobs.worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     seen = set()
     with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:
@@ -92,7 +92,7 @@ def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
 
 
 def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
-    from dmlviz.inference import embed, way
+    from dmlviz.runs.embed import embed, way
 
     run = runs.prepare(SHORT)
     with worker(run.path) as process:
@@ -165,7 +165,7 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only Python itself can notice the end of the parent")
 def test_a_library_that_keeps_python_waiting_does_not_keep_the_worker_alive():
     script = (
-        "import ctypes; from dmlviz.worker import Parent\n"
+        "import ctypes; from dmlviz.jobs.worker import Parent\n"
         "parent = Parent(); parent.no_more_orders(); parent.tell(asleep=True)\n"
         "ctypes.PyDLL(None).sleep(60)"  # PyDLL: sleeps without letting another Python thread run
     )

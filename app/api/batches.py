@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from app import batches
-from app.histograms import histograms
-from app.services import services
+from app.payloads import batches
+from app.payloads.distance_histograms import histograms
+from app.runtime.services import services
 
 UNTIL_TRAINED_AGAIN = {"Cache-Control": "private, max-age=31536000, immutable"}
 NEVER = {"Cache-Control": "no-store"}

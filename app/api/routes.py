@@ -13,24 +13,25 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app import downloads, pictures, portraits, seen
-from app.agreement import agreement
-from app.baselines import pixels_of
-from app.cautions import methods as about_methods
-from app.film import film_of
-from app.judged import judged_of
-from app.nearest import nearest_of
-from app.services import services
-from app.state import LIVE
-from app.streaming import Tails
-from app.values import values
+from app.api import batches
+from app.payloads import downloads, sprites, thumbnails
+from app.payloads.agreement import agreement
+from app.payloads.nearest_neighbors import nearest_of
+from app.payloads.neighbor_history import film_of
+from app.payloads.per_query import judged_of
+from app.payloads.pixel_baseline import pixels_of
+from app.payloads.point_values import values
+from app.payloads.projection_info import methods as about_methods
+from app.runtime.event_stream import Tails
+from app.runtime.services import services
+from app.state.explore import LIVE
 from dmlviz import __version__
-from dmlviz.archive import pack, unpack
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export import FORMATS
-from dmlviz.files import is_id
-from dmlviz.record import Record, Run
+from dmlviz.runs.archive import pack, unpack
+from dmlviz.runs.run import Record, Run
+from dmlviz.storage.files import is_id
 
 NEIGHBOURS = 10  # of a film-strip, as many as the inspector shows
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -54,7 +55,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/projections/{projection}/events", projection_events),
         Route("/api/runs/{run}/layout.json", layout),
         Route("/api/runs/{run}/nearest.bin", nearest),
-        *seen.routes(),
+        *batches.routes(),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixels),
         Route("/api/runs/{run}/film/{item:int}.json", film),
@@ -143,7 +144,7 @@ async def frame(request: Request) -> Response:
 
 async def layout(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.pictures, run.config.dataset, services().data)
     watched = run.watched
     described = found.describe() | {
         "run": run.id,
@@ -173,7 +174,7 @@ async def judged(request: Request) -> Response:
 async def pixels(request: Request) -> Response:
     """The scores of the watched images without a net, pixel by pixel."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.pictures, run.config.dataset, services().data)
     folder = found.folder(cache())
     scores = await asyncio.to_thread(pixels_of, run, services().data, folder)
     return JSONResponse(scores, headers=YEAR_OF_ONE_BROWSER)
@@ -182,7 +183,7 @@ async def pixels(request: Request) -> Response:
 async def film(request: Request) -> Response:
     """The neighbours of a test image at every snapshot; `metric` is euclidean or cosine."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(pictures.pictures, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.pictures, run.config.dataset, services().data)
     metric = request.query_params.get("metric", "euclidean")
     told = await asyncio.to_thread(film_of, run, request.path_params["item"], NEIGHBOURS, metric, found, services())
     return JSONResponse(told, headers=NEVER)
@@ -198,9 +199,9 @@ def _step(request: Request) -> int | None:
 async def portrait(request: Request) -> Response:
     """A run's map as a small picture; its address has the stamp of what was drawn."""
     run, theme = services().runs.get(request.path_params["run"]), request.path_params["theme"]
-    if theme not in portraits.PALETTE:
+    if theme not in thumbnails.PALETTE:
         raise UserError(f"There is no theme {theme[:40]!r}.")
-    path = await asyncio.to_thread(portraits.portrait, run, theme, cache())
+    path = await asyncio.to_thread(thumbnails.portrait, run, theme, cache())
     return FileResponse(path, headers=YEAR_OF_ONE_BROWSER, media_type="image/png")
 
 
@@ -209,7 +210,7 @@ async def export(request: Request) -> Response:
     name, view = request.path_params["format"], request.query_params.get("view")
     run, format = services().runs.get(request.path_params["run"]), FORMATS[name]
     drawing = None if view is None else run.drawing(view)
-    find = partial(pictures.pictures, root=services().data)
+    find = partial(sprites.pictures, root=services().data)
     path, called = await asyncio.to_thread(downloads.make, name, run, drawing, find, cache())
     return FileResponse(
         path,
@@ -287,11 +288,11 @@ def cache() -> Path:
     return services().cache
 
 
-def _pictures(request: Request) -> pictures.Pictures:
+def _pictures(request: Request) -> sprites.Pictures:
     dataset, wanted = request.path_params["dataset"], request.path_params["hash"]
     if dataset not in DATASETS or not is_id(wanted):
         raise UserError(f"There is no data set {dataset[:40]!r} of that hash.")
-    found = pictures.pictures(dataset, services().data)
+    found = sprites.pictures(dataset, services().data)
     if found.hash != wanted:
         raise UserError(f"{dataset} has changed on disk: reload the page.")
     return found

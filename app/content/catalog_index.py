@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dmlviz.catalog.datasets import SAMPLERS, SamplerDeclaration
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.metrics import METRICS
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Catalogue, Declaration, LossDeclaration, MinerDeclaration, Parameter
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import SAMPLERS, SamplerDeclaration
-from dmlviz.declarations import Catalogue, Declaration, LossDeclaration, MinerDeclaration, Parameter
-from dmlviz.losses.declared import LOSSES
-from dmlviz.metrics.declared import METRICS
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from app import feed
 from app.components import mount
-from app.shown import Shown
+from app.state.current_view import Shown
+from app.widgets import component_props
 
 
 def lossview(shown: Shown, routes: bool) -> None:
     """Two drawers that ask the server themselves; a host that passes no routes has no answers, so none are shown."""
     if routes:
-        mount("lossview", key="lossview", data=feed.source(replace(shown, drawing=None), routes))
+        mount("lossview", key="lossview", data=component_props.source(replace(shown, drawing=None), routes))

@@ -5,16 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from app import compare, feed
-from app.compare import CompareState, Pair
 from app.components import mount
-from app.parameters import controlled
-from app.parts import stage
-from app.services import Services
-from app.shown import Shown
-from dmlviz.data.declared import DATASETS
+from app.panels import map_panel
+from app.runtime.services import Services
+from app.state import compare
+from app.state.compare import CompareState, Pair
+from app.state.current_view import Shown
+from app.widgets import component_props
+from app.widgets.parameters import controlled
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 SIDES = ("a", "b")
 WORDS = {
@@ -81,7 +82,7 @@ def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> 
     """How far the run is that learns."""
     live = compare.live_side(pair)
     if live is not None:
-        stage.progress(compare.as_explored(live, ui), services, live, routes)
+        map_panel.progress(compare.as_explored(live, ui), services, live, routes)
 
 
 def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
@@ -119,14 +120,17 @@ def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None
 
 def standing(pair: Pair) -> list[tuple[Any, ...] | None]:
     """What the parts of the page have in common."""
-    return [None if one is None else (one.run.id, one.live, one.complete, feed.begun(one)) for one in (pair.a, pair.b)]
+    return [
+        None if one is None else (one.run.id, one.live, one.complete, component_props.begun(one))
+        for one in (pair.a, pair.b)
+    ]
 
 
 def _neighbours(ui: CompareState, one: Shown, side: str, routes: bool) -> dict[str, Any]:
     try:
         if ui.pinned is not None:
             near = one.run.neighbours(ui.pinned, 10)
-            data = feed.pinned_data(one, compare.as_explored(one, ui), ui.pinned, near, routes)
+            data = component_props.pinned_data(one, compare.as_explored(one, ui), ui.pinned, near, routes)
             return data | {"metric": "", "sheet": side == "a"}
     except UserError:  # not embedded at this step
         pass

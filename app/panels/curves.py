@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app import state
-from app.curves import measured_of, step_of
-from app.faults import as_sentences
-from app.parameters import controlled
-from app.shown import Now, fingerprint, look
-from app.state import CURVES
+from app.state import explore
+from app.state.current_view import Now, fingerprint, look
+from app.state.curves import measured_of, step_of
+from app.state.explore import CURVES
+from app.widgets.error_boundary import as_sentences
+from app.widgets.parameters import controlled
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
-from dmlviz.figures.declared import FIGURES
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -34,7 +34,7 @@ def curves(now: Now) -> None:
             if here.shown is None or fingerprint(here)[:2] != seen[:2]:
                 st.rerun()
             # First of all: a click on what is drawn below may not come with an address from before.
-            state.publish(here.ui)
+            explore.publish(here.ui)
             _drawer(here)
 
     drawer()

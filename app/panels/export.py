@@ -5,8 +5,8 @@ from typing import Any
 import streamlit as st
 
 from app.components import mount
-from app.shown import Shown
-from dmlviz.data.declared import DATASETS
+from app.state.current_view import Shown
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import FORMATS, Kept
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading

@@ -7,16 +7,17 @@ from urllib.parse import urlsplit
 import numpy as np
 import streamlit as st
 
-from app import feed, query
 from app.components import mount
-from app.services import Services
-from app.shown import Shown
-from app.state import UIState
-from app.words import plain
-from dmlviz.data.declared import DATASETS
-from dmlviz.data.query import decode
+from app.payloads import query
+from app.runtime.services import Services
+from app.state.current_view import Shown
+from app.state.explore import UIState
+from app.widgets import component_props
+from app.widgets.markdown import plain
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.query_image import decode
 from dmlviz.errors import UserError
-from dmlviz.record import Neighbour
+from dmlviz.runs.run import Neighbour
 
 NEIGHBOURS = 10
 KEY = "side"
@@ -75,7 +76,7 @@ def side(
     except UserError as error:
         st.caption(f":orange[{plain(error)}]")
         return None
-    _inspector(ui, feed.answer_data(shown, answer, routes) | {"below": chosen})
+    _inspector(ui, component_props.answer_data(shown, answer, routes) | {"below": chosen})
     return answer
 
 
@@ -86,7 +87,7 @@ def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bo
             words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
         _inspector(ui, {"placeholder": words})
     else:
-        _inspector(ui, feed.pinned_data(shown, ui, ui.pinned, neighbours, routes))
+        _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbours, routes))
 
 
 def _drawing() -> np.ndarray | None:

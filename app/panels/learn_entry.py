@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from app import navigation, state
 from app.components import mount
-from app.learn.entries import (
+from app.content.catalog_index import (
     Kind,
     alone,
     caution,
@@ -15,9 +14,11 @@ from app.learn.entries import (
     recommended,
     recommended_in_dimensions,
 )
-from dmlviz.declarations import Declaration, LossDeclaration
-from dmlviz.losses.declared import LOSSES
-from dmlviz.metrics.declared import MetricDeclaration
+from app.panels import navigation
+from app.state import explore
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.metrics import MetricDeclaration
+from dmlviz.catalog.parameters import Declaration, LossDeclaration
 
 NO_PLOT = (
     "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
@@ -79,7 +80,7 @@ _ASKED = "learn.asked"
 
 def _ask(kind: Kind, declared: Declaration) -> None:
     """Set Explore up; the page then goes there, which a callback cannot."""
-    ui = state.left()
+    ui = explore.left()
     if kind.name == "miner":
         takes = next(name for name, loss in LOSSES.items() if declared.makes in loss.accepts)  # type: ignore[attr-defined]
         if declared.makes not in LOSSES[ui.settings.get("loss", "nt_xent")].accepts:  # type: ignore[attr-defined]
@@ -123,7 +124,7 @@ def plane(name: str) -> None:
 
 def _set_up(loss: LossDeclaration, params: dict[str, object]) -> None:
     """Set Explore up with the parameters that the plot shows."""
-    ui = state.left()
+    ui = explore.left()
     ui.choose("loss", loss.name)
     for parameter in loss.parameters:
         if parameter.name in params:

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from app import navigation
-from app.learn.entries import KINDS, TOPICS, families, found
-from app.learn.state import LearnState
-from app.lessons import LESSONS
-from app.parameters import controlled
+from app.content.catalog_index import KINDS, TOPICS, families, found
+from app.content.lessons import LESSONS
+from app.panels import navigation
+from app.state.learn import LearnState
+from app.widgets.parameters import controlled
 
 
 def index(ui: LearnState) -> None:

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from app import navigation
-from app.learn.entries import title_of
-from app.lessons import LESSONS
+from app.content.catalog_index import title_of
+from app.content.lessons import LESSONS
+from app.panels import navigation
 
 
 def lesson(name: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from app import navigation
 from app.components import mount
-from app.learn.entry import plane
-from dmlviz.metrics.declared import METRICS
+from app.panels import navigation
+from app.panels.learn_entry import plane
+from dmlviz.catalog.metrics import METRICS
 
 READABLE = 900  # pixels
 

@@ -5,19 +5,20 @@ from typing import Any
 
 import streamlit as st
 
-from app import feed, media
+from app import media
 from app.components import mount
-from app.faults import as_sentences
-from app.identity import owner
-from app.parts import side, views
-from app.query import Answer
-from app.selection import Selection
-from app.services import Services
-from app.shown import Shown
-from app.state import COLOURS, UIState
-from app.streaming import LIVE_PHASES
-from dmlviz.alarms import REMEDIES, remedies
-from dmlviz.record import Neighbour, Record
+from app.panels import inspector, projection_picker
+from app.payloads.query import Answer
+from app.runtime.event_stream import LIVE_PHASES
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.state.current_view import Shown
+from app.state.explore import COLOURS, UIState
+from app.state.selection import Selection
+from app.widgets import component_props
+from app.widgets.error_boundary import as_sentences
+from dmlviz.runs.run import Neighbour, Record
+from dmlviz.training.diagnostics import REMEDIES, remedies
 
 POLL = 1.0  # seconds between two looks where the host does not pass /api
 
@@ -44,7 +45,7 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
 
     def resume() -> None:
         ui.notes.clear()
-        views.draw(ui, services, shown, resume=True)
+        projection_picker.draw(ui, services, shown, resume=True)
 
     def cancel() -> None:
         stop()
@@ -54,7 +55,7 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
     mount(
         "progress",
         key="progress",
-        data=feed.source(shown, fallback is None)
+        data=component_props.source(shown, fallback is None)
         | {
             "title": shown.run.title if wanted is None else wanted.declared.title,
             "phase": status.phase,
@@ -82,7 +83,7 @@ def _polled(ui: UIState, services: Services, shown: Shown, timed: bool) -> None:
         running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
         fed = _fed(shown)
         news = media.poll(_record(shown), running, fed)
-        _progress(ui, services, shown, {"stream": feed.stream_of(shown)} | news)
+        _progress(ui, services, shown, {"stream": component_props.stream_of(shown)} | news)
         if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
             st.rerun()  # all is told: the page stops asking
 
@@ -94,7 +95,7 @@ def _record(shown: Shown) -> Record:
 def _fed(shown: Shown) -> int:
     """How many events of what is shown the page says it has taken."""
     said = st.session_state.get("progress", {}).get("fed") or {}
-    return int(said.get("count", 0)) if said.get("stream") == feed.stream_of(shown) else 0
+    return int(said.get("count", 0)) if said.get("stream") == component_props.stream_of(shown) else 0
 
 
 def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answer | None, routes: bool) -> None:
@@ -118,7 +119,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
             return
         ui.selected = Selection(shown.run.config.dataset, said["selected"]["bits"]) if said["selected"] else None
         if ui.selected is not None:  # what is selected is shown where what is pinned is
-            st.session_state[side.KEY] = side.SIDES[0]
+            st.session_state[inspector.KEY] = inspector.SIDES[0]
 
     def remedied() -> None:
         chosen = st.session_state["map"].get("remedy") or {}
@@ -137,7 +138,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     mount(
         "map",
         key="map",
-        data=feed.map_data(shown, ui, neighbours, answer, routes),
+        data=component_props.map_data(shown, ui, neighbours, answer, routes),
         on_pinned_change=pinned,
         on_colour_change=coloured,
         on_selected_change=selected,
@@ -151,10 +152,10 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
 def scores(shown: Shown, routes: bool) -> None:
     """Readouts and loss curve, both driven by the run's events."""
     left, right = st.columns([3, 2])
-    data = feed.source(replace(shown, drawing=None), routes)
+    data = component_props.source(replace(shown, drawing=None), routes)
     with left:
         mount("readouts", key="readouts", data=data)
     with right:
         mount("curve", key="curve", data=data)
     if routes:
-        mount("study", key="study", data=data | feed.pictures(shown, routes))
+        mount("study", key="study", data=data | component_props.pictures(shown, routes))

@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from app import address
-from app.compare import CompareState
-from app.learn.state import KEY as LEARN_KEY
-from app.learn.state import LearnState
-from app.shelf import ShelfState
-from app.state import UIState
+from app.runtime import url_state
+from app.state.compare import CompareState
+from app.state.explore import UIState
+from app.state.learn import KEY as LEARN_KEY
+from app.state.learn import LearnState
+from app.state.run_list import ShelfState
 
 # Not in a folder called pages: where one lies beside the entry, Streamlit runs its files without the entry.
 FOLDER = Path(__file__).resolve().parent
@@ -53,7 +53,7 @@ def beside() -> Any:
 def query(name: str) -> dict[str, str]:
     """The parameters of the address that a page was left with."""
     _, key, kind = PAGES[name]
-    state = address.held(kind, key)
+    state = url_state.held(kind, key)
     return {} if state is None else state.to_query()
 
 

@@ -4,21 +4,21 @@ from typing import Any
 
 import streamlit as st
 
-from app.identity import owner
-from app.parameters import controlled, entered, fields
-from app.services import Services
-from app.shown import Shown
-from app.state import LIVE, OURS, VIEWS, UIState
-from dmlviz.bases import native_view
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.state.current_view import Shown
+from app.state.explore import LIVE, OURS, VIEWS, UIState
+from app.widgets.parameters import controlled, entered, fields
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.declared import DATASETS
-from dmlviz.drawing import film_steps
 from dmlviz.errors import UserError
+from dmlviz.ops.linear_projection import native_view
 from dmlviz.projection import within
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.projection.declared_reference import REFERENCES
-from dmlviz.projection.engines import Engine, declaration
-from dmlviz.record import Run
+from dmlviz.runs.projection_run import film_steps
+from dmlviz.runs.run import Run
 
 POPOVER = 340  # pixels
 ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import widgets
-from app.identity import owner
-from app.parts import own_data
-from app.services import Services
-from app.shown import Shown
-from app.state import UIState
-from app.words import plain
+from app.panels import upload_dialog
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.state.current_view import Shown
+from app.state.explore import UIState
+from app.widgets import training_form
+from app.widgets.markdown import plain
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 
 
@@ -36,9 +36,9 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
     if only is None:
-        widgets.training(ui, config, available, lambda: own_data.own_data(ui, services))
+        training_form.training(ui, config, available, lambda: upload_dialog.own_data(ui, services))
     else:
-        widgets.some(ui, config, only)
+        training_form.some(ui, config, only)
 
 
 def stand_in(services: Services) -> str:

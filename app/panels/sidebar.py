@@ -6,11 +6,11 @@ making these fields anew was a third of the time that the way back to Explore to
 
 import streamlit as st
 
-from app import state
-from app.parts import lesson, settings
-from app.services import services
-from app.shown import Now, look
-from app.taught import Taught
+from app.panels import settings, task
+from app.runtime.services import services
+from app.state import explore
+from app.state.current_view import Now, look
+from app.state.task_progress import Taught
 
 _EXPLORED = "explored"
 
@@ -23,18 +23,18 @@ def explored() -> tuple[Now, Taught | None]:
 def here() -> None:
     """The sidebar of Explore itself."""
     now = look()
-    taught = lesson.under_way(now)
+    taught = task.under_way(now)
     st.session_state[_EXPLORED] = now, taught
     with st.sidebar:
         if taught is None:
             settings.settings(now.ui, now.services, now.shown)
         else:
-            lesson.outline(now, taught)
+            task.outline(now, taught)
 
 
 def elsewhere() -> None:
     """The settings as Explore was left, for when somebody goes back; other pages do not show them."""
-    ui = state.left()
+    ui = explore.left()
     if ui.lesson is None:
         with st.sidebar:
             settings.settings(ui, services(), None)

@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from app import navigation
-from app.identity import owner
-from app.parts import settings
-from app.services import Services
-from app.shown import Now
-from app.state import LIVE, UIState
-from app.taught import Taught, answers, taught, view_of
-from app.words import plain
-from dmlviz.data.declared import DATASETS
+from app.panels import navigation, settings
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.state.current_view import Now
+from app.state.explore import LIVE, UIState
+from app.state.task_progress import Taught, answers, taught, view_of
+from app.widgets.markdown import plain
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 
 CHOSEN = "lesson.guess"

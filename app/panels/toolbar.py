@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app.parts import keep, views
-from app.services import Services
-from app.shown import Shown
-from app.state import UIState
-from app.words import plain
-from dmlviz.data.declared import DATASETS
+from app.panels import export, projection_picker
+from app.runtime.services import Services
+from app.state.current_view import Shown
+from app.state.explore import UIState
+from app.widgets.markdown import plain
+from dmlviz.catalog.datasets import DATASETS
 
 RUNS_LISTED = 12
 POPOVER = 320  # pixels
@@ -18,9 +18,9 @@ POPOVER = 320  # pixels
 def toolbar(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
     """Which run, how it is drawn, and how to keep it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        views.views(ui, services, shown)
+        projection_picker.views(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            keep.keep(shown, routes)
+            export.keep(shown, routes)
             _runs(ui, services, shown)
 
 

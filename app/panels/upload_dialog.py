@@ -5,14 +5,14 @@ from typing import Any
 import streamlit as st
 
 from app.components import mount
-from app.faults import as_sentences
-from app.identity import owner
-from app.intake import Reading
-from app.services import Services
-from app.state import UIState
-from app.words import plain
-from dmlviz.data.class_folders import MOST_CLASSES, MOST_IMAGES, Colour
-from dmlviz.data.vectors import MOST_VECTORS, SUFFIXES
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.runtime.uploads import Reading
+from app.state.explore import UIState
+from app.widgets.error_boundary import as_sentences
+from app.widgets.markdown import plain
+from dmlviz.data.embedding_file import MOST_VECTORS, SUFFIXES
+from dmlviz.data.image_folder import MOST_CLASSES, MOST_IMAGES, Colour
 from dmlviz.errors import UserError
 
 OPEN = "own-data-open"

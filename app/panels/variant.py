@@ -5,18 +5,18 @@ from typing import Any
 
 import streamlit as st
 
-from app.compare import CompareState
-from app.identity import owner
-from app.services import Services
-from app.widgets import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
-from app.words import plain
+from app.runtime.services import Services
+from app.runtime.session_owner import owner
+from app.state.compare import CompareState
+from app.widgets.markdown import plain
+from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 FIELDS = {
     "loss": "Loss",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from app.nearest import nearest_of
+from app.payloads.nearest_neighbors import nearest_of
 from dmlviz.errors import UserError
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 # Which of the two have the nearest image of their own class: the first, the second.
 CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}

@@ -11,17 +11,17 @@ import numpy as np
 from PIL import Image
 
 from dmlviz import data
-from dmlviz.bases import Basis, native
-from dmlviz.batches import SeenBatch
-from dmlviz.comparisons import Seer, compare, prototypes
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS, SAMPLERS
+from dmlviz.data.sprite_sheet import COMPRESSION, mosaic
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.files import atomic
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.record import Run, UnknownRun
-from dmlviz.sheets import COMPRESSION, mosaic
+from dmlviz.ops.linear_projection import Basis, native
+from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.storage.files import atomic
+from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.tuple_difficulty import Seer, compare, prototypes
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 

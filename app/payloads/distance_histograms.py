@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from app.batches import packed
-from dmlviz.comparisons import Seer
-from dmlviz.reach import Reach, distances, reach
-from dmlviz.record import Run, UnknownRun
+from app.payloads.batches import packed
+from dmlviz.catalog.loss_thresholds import Reach, distances, reach
+from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.training.tuple_difficulty import Seer
 
 IMAGES = 800  # of the watched ones: 319,600 pairs
 BINS = 240

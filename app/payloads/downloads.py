@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from app.pictures import Pictures
+from app.payloads.sprites import Pictures
 from dmlviz.errors import UserError
 from dmlviz.export import Kept, Sheets, write
-from dmlviz.record import Drawing, Run
+from dmlviz.runs.run import Drawing, Run
 
 
 def make(

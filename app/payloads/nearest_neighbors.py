@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 
 def nearest_of(run: Run) -> bytes:
@@ -19,7 +19,7 @@ def nearest_of(run: Run) -> bytes:
 @lru_cache(maxsize=16)
 def _nearest(path: str, created: str) -> bytes:
     """`created` tells a run that was trained again from the one before."""
-    from dmlviz.gallery import Gallery
+    from dmlviz.ops.gallery import Gallery
 
     run = Run(Path(path))
     embeddings = np.asarray(run.embeddings, np.float32)

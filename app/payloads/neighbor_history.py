@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from app.pictures import Pictures
-from app.query import Answer, stations
-from app.services import Services
+from app.payloads.query import Answer, stations
+from app.payloads.sprites import Pictures
+from app.runtime.services import Services
 from dmlviz.errors import UserError
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 LONGEST = 30
 

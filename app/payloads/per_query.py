@@ -7,7 +7,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import judge
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 
 def judged_of(run: Run, step: int | None) -> bytes:

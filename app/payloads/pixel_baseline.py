@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.errors import UserError
-from dmlviz.files import read_json, write_json
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
+from dmlviz.storage.files import read_json, write_json
 
 PATIENCE = 300.0  # seconds; two busy cores need ten
 _measuring = threading.Lock()
@@ -35,7 +35,7 @@ def pixels_of(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
 
 
 def _measured(run: Run, data_root: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "dmlviz.baselines", str(run.path), "--data", str(data_root)]
+    command = [sys.executable, "-m", "dmlviz.runs.pixel_baseline", str(run.path), "--data", str(data_root)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         return json.loads(done.stdout)

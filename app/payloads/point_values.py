@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.record import Drawing, Run
+from dmlviz.runs.run import Drawing, Run
 
 MEASURES = ("faithfulness", "centre")
 NEIGHBOURS = 10
@@ -69,7 +69,7 @@ def distances_to_centres(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 def _kept(run: Run, embeddings: np.ndarray) -> np.ndarray:
-    from dmlviz.projection.neighbours import nearest, prepared
+    from dmlviz.ops.neighbor_graph import nearest, prepared
 
     assert run.basis is not None  # it is measurable
     k = min(NEIGHBOURS, len(embeddings) - 1)

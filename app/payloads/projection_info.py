@@ -1,7 +1,7 @@
 """What may not be read from a picture, for the page."""
 
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.projection.declared_reference import REFERENCES
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.reference_projections import REFERENCES
 
 TAUGHT = "It was drawn with the classes: that they lie apart here says nothing about the embedding."
 

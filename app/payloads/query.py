@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from app.services import Services
-from dmlviz.data import query
+from app.runtime.services import Services
+from dmlviz.data import query_image
 from dmlviz.errors import UserError
-from dmlviz.record import Neighbour, Run
+from dmlviz.runs.run import Neighbour, Run
 
 LARGEST_PAD = 512
 _KEPT = 64
@@ -27,7 +27,7 @@ class Answer:
     gave the picture; empty where it kept none.
     """
 
-    steps: tuple[query.PreparationStep, ...]
+    steps: tuple[query_image.PreparationStep, ...]
     neighbours: list[Neighbour]
     label: int
     agreeing: int
@@ -87,7 +87,7 @@ def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
 
 
 def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
-    prepared = query.prepare(picture, run.config.dataset)
+    prepared = query_image.prepare(picture, run.config.dataset)
     answer = services.jobs.embed(run.id, prepared.image[None], way=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     neighbours = run.nearest(embedding, k)

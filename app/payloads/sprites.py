@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz import data, sheets
+from dmlviz import data
+from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
-from dmlviz.files import atomic
+from dmlviz.storage.files import atomic
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Pictures:
     @property
     def sheets(self) -> int:
         """How many sheets hold all tiles."""
-        return sheets.count(len(self))
+        return sprite_sheet.count(len(self))
 
     def describe(self) -> dict[str, Any]:
         """Where the browser finds tiles and labels, as plain JSON types."""
@@ -55,7 +56,7 @@ class Pictures:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with atomic(path) as file:
-                    file.write(sheets.png(self.images, number))
+                    file.write(sprite_sheet.png(self.images, number))
         return path
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from dmlviz.figures.palette import PALETTE, Theme
-from dmlviz.files import atomic
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
+from dmlviz.storage.files import atomic
 
 SIZE = 480, 300
 FINER = 2  # drawn so many times as large, then scaled down: soft edges

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from dmlviz.files import Follower
+from dmlviz.storage.files import Follower
 
 POLL = 0.05  # seconds between two looks at a log; what a frame waits at most before it is announced
 ASK = 0.25  # seconds between two questions about queue and end

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.audience import Audience
-from app.intake import Intake
+from app.runtime.active_sessions import Audience
+from app.runtime.uploads import Intake
 from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root
-from dmlviz.data.declared import DATASETS
-from dmlviz.disk import evict, limit_of
-from dmlviz.jobs import Jobs
-from dmlviz.runs import DamagedRun, Run, Runs, UnknownRun, runs_folder
+from dmlviz.jobs.scheduler import Jobs
+from dmlviz.runs.quota import evict, limit_of
+from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.runs.store import DamagedRun, Runs, runs_folder
 
 T = TypeVar("T")
 LOOK = 0.3  # seconds for which a look at the disk holds: a page asks several times

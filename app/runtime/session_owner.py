@@ -4,7 +4,7 @@ import secrets
 
 import streamlit as st
 
-from app.guard import owner_of
+from app.api.middleware import owner_of
 
 _KEY = "owner"
 

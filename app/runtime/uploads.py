@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dmlviz.data import own
-from dmlviz.data.class_folders import Colour
-from dmlviz.data.declared import DATASETS
-from dmlviz.data.vectors import SUFFIXES
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.embedding_file import SUFFIXES
+from dmlviz.data.image_folder import Colour
 from dmlviz.errors import UserError
-from dmlviz.files import make_folder, read_json, write_json
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
+from dmlviz.storage.files import make_folder, read_json, write_json
 
 PREFIX = ".look-"
 LABELS = (".npy", ".csv", ".tsv", ".txt")
@@ -41,14 +41,14 @@ class Intake:
         self.runs = runs
         self._lock = threading.Lock()
         self._of: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
-        for left in (data / own.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
+        for left in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
             shutil.rmtree(left, ignore_errors=True)
 
     def bring(self, owner: str, files: dict[str, bytes]) -> None:
         """Lay files aside and begin to read them; raise UserError where they cannot be one data set."""
         main, labels = _told_apart(list(files))
         self.drop(owner)
-        folder = make_folder(self.data / own.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
+        folder = make_folder(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir()
         order: dict[str, Any] = {"title": _title(main), "side": None, "colour": "auto", "labels": None}
         # Only the ending of a name that somebody sent is used.
@@ -67,7 +67,7 @@ class Intake:
             write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "colour": colour})
             for done in ("look.json", "progress.json"):
                 (folder / done).unlink(missing_ok=True)
-            shutil.rmtree(folder / own.FOLDER, ignore_errors=True)
+            shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
             self._read(owner, folder)
 
     def order(self, owner: str) -> dict[str, Any]:
@@ -103,9 +103,11 @@ class Intake:
         kind, name = reading.look["kind"], reading.look["name"]
         title = " ".join(title.split())[:60] or reading.look["title"]
         if kind == "pictures":
-            staged = folder / own.FOLDER / name
-            write_json(staged / own.DESCRIBED, read_json(staged / own.DESCRIBED) | {"title": title})
-            _move(staged, self.data / own.FOLDER / name)
+            staged = folder / custom_datasets.FOLDER / name
+            write_json(
+                staged / custom_datasets.DESCRIBED, read_json(staged / custom_datasets.DESCRIBED) | {"title": title}
+            )
+            _move(staged, self.data / custom_datasets.FOLDER / name)
             DATASETS.look_in(self.data)
         else:
             staged = folder / "runs" / name
@@ -130,7 +132,7 @@ class Intake:
             self.drop(owner)
 
     def _read(self, owner: str, folder: Path) -> None:
-        command = [sys.executable, "-P", "-m", "dmlviz.intake", str(folder)]
+        command = [sys.executable, "-P", "-m", "dmlviz.jobs.import_worker", str(folder)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder)
         with self._lock:
             self._of[owner] = folder, process

@@ -2,27 +2,28 @@
 
 import streamlit as st
 
-from app import address, compare, navigation, state
-from app.faults import as_sentences
-from app.parts import beside, change
-from app.services import services
-from app.words import plain
+from app.panels import compare_view, navigation, variant
+from app.runtime import url_state
+from app.runtime.services import services
+from app.state import compare, explore
+from app.widgets.error_boundary import as_sentences
+from app.widgets.markdown import plain
 
 here = services()
-ui = address.current(compare.CompareState, compare.KEY)
+ui = url_state.current(compare.CompareState, compare.KEY)
 routes = here.routes
-pair = compare.found(ui, here, state.left().run)
+pair = compare.found(ui, here, explore.left().run)
 
 if pair is None:
     st.caption("There is no run here yet. Train one in Explore.")
 else:
     here.audience.sees("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
     with navigation.beside(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        change.menus(ui, here, pair.a.run)
+        variant.menus(ui, here, pair.a.run)
     for note in ui.notes:
         st.caption(f":orange[{plain(note)}]")
-    beside.chosen(ui, here, pair)
-    beside.progress(ui, here, pair, routes)
+    compare_view.chosen(ui, here, pair)
+    compare_view.progress(ui, here, pair, routes)
 
     seen = pair
 
@@ -30,9 +31,9 @@ else:
     def maps() -> None:
         """The part that a click on a map changes."""
         with as_sentences():
-            beside.maps(ui, here, seen, routes)
-            address.publish(ui)
+            compare_view.maps(ui, here, seen, routes)
+            url_state.publish(ui)
 
     maps()
 
-address.publish(ui)
+url_state.publish(ui)

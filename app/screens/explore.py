@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from app import navigation, state
-from app.faults import as_sentences
-from app.parts import curves, lesson, lossview, side, sidebar, stage, toolbar
-from app.shown import fingerprint, look
-from app.words import plain
-from dmlviz.damage import damage_of, told
+from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, toolbar
+from app.state import explore
+from app.state.current_view import fingerprint, look
+from app.widgets.error_boundary import as_sentences
+from app.widgets.markdown import plain
+from dmlviz.runs.damage import damage_of, told
 
 now, taught = sidebar.explored()
 
 if taught is not None:
-    lesson.panel(now, taught)
+    task.panel(now, taught)
 
 if taught is not None and not taught.shows_map:
     pass  # the map would give the answer away
@@ -24,12 +24,12 @@ else:
         with left:
             toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
-        side.choice()
+        inspector.choice()
     said = "" if now.shown.live else told(damage_of(now.shown.run))
     if said:
         st.caption(f":orange[{plain(said)}]")
     with navigation.beside():
-        stage.progress(now.ui, now.services, now.shown, now.routes)
+        map_panel.progress(now.ui, now.services, now.shown, now.routes)
     seen, fresh = fingerprint(now), [now]
 
     @st.fragment
@@ -39,18 +39,18 @@ else:
             here = fresh.pop() if fresh else look()
             if here.shown is None or fingerprint(here) != seen:
                 st.rerun()
-            neighbours = side.neighbours_of(here.ui, here.shown)
+            neighbours = inspector.neighbours_of(here.ui, here.shown)
             left, right = st.columns([7, 3])
             with right:
-                answer = side.side(here.ui, here.services, here.shown, neighbours, here.routes)
+                answer = inspector.side(here.ui, here.services, here.shown, neighbours, here.routes)
             with left:
-                stage.the_map(here.ui, here.shown, neighbours, answer, here.routes)
-            state.publish(here.ui)
+                map_panel.the_map(here.ui, here.shown, neighbours, answer, here.routes)
+            explore.publish(here.ui)
 
     map_and_inspector()
     if taught is None or taught.revealed or not taught.task.look_first:
-        stage.scores(now.shown, now.routes)
-        lossview.lossview(now.shown, now.routes)
+        map_panel.scores(now.shown, now.routes)
+        batch_explorer.lossview(now.shown, now.routes)
         curves.curves(now)
 
-state.publish(now.ui)
+explore.publish(now.ui)

@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from app import address, compare, shelf, state
 from app.components import mount
-from app.services import services
+from app.runtime import url_state
+from app.runtime.services import services
+from app.state import compare, explore, run_list
 
 here = services()
-ui = address.current(shelf.ShelfState, shelf.KEY)
+ui = url_state.current(run_list.ShelfState, run_list.KEY)
 here.tidy()
 
 
 def arranged() -> None:
     """Take over how the person sorts and searches."""
-    chosen = shelf.ShelfState.from_query(st.session_state["cards"].get("arranged") or {})
+    chosen = run_list.ShelfState.from_query(st.session_state["cards"].get("arranged") or {})
     ui.sort, ui.search = chosen.sort, chosen.search
 
 
@@ -26,8 +27,8 @@ def act() -> None:
 mount(
     "shelf",
     key="cards",
-    data=shelf.shelf_data(ui, here) | {"explore": state.left().to_query(), "compare": compare.left().to_query()},
+    data=run_list.shelf_data(ui, here) | {"explore": explore.left().to_query(), "compare": compare.left().to_query()},
     on_arranged_change=arranged,
     on_act_change=act,
 )
-address.publish(ui)
+url_state.publish(ui)

@@ -7,20 +7,21 @@ from typing import Any
 
 import streamlit as st
 
-from app import address, feed
-from app.agreement import agreement
-from app.services import Services
-from app.shown import Shown, pictures_of
-from app.state import UIState
+from app.payloads.agreement import agreement
+from app.runtime import url_state
+from app.runtime.services import Services
+from app.state.current_view import Shown, pictures_of
+from app.state.explore import UIState
+from app.widgets import component_props
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Catalogue
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import SAMPLERS
-from dmlviz.declarations import Catalogue
 from dmlviz.errors import UserError
-from dmlviz.files import is_id
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.record import Run, UnknownRun
+from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.storage.files import is_id
 
 KEY = "compare"
 LINK = "compare"
@@ -59,7 +60,7 @@ class CompareState:
 
 def left() -> CompareState:
     """The state that Compare was left with, for other pages to change."""
-    known = address.held(CompareState, KEY)
+    known = url_state.held(CompareState, KEY)
     if known is None:
         known = st.session_state[KEY] = CompareState()
     return known
@@ -123,7 +124,7 @@ def map_data(one: Shown, ui: CompareState, linked: bool, routes: bool) -> dict[s
         neighbours = [] if ui.pinned is None else one.run.neighbours(ui.pinned, 10)
     except UserError:  # not embedded at this step
         neighbours = []
-    data = feed.map_data(one, as_explored(one, ui), neighbours, None, routes)
+    data = component_props.map_data(one, as_explored(one, ui), neighbours, None, routes)
     data.pop("autoplay", None)
     return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
 
@@ -132,12 +133,13 @@ def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
     """Scores side by side, and the images that the two disagree about once both have come to their end."""
     assert pair.b is not None
     sides = [
-        feed.source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps} for one in (pair.a, pair.b)
+        component_props.source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps}
+        for one in (pair.a, pair.b)
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
     if pair.complete and routes:
         # Thousands of neighbours take a moment, for which nothing else on the page need wait.
-        version = f"{feed.begun(pair.a)}-{feed.begun(pair.b)}"
+        version = f"{component_props.begun(pair.a)}-{component_props.begun(pair.b)}"
         data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     elif pair.complete:
         data["cells"] = agreement(pair.a.run, pair.b.run)

@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app import pictures
-from app.identity import owner
-from app.services import Services, services
-from app.state import LIVE, UIState, current
-from app.streaming import LIVE_PHASES
+from app.payloads import sprites
+from app.runtime.event_stream import LIVE_PHASES
+from app.runtime.services import Services, services
+from app.runtime.session_owner import owner
+from app.state.explore import LIVE, UIState, current
 from dmlviz.errors import UserError
-from dmlviz.jobs import Status
-from dmlviz.record import Drawing, Run, UnknownRun
+from dmlviz.jobs.scheduler import Status
+from dmlviz.runs.run import Drawing, Run, UnknownRun
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Shown:
 
     run: Run
     status: Status
-    pictures: pictures.Pictures | None
+    sprites: sprites.Pictures | None
     drawing: Drawing | None = None
     drawing_status: Status | None = None
 
@@ -111,9 +111,9 @@ def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Sh
     return replace(shown, drawing=drawing, drawing_status=status)
 
 
-def pictures_of(run: Run, services: Services) -> pictures.Pictures | None:
+def pictures_of(run: Run, services: Services) -> sprites.Pictures | None:
     """The pictures of a run's data; None while they are not on disk."""
     try:
-        return pictures.pictures(run.config.dataset, services.data)
+        return sprites.pictures(run.config.dataset, services.data)
     except UserError:
         return None

@@ -4,10 +4,10 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 
-from app.shown import Shown
+from app.state.current_view import Shown
 from dmlviz.export import Kept
 from dmlviz.figures.data import Measured, measure
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 _measuring = threading.Lock()
 

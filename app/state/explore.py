@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
-from app import address
-from app.lessons import LESSONS, Lesson, Task
-from app.planned import SETTINGS, Planned
-from app.selection import Selection
+from app.content.lessons import LESSONS, Lesson, Task
+from app.runtime import url_state
+from app.state.selection import Selection
+from app.state.training_form import SETTINGS, Planned
+from dmlviz.catalog.parameters import Declaration
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.declarations import Declaration
 from dmlviz.errors import UserError
-from dmlviz.files import is_id
-from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
-from dmlviz.projection.declared_reference import REFERENCES
-from dmlviz.projection.engines import Engine, declaration
+from dmlviz.storage.files import is_id
 
 if TYPE_CHECKING:
-    from dmlviz.gallery import Metric
+    from dmlviz.ops.gallery import Metric
 
 LIVE = "live"
 # What the drawer below the map shows, first what it opens with.
@@ -248,12 +248,12 @@ def task_settings(task: Task) -> dict[str, str]:
 
 def current() -> UIState:
     """This session's state of Explore."""
-    return address.current(UIState, _KEY)
+    return url_state.current(UIState, _KEY)
 
 
 def left() -> UIState:
     """The state that Explore was left with, for other pages to change or to link to."""
-    known = address.held(UIState, _KEY)
+    known = url_state.held(UIState, _KEY)
     if known is None:
         known = st.session_state[_KEY] = UIState()
     return known
@@ -261,7 +261,7 @@ def left() -> UIState:
 
 def publish(ui: UIState) -> None:
     """Write the state to the address, where it changed."""
-    address.publish(ui)
+    url_state.publish(ui)
 
 
 def _text(value: Any) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.learn.entries import KINDS, TOPICS
-from app.lessons import LESSONS
+from app.content.catalog_index import KINDS, TOPICS
+from app.content.lessons import LESSONS
 
 KEY = "learning"
 _PLACES: Mapping[str, Mapping[str, object]] = (

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app import portraits
-from app.services import Services
-from app.streaming import LIVE_PHASES
+from app.payloads import thumbnails
+from app.runtime.event_stream import LIVE_PHASES
+from app.runtime.services import Services
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
-from dmlviz.damage import damage_of, told
-from dmlviz.data.declared import DATASETS
-from dmlviz.disk import size_of, used
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.record import UnreadableRun
-from dmlviz.runs import DamagedRun, Run, Runs
+from dmlviz.runs.damage import damage_of, told
+from dmlviz.runs.quota import size_of, used
+from dmlviz.runs.run import Run, UnreadableRun
+from dmlviz.runs.store import DamagedRun, Runs
 
 KEY = "shelf"
 SORTS = ("newest", "score", "size")
@@ -145,7 +145,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "created": None if bundled else run.created.isoformat(),
         "bytes": size_of(run),
         "export": f"/api/runs/{run.id}/run.zip" if services.routes and status.phase not in LIVE_PHASES else None,
-        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{portraits.stamp(run)}" if services.routes else None,
+        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.stamp(run)}" if services.routes else None,
     }
 
 

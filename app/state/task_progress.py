@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from app.lessons import Lesson, Task
-from app.services import Services
-from app.state import UIState, task_settings
+from app.content.lessons import Lesson, Task
+from app.runtime.services import Services
+from app.state.explore import UIState, task_settings
+from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
-from dmlviz.metrics.declared import METRICS
-from dmlviz.record import Drawing, Run, UnknownRun
+from dmlviz.runs.run import Drawing, Run, UnknownRun
 
 ACTIVE, ON_MAP = "active", "map."
 

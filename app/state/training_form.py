@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.parameters import Catalogue, Declaration, LossDeclaration, Parameter
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue, Declaration, LossDeclaration, Parameter
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 _LOSS: str = TrainConfig.model_fields["loss"].default

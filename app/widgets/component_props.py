@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from app import media
-from app.cautions import TAUGHT, methods
-from app.film import film_of_query
-from app.parts.views import native_of
-from app.query import Answer
-from app.shown import Shown
-from app.spaces import space_of
-from app.state import LIVE, UIState
-from app.values import MEASURES, measurable, values
-from dmlviz.data.declared import DATASETS
-from dmlviz.record import Neighbour, Run
+from app.panels.projection_picker import native_of
+from app.payloads.neighbor_history import film_of_query
+from app.payloads.point_values import MEASURES, measurable, values
+from app.payloads.projection_info import TAUGHT, methods
+from app.payloads.query import Answer
+from app.payloads.space_overlay import space_of
+from app.state.current_view import Shown
+from app.state.explore import LIVE, UIState
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.runs.run import Neighbour, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from app.words import plain
+from app.widgets.markdown import plain
 from dmlviz.errors import UserError
 
 FAULT = "This page ran into a fault of the program; the log has the details. Reload to go on."

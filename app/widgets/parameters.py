@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.state import UIState
-from dmlviz.declarations import Declaration, Numbers, Parameter
+from app.state.explore import UIState
+from dmlviz.catalog.parameters import Declaration, Numbers, Parameter
 from dmlviz.errors import UserError
 
 Store = Callable[[Any], None]

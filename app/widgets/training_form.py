@@ -5,14 +5,14 @@ from typing import Any
 
 import streamlit as st
 
-from app.parameters import controlled, parameters
-from app.state import UIState
+from app.state.explore import UIState
+from app.widgets.parameters import controlled, parameters
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Catalogue, Declaration
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue, Declaration
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from dmlviz.data import own
-from dmlviz.data.folders import data_root
-from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.parameters import Catalogue, Declaration
 from dmlviz.errors import UnknownName
-from dmlviz.run_schema import DATASET
+from dmlviz.storage.paths import data_root
+from dmlviz.storage.run_schema import DATASET
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +76,13 @@ class Datasets(Catalogue[DatasetDeclaration]):
         What a data folder here says of it counts more than what a run says.
         """
         name = str(told.get("name")) if isinstance(told, Mapping) else ""
-        if own.is_own(name) and name not in self._own:
+        if custom_datasets.is_own(name) and name not in self._own:
             self._find(name)
             self._learn(told)
 
     def _find(self, name: str) -> None:
         for root in self._places():
-            self._learn(own.described(root, name) or {})
+            self._learn(custom_datasets.described(root, name) or {})
 
     def _learn(self, told: Mapping[str, Any]) -> None:
         try:
@@ -93,7 +93,7 @@ class Datasets(Catalogue[DatasetDeclaration]):
         self._own.setdefault(declared.name, declared)
 
     def __getitem__(self, name: str) -> DatasetDeclaration:
-        if not own.is_own(name):
+        if not custom_datasets.is_own(name):
             return super().__getitem__(name)
         if name not in self._own:
             self._find(name)
@@ -104,7 +104,7 @@ class Datasets(Catalogue[DatasetDeclaration]):
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
-        yield from dict.fromkeys(name for root in self._places() for name in own.names(root))
+        yield from dict.fromkeys(name for root in self._places() for name in custom_datasets.names(root))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalogue, Declaration
 
 
 @dataclass(frozen=True, kw_only=True)

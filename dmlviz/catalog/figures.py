@@ -1,6 +1,6 @@
 """The figures of a run, as they are offered. Loads no Plotly."""
 
-from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalogue, Declaration
 
 FIGURES = Catalogue(
     "figure",

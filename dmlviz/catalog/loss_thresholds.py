@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.losses.declared import LOSSES
+from dmlviz.catalog.losses import LOSSES
 
 Measure = Literal["euclidean", "sqeuclidean", "cosine"]
 

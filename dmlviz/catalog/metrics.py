@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalogue, Declaration
 
 _REALITY = "Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020"
 _MANNING = "Manning, Raghavan, Schütze: Introduction to information retrieval, 2008, chapter 8"

@@ -1,6 +1,6 @@
 """The miners, as they are offered."""
 
-from dmlviz.declarations import Catalogue, MinerDeclaration, Parameter
+from dmlviz.catalog.parameters import Catalogue, MinerDeclaration, Parameter
 
 _DISTANCE = Parameter(
     name="distance",

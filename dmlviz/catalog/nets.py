@@ -1,6 +1,6 @@
 """The embedding nets, as they are offered."""
 
-from dmlviz.declarations import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalogue, Declaration
 
 NETS = Catalogue(
     "net",

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
-from dmlviz.projection.declared_reference import REFERENCES
 
 Engine = Literal["dmlviz", "reference"]
 

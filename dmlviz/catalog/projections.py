@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dmlviz.declarations import Catalogue, Declaration, Parameter
+from dmlviz.catalog.parameters import Catalogue, Declaration, Parameter
 
 
 @dataclass(frozen=True, kw_only=True)

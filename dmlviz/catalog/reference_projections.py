@@ -3,8 +3,8 @@
 The metrics are those by which we can also measure what a map keeps.
 """
 
-from dmlviz.declarations import Parameter
-from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.parameters import Parameter
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
 
 METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev", "canberra", "braycurtis")
 

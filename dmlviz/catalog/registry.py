@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dmlviz.declarations import Catalogue
+from dmlviz.catalog.parameters import Catalogue
 
 T = TypeVar("T", bound=Callable[..., Any])
 

@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
-from dmlviz.data import available, data_root, own
-from dmlviz.data.class_folders import Colour, understand
-from dmlviz.data.declared import DATASETS
-from dmlviz.data.understood import Understood
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.cli import DataFolder, RunsFolder, command_app, one_thread
+from dmlviz.data import available, data_root
+from dmlviz.data.image_folder import Colour, understand
+from dmlviz.data.import_report import Understood
+from dmlviz.runs.store import Runs, runs_folder
 
 app = command_app()
 VECTORS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
@@ -68,7 +69,7 @@ def remove(
     data: DataFolder = None,
 ) -> None:
     """Remove data of your own from the data folder; runs that were trained on it stay, without its pictures."""
-    own.remove(data_root(data), name)
+    custom_datasets.remove(data_root(data), name)
 
 
 def _tell(found: Understood, console: Console) -> None:
@@ -85,8 +86,8 @@ def _tell(found: Understood, console: Console) -> None:
 
 
 def _add_vectors(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
-    from dmlviz.data.vectors import read
-    from dmlviz.given import keep_vectors
+    from dmlviz.data.embedding_file import read
+    from dmlviz.runs.import_embeddings import keep_vectors
 
     found = read(path, labels)
     one_thread()

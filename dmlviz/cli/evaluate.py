@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dmlviz.commands import RunsFolder, command_app
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.cli import RunsFolder, command_app
 from dmlviz.errors import UserError
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs.store import Runs, runs_folder
 
 app = command_app()
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.commands import DataFolder, RunsFolder, command_app
+from dmlviz.cli import DataFolder, RunsFolder, command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, Kept, save, write
-from dmlviz.record import Drawing, Run
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.store import Runs, runs_folder
 
 app = command_app()
 _FORMATS = "; ".join(

@@ -1,4 +1,4 @@
-"""The command line: `dmlviz` opens the app; each command is a module of `dmlviz.commands`, loaded when it is called."""
+"""The command line: `dmlviz` opens the app; each command is a module of `dmlviz.cli`, loaded when it is called."""
 
 import sys
 from importlib import import_module
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
         words = ["serve", *words]
     try:
         if words[0] in COMMANDS:
-            import_module(f"dmlviz.commands.{words[0]}").app(words[1:], prog_name=f"dmlviz {words[0]}")
+            import_module(f"dmlviz.cli.{words[0]}").app(words[1:], prog_name=f"dmlviz {words[0]}")
         else:
             app(words, prog_name="dmlviz")
     except UserError as error:

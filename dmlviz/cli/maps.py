@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dmlviz.commands import one_thread
+from dmlviz.cli import one_thread
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.vectors import table as read_table
+from dmlviz.data.embedding_file import table as read_table
 from dmlviz.errors import UserError
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from dmlviz.catalog.parameters import Catalogue
 from dmlviz.config import Config
-from dmlviz.declarations import Catalogue
 from dmlviz.errors import UserError
 
 NONE = "none"

@@ -10,18 +10,18 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dmlviz.commands import RunsFolder, command_app, one_thread
-from dmlviz.commands.interrupt import stop_on_interrupt
-from dmlviz.commands.maps import in_words, project_file, write_table
-from dmlviz.commands.options import with_options
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.cli import RunsFolder, command_app, one_thread
+from dmlviz.cli.interrupt import stop_on_interrupt
+from dmlviz.cli.maps import in_words, project_file, write_table
+from dmlviz.cli.options import with_options
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.declared import DATASETS
-from dmlviz.data.vectors import SUFFIXES
-from dmlviz.drawing import film_steps
+from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.record import Drawing, Run
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs.projection_run import film_steps
+from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.store import Runs, runs_folder
 
 app = command_app()
 
@@ -64,7 +64,7 @@ def _finished(run: Run, config: ProjectionConfig) -> Drawing | None:
 
 def _draw(drawing: Drawing, console: Console) -> Drawing:
     """Draw in a thread, so that Ctrl-C is heard between two iterations, and show how far it is."""
-    from dmlviz.drawing import draw_into
+    from dmlviz.runs.projection_run import draw_into
 
     one_thread()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dmlviz.commands import RunsFolder, command_app
+from dmlviz.cli import RunsFolder, command_app
 from dmlviz.errors import UserError
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs.store import Runs, runs_folder
 
 app = command_app()
 SCORES = {"precision_at_1": "P@1", "map_at_r": "MAP@R"}
@@ -64,8 +64,8 @@ def export(
     runs: RunsFolder = None,
 ) -> None:
     """Write a run as one file that `dmlviz runs import` and the app take in."""
-    from dmlviz.archive import pack
-    from dmlviz.files import atomic
+    from dmlviz.runs.archive import pack
+    from dmlviz.storage.files import atomic
 
     found, target = Runs(runs_folder(runs)).get(run), file or Path(f"{run}.zip")
     try:
@@ -79,7 +79,7 @@ def export(
 @app.command("import")
 def take_in(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: RunsFolder = None) -> None:
     """Take a run in that `export` wrote."""
-    from dmlviz.archive import unpack
+    from dmlviz.runs.archive import unpack
 
     try:
         with open(file, "rb") as opened:
@@ -90,8 +90,8 @@ def take_in(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: RunsFol
 
 
 def _list(known: Runs) -> None:
-    from dmlviz.damage import damage_of, told
-    from dmlviz.disk import readable, used
+    from dmlviz.runs.damage import damage_of, told
+    from dmlviz.runs.quota import readable, used
 
     console = Console(highlight=False)
     found, damaged = known.look()

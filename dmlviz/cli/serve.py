@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.commands import DataFolder, RunsFolder, command_app
+from dmlviz.cli import DataFolder, RunsFolder, command_app
 from dmlviz.errors import UserError
 
 app = command_app()
@@ -33,9 +33,9 @@ def serve(
     check_free(host, port)
     from app.server import Settings
     from app.server import serve as serve_app
-    from dmlviz.disk import limit_of
-    from dmlviz.files import make_folder
-    from dmlviz.runs import runs_folder
+    from dmlviz.runs.quota import limit_of
+    from dmlviz.runs.store import runs_folder
+    from dmlviz.storage.files import make_folder
 
     def ready(address: str) -> None:
         print(f"\n  dmlviz is at {address}\n\n  Ctrl-C ends it.", flush=True)

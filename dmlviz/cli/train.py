@@ -9,21 +9,21 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dmlviz.alarms import Alarm, Watch, remedies
-from dmlviz.commands import DataFolder, RunsFolder, command_app, one_thread
-from dmlviz.commands.interrupt import stop_on_interrupt
-from dmlviz.commands.options import with_options
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Catalogue
+from dmlviz.cli import DataFolder, RunsFolder, command_app, one_thread
+from dmlviz.cli.interrupt import stop_on_interrupt
+from dmlviz.cli.options import with_options
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
-from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.declarations import Catalogue
 from dmlviz.errors import UserError
-from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.record import Run, UnknownRun
-from dmlviz.runs import Runs, runs_folder
+from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.training.diagnostics import Alarm, Watch, remedies
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
 app = command_app()
 CATALOGUES: dict[str, Catalogue[Any]] = {
@@ -117,7 +117,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    from dmlviz.recording import train_into
+    from dmlviz.runs.writer import train_into
 
     one_thread()
     return train_into(run, data=dataset, stop=stop)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.arrays import read_arrays
-from dmlviz.data import fetching, idx, own
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.folders import cache_folder, data_root
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.data import download, idx
 from dmlviz.errors import DataUnavailable, UserError
+from dmlviz.storage.arrays import read_arrays
+from dmlviz.storage.paths import cache_folder, data_root
 
 __all__ = ["Dataset", "Split", "available", "cache_folder", "data_root", "fetch", "load", "watched_subset"]
 
@@ -64,7 +65,7 @@ def available(root: str | Path | None = None) -> list[str]:
     """Names of the data sets that need no download, in the order in which they are offered."""
     place = data_root(root)
     declared = [name for name in DATASETS.declared if not _missing(name, place)]
-    return [*declared, *own.names(place)]
+    return [*declared, *custom_datasets.names(place)]
 
 
 def fetch(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
@@ -72,9 +73,9 @@ def fetch(name: str, root: str | Path | None = None, progress: Progress | None =
     _ = DATASETS[name]
     missing = _missing(name, data_root(root))
     if missing:
-        source = fetching.SOURCES[name]
+        source = download.SOURCES[name]
         try:
-            fetching.fetch(source, data_root(root) / source.folder, missing, progress)
+            download.fetch(source, data_root(root) / source.folder, missing, progress)
         except DataUnavailable as error:
             here = " and ".join(available(root))
             raise DataUnavailable(f"{DATASETS[name].title} is not on disk. {error} Available now: {here}.") from None
@@ -84,12 +85,12 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
     """Return a data set, fetching what is missing; raise DataUnavailable where files are missing, damaged or odd."""
     fetch(name, root, progress)
     declared = DATASETS[name]
-    if own.is_own(name):
+    if custom_datasets.is_own(name):
         train, test = _own(name, data_root(root))
     elif name == "digits":
         train, test = _digits()
     else:
-        source = fetching.SOURCES[name]
+        source = download.SOURCES[name]
         folder = data_root(root) / source.folder
         train, test = (_idx_split(folder, part, declared) for part in source.parts)
         if train.images.shape[1:] != test.images.shape[1:]:
@@ -116,14 +117,15 @@ def watched_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
 
 
 def _missing(name: str, root: Path) -> list[str]:
-    source = fetching.SOURCES.get(name)
+    source = download.SOURCES.get(name)
     return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
 
 
 def _own(name: str, root: Path) -> tuple[Split, Split]:
-    found = own.arrays(root, name)
+    found = custom_datasets.arrays(root, name)
     train, test = (
-        Split(np.array(found[f"{part}_images"]), np.array(found[f"{part}_labels"], np.int64)) for part in own.PARTS
+        Split(np.array(found[f"{part}_images"]), np.array(found[f"{part}_labels"], np.int64))
+        for part in custom_datasets.PARTS
     )
     return train, test
 

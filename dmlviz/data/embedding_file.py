@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlviz.arrays import NUMBERS, names_of, read_array, read_arrays
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.arrays import NUMBERS, names_of, read_array, read_arrays
 
 if TYPE_CHECKING:
     import pyarrow

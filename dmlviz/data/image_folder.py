@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.data.archive import Entry, entries
-from dmlviz.data.squares import is_grey, shape_of, square
-from dmlviz.data.understood import Shaping, Understood, counts, declaration, greyed, warnings
+from dmlviz.data.file_source import Entry, entries
+from dmlviz.data.image_ops import is_grey, shape_of, square
+from dmlviz.data.import_report import Shaping, Understood, counts, declaration, greyed, warnings
 from dmlviz.errors import UserError
 
 Colour = Literal["auto", "grey", "colour"]

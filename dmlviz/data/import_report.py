@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.data import own
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.squares import border
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.data.image_ops import border
 
 FEW = 8  # images of a class to train on, below which a person is told
 
@@ -28,7 +28,7 @@ class Understood:
 
     def keep(self, root: Path) -> str:
         """Put it into a data folder; its name, by which it is from now on a data set like the others."""
-        own.keep(root, self.declared.name, self.declared.describe(), self.parts)
+        custom_datasets.keep(root, self.declared.name, self.declared.describe(), self.parts)
         DATASETS.look_in(root)
         return self.declared.name
 
@@ -100,12 +100,12 @@ def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
     for part in sorted(parts):
         digest.update(f"{part} {parts[part].shape}".encode())
         digest.update(np.ascontiguousarray(parts[part]).data)
-    return own.PREFIX + digest.hexdigest()[:16]
+    return custom_datasets.PREFIX + digest.hexdigest()[:16]
 
 
 def counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """Of each class how many images are to train on and to test on."""
-    found = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in own.PARTS}
+    found = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in custom_datasets.PARTS}
     return [
         {"name": name, "train": int(found["train"][label]), "test": int(found["test"][label])}
         for label, name in enumerate(names)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dmlviz.data import handprint
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.own import is_own
-from dmlviz.data.squares import fitted_in, upright
-from dmlviz.data.understood import greyed
+from dmlviz.catalog.custom_datasets import is_own
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.data import digit_image
+from dmlviz.data.image_ops import fitted_in, upright
+from dmlviz.data.import_report import greyed
 from dmlviz.errors import UserError
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -151,7 +151,7 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
         raise UserError("The picture is blank: nothing stands out from its ground. Draw or choose something else.")
     ink = np.clip(ink / (255 - ground if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else FAINT)] = 0
-    ink = handprint.cropped(ink, 0)
+    ink = digit_image.cropped(ink, 0)
     steps.append(PreparationStep("cropped to the ink", _as_bytes(ink * 255)))
     if dataset == HANDPRINT:
         return _as_handprint(ink, steps)
@@ -171,11 +171,11 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
 
 
 def _as_handprint(ink: np.ndarray, steps: list[PreparationStep]) -> Query:
-    ink = handprint.upright(ink)
+    ink = digit_image.upright(ink)
     steps.append(PreparationStep("set upright", _as_bytes(ink * 255)))
-    frame = handprint.framed(ink)
+    frame = digit_image.framed(ink)
     steps.append(PreparationStep("stretched in 32 × 32", _as_bytes(frame * 255)))
-    image = _as_bytes(handprint.counted(frame) * 255)
+    image = _as_bytes(digit_image.counted(frame) * 255)
     steps.append(PreparationStep("counted in 8 × 8", image))
     return Query(image=image, steps=tuple(steps))
 

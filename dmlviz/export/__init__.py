@@ -4,9 +4,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO
 
-from dmlviz.export.declared import FORMATS
-from dmlviz.export.kept import Kept, Sheets
-from dmlviz.files import atomic
+from dmlviz.catalog.export_formats import FORMATS
+from dmlviz.export.contents import Kept, Sheets
+from dmlviz.storage.files import atomic
 
 __all__ = ["FORMATS", "Kept", "Sheets", "save", "write"]
 

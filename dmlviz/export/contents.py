@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz import data, sheets
-from dmlviz.data.declared import DATASETS
-from dmlviz.drawing import film_steps
+from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.export_formats import FORMATS
+from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.export.declared import FORMATS
-from dmlviz.record import Drawing, Run
+from dmlviz.runs.projection_run import film_steps
+from dmlviz.runs.run import Drawing, Run
 
 NEIGHBOURS = 10
 
@@ -35,7 +36,7 @@ class Kept:
 
     run: Run
     drawing: Drawing | None = None
-    sheets: Sheets | None = None
+    sprite_sheet: Sheets | None = None
 
     @classmethod
     def of(cls, run: Run, drawing: Drawing | None = None, data_root: Path | None = None) -> "Kept":
@@ -44,7 +45,7 @@ class Kept:
         if name not in data.available(data_root):
             return cls(run, drawing)
         images = data.load(name, data_root).test.images
-        pngs = tuple(sheets.png(images, number) for number in range(sheets.count(len(images))))
+        pngs = tuple(sprite_sheet.png(images, number) for number in range(sprite_sheet.count(len(images))))
         return cls(run, drawing, Sheets(int(images.shape[1]), pngs))
 
     @property
@@ -93,7 +94,7 @@ class Kept:
     @cached_property
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         """The ten nearest of each in the embedding: distances (n × k, float32) and items (n × k), itself left out."""
-        from dmlviz.gallery import Gallery
+        from dmlviz.ops.gallery import Gallery
 
         distances, rows = Gallery(self.embeddings, self.labels).neighbours_of_all(NEIGHBOURS)
         return distances, self.items[rows]

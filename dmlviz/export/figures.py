@@ -6,11 +6,11 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.export.kept import Kept
+from dmlviz.export.contents import Kept
 from dmlviz.figures import data
-from dmlviz.figures.declared import FIGURES
-from dmlviz.projection.declared import PROJECTIONS
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -8,15 +8,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from dmlviz.data.declared import DATASETS
-from dmlviz.declarations import Declaration
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Declaration
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.bundle import import_map
-from dmlviz.export.kept import Kept
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.record import Record
+from dmlviz.export.contents import Kept
+from dmlviz.runs.run import Record
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "app" / "components"
 MOST_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so

@@ -5,9 +5,9 @@ from typing import IO
 
 import numpy as np
 
-from dmlviz import sheets
-from dmlviz.export.kept import Kept
-from dmlviz.run_schema import one_line
+from dmlviz.data import sprite_sheet
+from dmlviz.export.contents import Kept
+from dmlviz.storage.run_schema import one_line
 
 CONFIG = """embeddings {{
   tensor_name: "{name}"
@@ -32,9 +32,9 @@ def sprite_of(kept: Kept) -> bytes | None:
     """
     if kept.sheets is None:
         return None
-    if sheets.columns_of_square(len(kept.items)) * kept.sheets.tile > LARGEST_SIDE:
+    if sprite_sheet.columns_of_square(len(kept.items)) * kept.sheets.tile > LARGEST_SIDE:
         return None
-    return sheets.square_png(sheets.tiles(kept.sheets.pngs, kept.sheets.tile)[kept.items])
+    return sprite_sheet.square_png(sprite_sheet.tiles(kept.sheets.pngs, kept.sheets.tile)[kept.items])
 
 
 def write_projector(kept: Kept, file: IO[bytes]) -> None:

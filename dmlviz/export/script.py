@@ -5,11 +5,11 @@ import shlex
 from collections.abc import Mapping
 from typing import IO, Any, TypeVar
 
-from dmlviz.commands.options import NONE, flag
+from dmlviz.cli.options import NONE, flag
 from dmlviz.config import Config
 from dmlviz.errors import UserError
-from dmlviz.export.kept import Kept
-from dmlviz.record import Drawing
+from dmlviz.export.contents import Kept
+from dmlviz.runs.run import Drawing
 
 C = TypeVar("C", bound=Config)
 LINE = 100
@@ -54,7 +54,7 @@ def as_python(kept: Kept) -> str:
         "import torch",
         "",
         f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
-        "from dmlviz.projection import project" if drawn else "from dmlviz.bases import native",
+        "from dmlviz.projection import project" if drawn else "from dmlviz.ops.linear_projection import native",
         "",
         f"torch.set_num_threads({_literal(run.info.get('threads', 1))})  # as it was trained",
         "",

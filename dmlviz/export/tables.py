@@ -5,7 +5,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from dmlviz.export.kept import Kept
+from dmlviz.export.contents import Kept
 
 if TYPE_CHECKING:
     import pyarrow

@@ -3,9 +3,9 @@
 import shutil
 from typing import IO
 
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.export.kept import Kept
+from dmlviz.export.contents import Kept
 
 
 def write_weights(kept: Kept, file: IO[bytes]) -> None:

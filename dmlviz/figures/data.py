@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from dmlviz import metrics
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
-from dmlviz.figures.declared import FIGURES
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves
-from dmlviz.record import Run, UnknownRun
+from dmlviz.runs.run import Run, UnknownRun
 
 _Columns = dict[str, np.ndarray]
 

@@ -2,8 +2,8 @@
 
 import plotly.graph_objects as go
 
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.figures.data import Measured
-from dmlviz.figures.declared import FIGURES
 from dmlviz.figures.maps import draw_map
 from dmlviz.figures.pairs import draw_distance_histogram, draw_precision_recall, draw_roc
 from dmlviz.figures.retrieval import draw_confusion_matrix, draw_recall_at_k

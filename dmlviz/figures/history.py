@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
-from dmlviz.metrics.declared import METRICS
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 MOST_POINTS = 400
 SCORES = ("precision_at_1", "r_precision", "map_at_r")

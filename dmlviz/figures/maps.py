@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.figures.data import class_name, images
 from dmlviz.figures.palette import class_colors
 from dmlviz.figures.style import figure, theme_of
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 FEW = 2000  # points, up to which no WebGL is needed
 

@@ -9,7 +9,7 @@ from dmlviz.figures.data import Measured
 from dmlviz.figures.history import history
 from dmlviz.figures.palette import PALETTE
 from dmlviz.figures.style import MUTED, figure, theme_of
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 GAP = 0.08  # of the height, between the two
 

@@ -1,7 +1,7 @@
 """A process that has imported and tried everything once, and forks workers that are ready at once.
 
 What a worker does slowly the first time (imports, the optimiser, the kernels) takes seconds of processor; here it is
-done once for a whole server, and what was read then is shared by all its workers. `python -m dmlviz.nursery FD` is
+done once for a whole server, and what was read then is shared by all its workers. `python -m dmlviz.jobs.fork_server FD` is
 that process, FD being a socket on which each message asks for one worker, the ends of its three pipes attached. It ends
 when the other end of the socket is closed.
 """
@@ -46,7 +46,7 @@ class Process(Protocol):
 
 
 def start(arguments: list[str], errors: IO[bytes]) -> Process:
-    """A process that does what `python -m dmlviz.worker` does with these arguments; its complaints go to `errors`.
+    """A process that does what `python -m dmlviz.jobs.worker` does with these arguments; its complaints go to `errors`.
 
     On Linux it is forked by the nursery, one for all workers of this process; elsewhere a fork of a process that has
     used the system's libraries is not safe, and it imports everything itself.
@@ -57,7 +57,7 @@ def start(arguments: list[str], errors: IO[bytes]) -> Process:
 def launch(arguments: list[str], errors: IO[bytes]) -> Process:
     """The same as a process of its own, which is late by its imports."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "dmlviz.worker", *arguments],
+        [sys.executable, "-P", "-m", "dmlviz.jobs.worker", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -139,7 +139,7 @@ class Nursery:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dmlviz.nursery", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env=os.environ | ONE_THREAD | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialise it
@@ -274,7 +274,7 @@ class _Forks:
                 Path("/proc/self/comm").write_text("dmlviz worker")
             os.environ.clear()
             os.environ.update(request.environment | ONE_THREAD)
-            from dmlviz import worker
+            from dmlviz.jobs import worker
 
             worker.main(request.arguments)
             code = 0
@@ -307,7 +307,7 @@ def _readable(*files: int, patience: float | None) -> list[int]:
 
 def main() -> None:
     """Prepare, then fork until the server ends; an order that comes earlier is not made to wait for all of it."""
-    from dmlviz import worker
+    from dmlviz.jobs import worker
 
     os.nice(worker.NICENESS)
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))

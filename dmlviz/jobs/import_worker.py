@@ -1,4 +1,4 @@
-"""Reads what somebody brought, in a process of its own, for a look before it is kept: `python -m dmlviz.intake FOLDER`.
+"""Reads what somebody brought, in a process of its own, for a look before it is kept: `python -m dmlviz.jobs.import_worker FOLDER`.
 
 The folder holds `order.json`: {"file", "labels", "title", "side", "colour"}. Into it go `progress.json` while the files
 are read, and at the end `look.json`: what was understood, or {"error": a sentence}.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.files import read_json, write_json
+from dmlviz.storage.files import read_json, write_json
 
 NICENESS = 10
 MOST_SECONDS = 900  # of processor time
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _pictures(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.class_folders import understand
+    from dmlviz.data.image_folder import understand
 
     said = 0.0
 
@@ -91,9 +91,9 @@ def _tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]:
 
 
 def _vectors(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.vectors import read
-    from dmlviz.given import declaration, keep_vectors
-    from dmlviz.runs import Runs
+    from dmlviz.data.embedding_file import read
+    from dmlviz.runs.import_embeddings import declaration, keep_vectors
+    from dmlviz.runs.store import Runs
 
     found = read(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
     run = keep_vectors(Runs(folder / "runs", folder / "none"), found, order["title"])

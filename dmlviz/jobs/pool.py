@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.errors import UserError
-from dmlviz.supervisor import Worker, worker_arguments
+from dmlviz.jobs.worker_process import Worker, worker_arguments
 
 
 class Crew:

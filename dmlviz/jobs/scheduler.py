@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.crew import Answering, Crew
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.pool import Answering, Crew
+from dmlviz.jobs.worker_process import Worker, worker_arguments
 from dmlviz.projection import check
-from dmlviz.record import Drawing, Record
-from dmlviz.recording import Writer
-from dmlviz.runs import Runs, UnknownRun
-from dmlviz.supervisor import Worker, worker_arguments
+from dmlviz.runs.run import Drawing, Record, UnknownRun
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import Writer
 
 Phase = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
 

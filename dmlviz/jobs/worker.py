@@ -1,4 +1,4 @@
-"""A process that does one job and writes what happens into its folder: `python -m dmlviz.worker FOLDER`.
+"""A process that does one job and writes what happens into its folder: `python -m dmlviz.jobs.worker FOLDER`.
 
 With --wait it imports everything first, prints {"ready":true} and takes its order as one line of JSON on standard
 input; with --serve it stays and answers {"job":"embed",…} line by line. It is nice, uses one thread, stops politely
@@ -21,9 +21,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 NICENESS = 10
 
@@ -82,7 +82,7 @@ class Parent:
 
 def main(arguments: list[str] | None = None) -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m dmlviz.worker", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.worker", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="a run's folder, or a projection's in it")
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
     parser.add_argument("--serve", action="store_true", help="stay, and embed pictures")
@@ -116,11 +116,11 @@ def _work(parent: Parent, folder: Path, data_root: Path | None, datasets: dict[s
     _one_thread()
     try:
         if folder.parent.name == "projections":
-            from dmlviz.drawing import draw_into
+            from dmlviz.runs.projection_run import draw_into
 
             draw_into(folder, stop=stop)
         else:
-            from dmlviz.recording import train_into
+            from dmlviz.runs.writer import train_into
 
             run = Run(folder)
             for _ in train_into(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
@@ -132,8 +132,8 @@ def _work(parent: Parent, folder: Path, data_root: Path | None, datasets: dict[s
 
 
 def _serve(parent: Parent) -> None:
-    from dmlviz.inference import answer
-    from dmlviz.recording import sentence
+    from dmlviz.runs.embed import answer
+    from dmlviz.runs.writer import sentence
 
     _one_thread()
     parent.tell(ready=True)
@@ -184,7 +184,7 @@ def be_modest() -> None:
 
 @cache
 def _try_out() -> None:
-    from dmlviz.training import warm_up
+    from dmlviz.training.loop import warm_up
 
     warm_up()
 

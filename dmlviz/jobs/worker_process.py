@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dmlviz import nursery
+from dmlviz.jobs import fork_server
 
 
 class Worker:
-    """One `dmlviz.worker`. Its standard input is a pipe held here, so that it ends when this process does.
+    """One `dmlviz.jobs.worker`. Its standard input is a pipe held here, so that it ends when this process does.
 
     `on_message(worker, message)` hears every line of JSON it prints, `on_exit(worker, why)` its end; both are called
     on a thread of their own.
@@ -28,7 +28,7 @@ class Worker:
     ) -> None:
         self.ready = threading.Event()  # set when it has imported everything
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
-        self._process = nursery.start(arguments, self._errors)
+        self._process = fork_server.start(arguments, self._errors)
         self._on_message = on_message
         self._on_exit = on_exit
         self._thread = threading.Thread(target=self._watch, name="worker", daemon=True)
@@ -65,7 +65,7 @@ class Worker:
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until it is gone and its end was told; one that has not even been forked is not waited for."""
-        unborn = isinstance(self._process, nursery.Forked) and not self._process.born
+        unborn = isinstance(self._process, fork_server.Forked) and not self._process.born
         if threading.current_thread() is not self._thread and not unborn:
             self._thread.join(timeout)
 
@@ -102,7 +102,7 @@ def cause_of_death(status: int, said: list[str]) -> str:
 
 
 def worker_arguments(mode: str, data_root: Path | None, likely: str | None = None) -> list[str]:
-    """The arguments of `python -m dmlviz.worker` for --wait or --serve."""
+    """The arguments of `python -m dmlviz.jobs.worker` for --wait or --serve."""
     arguments = [mode]
     if data_root is not None:
         arguments += ["--data", str(Path(data_root).resolve())]

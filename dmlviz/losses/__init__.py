@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.errors import UserError
-from dmlviz.losses.declared import LOSSES
 
 if TYPE_CHECKING:
-    from dmlviz.losses.module import Loss
+    from dmlviz.losses.base import Loss
 
 __all__ = ["LOSSES", "build"]
 

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.geometry import differentiable_gradients, softplus
-from dmlviz.losses.module import Batch, Totals
-from dmlviz.ranking import Slots, rank, slots
+from dmlviz.losses.base import Batch, Totals
+from dmlviz.ops.pairwise import differentiable_gradients, softplus
+from dmlviz.ops.sorted_negatives import Slots, rank, slots
 
 # log(1 + e^x) is above 0.01, Terms' threshold for a smooth term, from this x on.
 _ACTIVE_FROM = -4.6002

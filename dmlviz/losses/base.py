@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dmlviz.declarations import LossDeclaration
+from dmlviz.catalog.parameters import LossDeclaration
 from dmlviz.errors import UserError
-from dmlviz.geometry import bounded, check_batch, cosine_matrix, distance_matrix, grounded, reduce, without_autocast
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
+from dmlviz.ops.pairwise import bounded, check_batch, cosine_matrix, distance_matrix, grounded, reduce, without_autocast
 
 
 class Terms(NamedTuple):

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from dmlviz.errors import UserError
-from dmlviz.geometry import safe_sqrt
-from dmlviz.losses.module import Batch, Loss, Terms
+from dmlviz.losses.base import Batch, Loss, Terms
+from dmlviz.ops.pairwise import safe_sqrt
 
 
 class ClassWeights(Loss):

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.geometry import cross_distance, distance_matrix, masked_max, masked_min
-from dmlviz.losses.module import Batch, Terms
+from dmlviz.losses.base import Batch, Terms
 from dmlviz.losses.registry import loss
+from dmlviz.ops.pairwise import cross_distance, distance_matrix, masked_max, masked_min
 
 
 @loss("coupled_clusters")

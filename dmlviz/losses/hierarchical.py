@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dmlviz.geometry import directions
 from dmlviz.losses import all_triplets
-from dmlviz.losses.module import Batch, Loss, Terms, Totals
+from dmlviz.losses.base import Batch, Loss, Terms, Totals
 from dmlviz.losses.registry import IMPLEMENTED
 from dmlviz.miners.tuples import Triplets
+from dmlviz.ops.pairwise import directions
 
 
 class ClassTree:

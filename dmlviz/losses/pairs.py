@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from dmlviz.errors import UserError
-from dmlviz.geometry import distance_matrix, masked_logsumexp, masked_mean, softplus
-from dmlviz.losses.module import Batch, Loss, Parts, Terms
+from dmlviz.losses.base import Batch, Loss, Parts, Terms
 from dmlviz.losses.registry import IMPLEMENTED, loss
+from dmlviz.ops.pairwise import distance_matrix, masked_logsumexp, masked_mean, softplus
 
 _ROWS = 64  # of a decision net: as many are computed at once
 

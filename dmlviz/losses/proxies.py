@@ -5,10 +5,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.geometry import bounded, cross_cosine, cross_distance, norms
+from dmlviz.losses.base import Batch, Terms
 from dmlviz.losses.class_weights import ClassWeights, at_label, each, with_margin
-from dmlviz.losses.module import Batch, Terms
 from dmlviz.losses.registry import IMPLEMENTED, loss
+from dmlviz.ops.pairwise import bounded, cross_cosine, cross_distance, norms
 
 implements = IMPLEMENTED.implements
 

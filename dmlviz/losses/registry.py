@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dmlviz.binding import Registry
-from dmlviz.losses.declared import LOSSES
-from dmlviz.losses.module import Batch, FunctionLoss, Parts
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.registry import Registry
+from dmlviz.losses.base import Batch, FunctionLoss, Parts
 
 IMPLEMENTED = Registry(LOSSES)
 
@@ -29,7 +29,7 @@ def loss(name: str) -> Callable[[Formula], Formula]:
 
 def implemented() -> dict[str, Callable[..., Any]]:
     """Return the code of every loss by name; the first call imports the families."""
-    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, sums, triplets  # noqa: F401
+    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, triplets, weighted_sum  # noqa: F401
 
     return IMPLEMENTED
 

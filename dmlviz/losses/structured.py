@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.geometry import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softmax_gradient, softplus
-from dmlviz.losses.module import Batch, Parts, Terms
+from dmlviz.losses.base import Batch, Parts, Terms
 from dmlviz.losses.registry import loss
 from dmlviz.miners.tuples import Pairs
+from dmlviz.ops.pairwise import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softmax_gradient, softplus
 
 _TELLABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
 

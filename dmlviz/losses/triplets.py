@@ -5,11 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from dmlviz.geometry import masked_max, masked_min, softplus
 from dmlviz.losses import all_triplets
-from dmlviz.losses.module import Batch, Terms, Totals
+from dmlviz.losses.base import Batch, Terms, Totals
 from dmlviz.losses.registry import loss
 from dmlviz.miners.tuples import Triplets
+from dmlviz.ops.pairwise import masked_max, masked_min, softplus
 
 
 @loss("triplet")

@@ -4,12 +4,12 @@ from typing import Any
 
 from torch import Tensor
 
-from dmlviz.geometry import sharing
+from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.losses import build
-from dmlviz.losses.declared_sums import LossChoice
-from dmlviz.losses.module import Loss
+from dmlviz.losses.base import Loss
 from dmlviz.losses.registry import IMPLEMENTED
 from dmlviz.miners.tuples import Pairs
+from dmlviz.ops.pairwise import sharing
 
 
 @IMPLEMENTED.implements("sum_of")

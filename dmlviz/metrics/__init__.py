@@ -11,12 +11,12 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
-from dmlviz.metrics import retrieval, space
+from dmlviz.metrics import embedding_geometry, retrieval
 from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_mean
-from dmlviz.metrics.distances import blas_on_one_thread, conditioned, sweep
 from dmlviz.metrics.inputs import Embedded, read_both
-from dmlviz.metrics.judgement import Judgement, judge
+from dmlviz.metrics.per_query import Judgement, judge
+from dmlviz.ops.squared_distances import blas_on_one_thread, conditioned, sweep
 
 __all__ = ["Judgement", "confusion", "evaluate", "judge", "nearest_mean_accuracy"]
 
@@ -104,7 +104,7 @@ def _parts(
 
 
 def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:
-    ranker, distances = retrieval.Ranker(queries, others, full_ranking), space.MeanDistances(queries)
+    ranker, distances = retrieval.Ranker(queries, others, full_ranking), embedding_geometry.MeanDistances(queries)
     points, gallery_points, unit = conditioned(queries.points, queries.points)
     kind = queries.points.dtype
     if others is None and len(ranker.queries) == len(points):
@@ -121,7 +121,7 @@ def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_
         sweep(points[ranker.queries], gallery_points, kind, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = nearest_mean(queries, others, points, gallery_points, ranker.queries)
-    result |= distances.scores(unit) | space.scores(queries.points, len(queries.names))
+    result |= distances.scores(unit) | embedding_geometry.scores(queries.points, len(queries.names))
     return result | _counted(queries, ranker.queries)
 
 

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
-from dmlviz.metrics.distances import conditioned
 from dmlviz.metrics.inputs import Embedded
+from dmlviz.ops.squared_distances import conditioned
 
 KEYS = ("nmi", "ami", "pairwise_f1")
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
-from dmlviz.metrics.distances import blas_on_one_thread, conditioned, sweep
 from dmlviz.metrics.inputs import Embedded, read
 from dmlviz.metrics.verification import MOST_PAIRS, area, operating_points, pair_distances
+from dmlviz.ops.squared_distances import blas_on_one_thread, conditioned, sweep
 
 MOST_RANKS = 100
 BINS = 80

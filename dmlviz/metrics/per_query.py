@@ -8,8 +8,8 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
 from dmlviz.metrics.classification import vote
-from dmlviz.metrics.distances import blas_on_one_thread
 from dmlviz.metrics.inputs import read
+from dmlviz.ops.squared_distances import blas_on_one_thread
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlviz.metrics.classification import vote
-from dmlviz.metrics.distances import conditioned, sweep
 from dmlviz.metrics.inputs import Embedded
+from dmlviz.ops.squared_distances import conditioned, sweep
 
 NEIGHBOURS = 5
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dmlviz.metrics.distances import squared_differences
 from dmlviz.metrics.inputs import Embedded
+from dmlviz.ops.squared_distances import squared_differences
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
 MOST_PAIRS = 50_000

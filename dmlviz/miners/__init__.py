@@ -3,10 +3,10 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.miners.declared import MINERS
+from dmlviz.catalog.miners import MINERS
 
 if TYPE_CHECKING:
-    from dmlviz.miners.miner import Miner
+    from dmlviz.miners.base import Miner
 
 __all__ = ["MINERS", "build"]
 
@@ -19,7 +19,7 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
     complete = MINERS[name].complete(parameters)
     # Torch is loaded only now: whoever merely shows the miners has none.
     from dmlviz.miners import offline, pairs, triplets  # noqa: F401
-    from dmlviz.miners.miner import CODE, Miner
+    from dmlviz.miners.base import CODE, Miner
 
     code = CODE[name]
     if isinstance(code, type):

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.binding import Registry
-from dmlviz.geometry import check_batch, cosine_matrix, distance_matrix
-from dmlviz.miners.declared import MINERS
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.registry import Registry
 from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.ops.pairwise import check_batch, cosine_matrix, distance_matrix
 
 CODE = Registry(MINERS)
 implements = CODE.implements

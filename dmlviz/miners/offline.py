@@ -5,10 +5,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dmlviz.geometry import bounded
-from dmlviz.miners.miner import Batch, Miner, implements
+from dmlviz.miners.base import Batch, Miner, implements
 from dmlviz.miners.triplets import hardest_negative
 from dmlviz.miners.tuples import Triplets
+from dmlviz.ops.pairwise import bounded
 
 _ANCHORS_AT_ONCE = 32  # rows of the search's score matrix: 32 × 60,000 float32 are 8 MB
 _NOTHING_ADDED = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the completed batch

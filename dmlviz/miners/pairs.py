@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from dmlviz.miners.miner import Batch, implements
+from dmlviz.miners.base import Batch, implements
 from dmlviz.miners.tuples import AnchoredPairs, Pairs
 
 

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dmlviz.miners.miner import Batch, implements
+from dmlviz.miners.base import Batch, implements
 from dmlviz.miners.tuples import Triplets
-from dmlviz.ranking import Ranking, Slots, finite, rank, slots
+from dmlviz.ops.sorted_negatives import Ranking, Slots, finite, rank, slots
 
 
 @implements("random_negative")

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from dmlviz.catalog.nets import NETS
 from dmlviz.errors import UserError
-from dmlviz.nets.declared import NETS
 
 if TYPE_CHECKING:
-    from dmlviz.nets.net import EmbeddingNet
+    from dmlviz.nets.models import EmbeddingNet
 
 __all__ = ["NETS", "build"]
 
@@ -33,6 +33,6 @@ def build(
             f"A net takes images of 1 or 3 channels, {SMALLEST} × {SMALLEST} pixels or more, and gives 1 dimension or "
             f"more; got {channels} channels, {size} × {size} pixels, {embedding_dim} dimensions."
         )
-    from dmlviz.nets.net import seeded
+    from dmlviz.nets.models import seeded
 
     return seeded(name, embedding_dim, normalize, channels, size, seed)

@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d, prelu
 
-from dmlviz.binding import Registry
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.registry import Registry
 from dmlviz.errors import UserError
-from dmlviz.geometry import directions
-from dmlviz.nets.declared import NETS
+from dmlviz.ops.pairwise import directions
 
 registry = Registry(NETS)
 
@@ -114,7 +114,7 @@ def _protonet(channels: int, size: int, embedding_dim: int) -> nn.Module:
 
 @registry.implements("resnet18")
 def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
-    from dmlviz.torchvision_operators import register_missing
+    from dmlviz.nets.torchvision_operators import register_missing
 
     register_missing()
     from torchvision.models import resnet18

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.metrics.neighbors import NearestNeighbors
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 Metric = Literal["euclidean", "cosine"]
 

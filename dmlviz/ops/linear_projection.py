@@ -7,8 +7,8 @@ from typing import IO, Literal, Self, get_args
 
 import numpy as np
 
-from dmlviz.arrays import read_arrays, take
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.arrays import read_arrays, take
 
 View = Literal["plane", "pca", "fan"]
 MOST_FANNED = 20  # more classes than this are no longer told apart on a ring

@@ -9,7 +9,7 @@ from functools import cached_property
 import faiss
 import numpy as np
 
-from dmlviz.metrics.distances import SquaredDistances
+from dmlviz.ops.squared_distances import SquaredDistances
 
 _SPARE = 16  # proposals beyond those asked for: with them nearly every search of a spread-out space is certain
 _BLOCK = 64  # rows of a table of all distances

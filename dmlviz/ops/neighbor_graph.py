@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dmlviz.metrics.neighbors import NearestNeighbors
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 
 def prepared(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = None) -> np.ndarray:

@@ -6,15 +6,15 @@ Importing this package loads neither torch nor SciPy; each name below loads what
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS
 
 if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
-    from dmlviz.projection.epochs import iterations_of, project_epochs
-    from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of, near_on_map
-    from dmlviz.projection.limits import check, within
-    from dmlviz.projection.maps import Projection, project
-    from dmlviz.projection.placing import place_on
+    from dmlviz.projection.layout import Projection, project
+    from dmlviz.projection.out_of_sample import place_on
+    from dmlviz.projection.quality import Faithfulness, faithfulness_of, near_on_map
+    from dmlviz.projection.sequence import iterations_of, project_epochs
+    from dmlviz.projection.validation import check, within
 
 __all__ = [
     "PROJECTIONS",

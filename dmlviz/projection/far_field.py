@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dmlviz.projection.neighbours import nearest_of
+from dmlviz.ops.neighbor_graph import nearest_of
 
 _NEAR = 256
 _CELLS = {2: 40, 3: 11}  # along each axis

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlviz.bases import Basis
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of
-from dmlviz.projection.limits import check, classes, points
-from dmlviz.projection.pace import Cancelled, Frames, OnFrame, OnPhase
-from dmlviz.projection.placing import alike, place_on
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.projection.out_of_sample import alike, place_on
+from dmlviz.projection.progress import Cancelled, Frames, OnFrame, OnPhase
+from dmlviz.projection.quality import Faithfulness, faithfulness_of
+from dmlviz.projection.validation import check, classes, points
 
 if TYPE_CHECKING:
     from dmlviz.projection.tsne import Layout

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dmlviz.projection.neighbours import nearest, nearest_of
+from dmlviz.ops.neighbor_graph import nearest, nearest_of
 
 _BLOCK = 128
 _NAMES = {"manhattan": "cityblock", "chebyshev": "chebyshev", "canberra": "canberra", "braycurtis": "braycurtis"}

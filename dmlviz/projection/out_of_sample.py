@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.neighbor_graph import centre_of, prepared
 from dmlviz.projection.affinities import conditional
-from dmlviz.projection.crowd import Crowd
-from dmlviz.projection.declared import PROJECTIONS
-from dmlviz.projection.fuzzy import as_distances, curve, memberships
-from dmlviz.projection.limits import points
-from dmlviz.projection.metrics import near
-from dmlviz.projection.neighbours import centre_of, prepared
+from dmlviz.projection.far_field import Crowd
+from dmlviz.projection.fuzzy_graph import as_distances, curve, memberships
+from dmlviz.projection.other_metrics import near
+from dmlviz.projection.validation import points
 
 # How badly places (m × dims) suit the m new points of those rows, given the crowd around them (others m × k × dims,
 # and for how many points each stands, m × k); and the gradient: (m,), (m × dims).

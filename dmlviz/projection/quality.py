@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.metrics.distances import SquaredDistances, available_threads, blas_on_one_thread, conditioned
-from dmlviz.projection.limits import points
-from dmlviz.projection.metrics import euclidean_after_all, near_others, squared_to_all
-from dmlviz.projection.neighbours import comparable
+from dmlviz.ops.neighbor_graph import comparable
+from dmlviz.ops.squared_distances import SquaredDistances, available_threads, blas_on_one_thread, conditioned
+from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
+from dmlviz.projection.validation import points
 
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
 LARGEST = 10_000

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection.pace import Frames
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.projection.progress import Frames
 
 _LOOK = 0.1  # seconds between two looks at what the library does
 _one_at_a_time = threading.Lock()  # numba's threads must not serve two of these at once

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.linear_projection import Basis
 from dmlviz.projection.alignment import align
-from dmlviz.projection.limits import check, points
-from dmlviz.projection.maps import Projection, project
-from dmlviz.projection.pace import OnPhase
+from dmlviz.projection.layout import Projection, project
+from dmlviz.projection.progress import OnPhase
+from dmlviz.projection.validation import check, points
 
 OnEpochFrame = Callable[[int, int, int, float | None, np.ndarray], Any]
 

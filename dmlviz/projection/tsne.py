@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.bases import Basis
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.neighbor_graph import nearest, prepared
 from dmlviz.projection.affinities import conditional, heaviest, joint
 from dmlviz.projection.attraction import Attraction
-from dmlviz.projection.neighbours import nearest, prepared
-from dmlviz.projection.pace import Frames
+from dmlviz.projection.progress import Frames
 from dmlviz.projection.repulsion import EXACT_UP_TO, Field, exact
 
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third

@@ -11,10 +11,10 @@ import torch
 from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
-from dmlviz.bases import Basis
-from dmlviz.projection.fuzzy import as_distances, curve, graph, memberships, supervised
-from dmlviz.projection.neighbours import nearest, prepared
-from dmlviz.projection.pace import Frames
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.neighbor_graph import nearest, prepared
+from dmlviz.projection.fuzzy_graph import as_distances, curve, graph, memberships, supervised
+from dmlviz.projection.progress import Frames
 from dmlviz.projection.tsne import Layout
 
 _BATCHES = (

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Parameter
 from dmlviz.config import ProjectionConfig
-from dmlviz.declarations import Parameter
 from dmlviz.errors import UserError
 
 MOST_EXACT = 5_000  # points whose pairs scikit-learn holds in memory as 64-bit numbers, several times over

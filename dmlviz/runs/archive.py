@@ -14,14 +14,14 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.damage import check
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.files import make_folder, write_json
-from dmlviz.record import Record, Run
-from dmlviz.run_schema import METRICS, OBJECT, PROJECTION, RUN, one_line, read
-from dmlviz.runs import Runs
+from dmlviz.runs.damage import check
+from dmlviz.runs.run import Record, Run
+from dmlviz.runs.store import Runs
+from dmlviz.storage.files import make_folder, write_json
+from dmlviz.storage.run_schema import METRICS, OBJECT, PROJECTION, RUN, one_line, read
 
 MOST_FILES = 20_000
 MOST_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.arrays import reading, shape_of
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
-from dmlviz.record import Drawing, Record, Run
+from dmlviz.runs.run import Drawing, Record, Run
+from dmlviz.storage.arrays import reading, shape_of
 
 Damage = tuple[DamagedFileError, ...]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.projection import place_on
-from dmlviz.record import Run
+from dmlviz.runs.run import Run
 
 MOST_IMAGES = 1000
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from dmlviz.bases import Basis, native
+from dmlviz.ops.linear_projection import Basis, native
 
 LARGEST = 32767
 NOWHERE = -32768  # written for a point without a finite position; a reader draws nothing there

@@ -4,15 +4,15 @@ import hashlib
 
 import numpy as np
 
+from dmlviz.catalog.custom_datasets import PREFIX
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
 from dmlviz.config import TrainConfig
 from dmlviz.data import watched_subset
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.own import PREFIX
-from dmlviz.data.vectors import Vectors
-from dmlviz.events import Finished, Started
-from dmlviz.record import Run
-from dmlviz.recording import Recorder, Writer
-from dmlviz.runs import Runs
+from dmlviz.data.embedding_file import Vectors
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.training.events import Finished, Started
 
 
 def keep_vectors(runs: Runs, vectors: Vectors, title: str) -> Run:

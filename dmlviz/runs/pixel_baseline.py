@@ -1,4 +1,4 @@
-"""What the scores are without any net: images compared pixel by pixel. `python -m dmlviz.baselines RUN` prints them.
+"""What the scores are without any net: images compared pixel by pixel. `python -m dmlviz.runs.pixel_baseline RUN` prints them.
 
 A process of its own, because thousands of images of 784 pixels keep a processor busy for a while. It is nice, and
 loads no torch.
@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlviz import metrics
 from dmlviz.data import load
-from dmlviz.record import Run, UnknownRun
+from dmlviz.runs.run import Run, UnknownRun
 
 
 def pixels(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -32,7 +32,7 @@ def of_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print them as one line of JSON."""
-    parser = argparse.ArgumentParser(prog="python -m dmlviz.baselines", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dmlviz.runs.pixel_baseline", description=__doc__)
     parser.add_argument("run", type=Path, help="a run's folder")
     parser.add_argument("--data", type=Path, help="where the data sets are")
     chosen = parser.parse_args(arguments)

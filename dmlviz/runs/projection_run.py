@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.files import atomic, write_array
-from dmlviz.frames import Box, Frame, Items, SteadyBox
-from dmlviz.record import Drawing, Run
-from dmlviz.recording import Writer
+from dmlviz.runs.frames import Box, Frame, Items, SteadyBox
+from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.writer import Writer
+from dmlviz.storage.files import atomic, write_array
 
 EVERY = 0.2  # seconds between two frames on disk; what lies between is eased in the browser
 MOST_EPOCHS = 20  # of a film of layouts, each of which takes seconds

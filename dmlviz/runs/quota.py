@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.record import Run
-from dmlviz.runs import DamagedRun, Runs
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import DamagedRun, Runs
 
 GB = 1_000_000_000
 LIMIT = 5.0  # GB, unless somebody says otherwise

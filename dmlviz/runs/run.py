@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from pydantic import TypeAdapter
 
-from dmlviz.arrays import WHOLE, checked, read_array, read_arrays, reading, shape_of, take
-from dmlviz.bases import Basis, native_dims
-from dmlviz.batches import SeenBatch
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.files import Follower, Lock, Log, is_id
-from dmlviz.frames import Box, restore
-from dmlviz.run_schema import DRAWING_EVENT, METRICS, PROJECTION, RUN, RUN_EVENT, one_line, read
+from dmlviz.ops.linear_projection import Basis, native_dims
+from dmlviz.runs.frames import Box, restore
+from dmlviz.storage.arrays import WHOLE, checked, read_array, read_arrays, reading, shape_of, take
+from dmlviz.storage.files import Follower, Lock, Log, is_id
+from dmlviz.storage.run_schema import DRAWING_EVENT, METRICS, PROJECTION, RUN, RUN_EVENT, one_line, read
+from dmlviz.training.batch_record import SeenBatch
 
 if TYPE_CHECKING:
-    from dmlviz.gallery import Gallery, Metric
+    from dmlviz.ops.gallery import Gallery, Metric
 
 C = TypeVar("C", bound=Config)
 State = Literal["running", "finished", "stopped", "failed", "cut off", "damaged"]
@@ -447,7 +447,7 @@ def _one_thread() -> None:
 
 @lru_cache(maxsize=8)
 def _gallery(path: Path, step: int | None, stamp: int, metric: "Metric") -> "Gallery":
-    from dmlviz.gallery import Gallery
+    from dmlviz.ops.gallery import Gallery
 
     run = Run(path)
     labels, watched = run.labels, run.watched

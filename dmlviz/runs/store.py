@@ -11,17 +11,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from dmlviz.catalog.custom_datasets import is_own
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import cache_folder
-from dmlviz.data.declared import DATASETS
-from dmlviz.data.own import is_own
 from dmlviz.errors import UserError
-from dmlviz.files import is_id, make_folder, write_json
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun, UnreadableRun
-from dmlviz.run_schema import one_line
-from dmlviz.trash import Trash
+from dmlviz.runs.run import Drawing, Neighbour, Record, Run, State, UnknownRun, UnreadableRun
+from dmlviz.runs.trash import Trash
+from dmlviz.storage.files import is_id, make_folder, write_json
+from dmlviz.storage.run_schema import one_line
 
 __all__ = [
     "BUNDLED",

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.files import is_id, make_folder
+from dmlviz.storage.files import is_id, make_folder
 
 KEPT = 24 * 3600.0  # seconds that a deleted run can come back
 

@@ -9,16 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from dmlviz.alarms import Watch, remedies
-from dmlviz.bases import native, native_dims, native_view
-from dmlviz.batches import SeenBatch
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.files import atomic, make_folder, read_json, write_array, write_json
-from dmlviz.frames import Frame, LiveView, replay
-from dmlviz.record import Record, Run
+from dmlviz.ops.linear_projection import native, native_dims, native_view
+from dmlviz.runs.frames import Frame, LiveView, replay
+from dmlviz.runs.run import Record, Run
+from dmlviz.storage.files import atomic, make_folder, read_json, write_array, write_json
+from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.diagnostics import Watch, remedies
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
 MEASURED = 1000  # test images whose neighbours on the last picture are compared with their true ones
 CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
@@ -81,7 +81,7 @@ def train_into(
         step = 0
         try:
             from dmlviz.data import load
-            from dmlviz.training import train
+            from dmlviz.training.loop import train
 
             data = data or load(run.config.dataset, data_root, progress=_Preparing(writer, run.config.dataset, stop))
             recorder = Recorder(writer, run, data.test.labels, keep_nets)
@@ -313,7 +313,7 @@ def _usual_distance(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
 
     Measured on a thousand of them, each against all: the run's end should not wait for more.
     """
-    from dmlviz.gallery import Gallery
+    from dmlviz.ops.gallery import Gallery
 
     if len(embeddings) < 2 or not np.isfinite(embeddings).all():
         return None

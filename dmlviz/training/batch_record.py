@@ -7,8 +7,8 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from dmlviz.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 from dmlviz.config import TrainConfig
+from dmlviz.storage.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 
 KEPT = 8  # batches of a run
 BUDGET = 2_000_000  # bytes of all of them, before the file compresses them

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dmlviz.batches import MOST_TRIPLETS, SeenBatch
-from dmlviz.losses.module import Loss
+from dmlviz.losses.base import Loss
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, pair_masks
+from dmlviz.training.batch_record import MOST_TRIPLETS, SeenBatch
 
 MOST_LEARNED = 1 << 15  # numbers of one of the loss's weights
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.events import Event, Failed, Finished, Snapshot, Step
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Step
 
 RECENT = 20  # batches that a statement about the loss rests on
 COLLAPSED_TO = 0.05  # of the distance between classes that the untrained net gave them

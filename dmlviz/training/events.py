@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmlviz.batches import SeenBatch
+from dmlviz.training.batch_record import SeenBatch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,17 +12,18 @@ import torch
 from torch import Tensor
 
 from dmlviz import losses, metrics, miners, nets
-from dmlviz.batches import SeenBatch, recorded_steps
+from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, load, sampling, watched_subset
-from dmlviz.data.declared import SAMPLERS
-from dmlviz.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.geometry import distance_matrix, masked_mean, sharing
+from dmlviz.data import Dataset, Split, load, watched_subset
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.optimizers import Optimizer
-from dmlviz.refreshing import Refreshed, refreshing
-from dmlviz.witness import Witness
+from dmlviz.ops.pairwise import distance_matrix, masked_mean, sharing
+from dmlviz.training import sampling
+from dmlviz.training.batch_record import SeenBatch, recorded_steps
+from dmlviz.training.batch_recorder import Witness
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.optimizers import Optimizer
+from dmlviz.training.refresh import Refreshed, refreshing
 
 CHUNK = 100  # images embedded at once: their feature maps stay in the cache
 BY_HAND = "stopped by hand"

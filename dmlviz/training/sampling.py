@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dmlviz.binding import Registry
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.catalog.registry import Registry
 from dmlviz.config import TrainConfig
-from dmlviz.data.declared import SAMPLERS
 from dmlviz.errors import UserError
 
 registry = Registry(SAMPLERS)

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.batches import SeenBatch
+from dmlviz.catalog.loss_thresholds import Reach, distances, reach
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.config import TrainConfig
-from dmlviz.losses.declared import LOSSES
-from dmlviz.losses.declared_sums import LossChoice
-from dmlviz.reach import Reach, distances, reach
+from dmlviz.training.batch_record import SeenBatch
 
 EASY, SEMI_HARD, HARD = range(3)
 LISTED = 12_800  # comparisons that are listed one by one; all of them are counted

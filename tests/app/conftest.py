@@ -12,17 +12,19 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
 
-from app import routes, services
-from app.guard import Guard
-from app.pictures import Pictures, pictures
-from app.services import Services, Settings
+from app.api import routes
+from app.api.middleware import Guard
+from app.payloads.sprites import Pictures, pictures
+from app.runtime import services
+from app.runtime.services import Services, Settings
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import watched_subset
 from dmlviz.errors import UserError
-from dmlviz.events import Event, Finished, Snapshot, Started, Step
-from dmlviz.recording import Recorder, Writer
-from dmlviz.runs import Run, Runs
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.shelf import ShelfState
+from app.state.run_list import ShelfState
 
 MAIN = Path(app.__file__).parent / "main.py"
 EXPLORE, RUNS = (str(MAIN.parent / "screens" / name) for name in ("explore.py", "runs.py"))

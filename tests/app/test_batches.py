@@ -10,13 +10,13 @@ from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app import routes
-from app.batches import COLUMNS
-from app.histograms import IMAGES
+from app.api import routes
+from app.payloads.batches import COLUMNS
+from app.payloads.distance_histograms import IMAGES
 from dmlviz import data
-from dmlviz.batches import SeenBatch
 from dmlviz.errors import UserError
-from dmlviz.recording import Recorder, Writer
+from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.training.batch_record import SeenBatch
 
 N = 24
 IMAGES_SEEN = np.arange(N) * 7

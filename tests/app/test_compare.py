@@ -8,14 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app import compare
-from app.agreement import agreement
-from app.compare import CompareState, Pair, differences, found, shown
-from app.parts.change import FIELDS, PRESETS, preset, variant
+from app.panels.variant import FIELDS, PRESETS, preset, variant
+from app.payloads.agreement import agreement
+from app.state import compare
+from app.state.compare import CompareState, Pair, differences, found, shown
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.files import write_array
-from dmlviz.losses.declared import LOSSES
+from dmlviz.storage.files import write_array
 
 MAIN = Path(app.__file__).parent / "main.py"
 COMPARE = str(MAIN.parent / "screens" / "compare.py")

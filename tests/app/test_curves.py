@@ -7,13 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app import curves
-from app.parts import curves as drawer
-from app.state import CURVES, UIState
+from app.panels import curves as drawer
+from app.state import curves
+from app.state.explore import CURVES, UIState
 from dmlviz import figures
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
-from dmlviz.figures.declared import FIGURES
-from dmlviz.jobs import Status
+from dmlviz.jobs.scheduler import Status
 
 MAIN = Path(app.__file__).parent / "main.py"
 

@@ -7,13 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.pictures import pictures
-from app.selection import Selection
-from app.state import UIState
+from app.payloads.sprites import pictures
+from app.state.explore import UIState
+from app.state.selection import Selection
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.jobs import Status
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
+from dmlviz.jobs.scheduler import Status
 
 MAIN = Path(app.__file__).parent / "main.py"
 
@@ -201,7 +201,7 @@ def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monk
 
 
 def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
-    from dmlviz.recording import Writer
+    from dmlviz.runs.writer import Writer
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     with Writer(run) as writer:
@@ -229,7 +229,7 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
 
 
 def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch):
-    from app import services
+    from app.runtime import services
 
     services.start(here.settings, routes=False, warm=False)
     page = Page(run=run.id)
@@ -258,12 +258,12 @@ def test_settings_behind_more_are_only_made_when_somebody_looks(here, run):
 
 
 def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, monkeypatch, caplog):
-    from app.parts import stage
+    from app.panels import map_panel
 
     def broken(*_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(stage, "the_map", broken)
+    monkeypatch.setattr(map_panel, "the_map", broken)
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)
@@ -290,7 +290,7 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
     def script():
         import streamlit as st
 
-        from app.parameters import controlled, whole_run
+        from app.widgets.parameters import controlled, whole_run
 
         with whole_run():
             controlled(st.selectbox, "Net", "net", "lenet", lambda entered: None, options=["small", "lenet"])
@@ -307,7 +307,7 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
 
 
 def test_a_camera_is_offered_only_where_a_browser_allows_one():
-    from app.parts.side import _may_photograph
+    from app.panels.inspector import _may_photograph
 
     assert _may_photograph("https://lecture.example/")
     assert _may_photograph("http://localhost:8501/?run=1")
@@ -322,7 +322,7 @@ def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
 
 @pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
 def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
-    from app.query import pasted, pasted_number
+    from app.payloads.query import pasted, pasted_number
     from dmlviz.errors import UserError
 
     with pytest.raises(UserError, match="paste it again"):
@@ -335,7 +335,7 @@ def test_a_box_with_nothing_chosen_yet_is_empty():
     def script():
         import streamlit as st
 
-        from app.parameters import controlled
+        from app.widgets.parameters import controlled
 
         controlled(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
 

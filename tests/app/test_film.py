@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from app.film import film_of_query
-from app.query import Answer, Station
+from app.payloads.neighbor_history import film_of_query
+from app.payloads.query import Answer, Station
 
 
 def answer(way, embedding, label=4):

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from dmlviz import losses
-from dmlviz.declarations import Parameter
-from dmlviz.losses.declared import LOSSES
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.parameters import Parameter
 from dmlviz.miners.tuples import Triplets
 
 SCRIPT = Path(__file__).with_name("formulas.mjs")

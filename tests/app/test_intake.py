@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.intake import Intake
+from app.runtime.uploads import Intake
 from dmlviz import data
-from dmlviz.data import own
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
 
 
 def pets(broken=False):
@@ -59,7 +59,7 @@ def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
     assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
     assert look["tiles"]["counts"] == [5, 5]
     json.dumps(look)
-    assert list(own.names(intake.data)) == [], "nothing is kept before it is asked for"
+    assert list(custom_datasets.names(intake.data)) == [], "nothing is kept before it is asked for"
     assert intake.keep("a", " Cats  and dogs ") == ("pictures", look["name"])
     assert DATASETS[look["name"]].title == "Cats and dogs"
     assert data.load(look["name"], intake.data).size == 20
@@ -75,7 +75,7 @@ def test_the_same_files_can_be_read_otherwise(intake):
     kind, name = intake.keep("a", "")
     assert (kind, name) == ("pictures", look["name"])
     assert data.load(name, intake.data).channels == 1
-    assert len(list(own.names(intake.data))) == 1
+    assert len(list(custom_datasets.names(intake.data))) == 1
 
 
 def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):

@@ -8,11 +8,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.learn.entries import KINDS, TOPICS, found, limits, partners, plain, recommended, recommended_in_dimensions
-from app.learn.state import LearnState
+from app.content.catalog_index import (
+    KINDS,
+    TOPICS,
+    found,
+    limits,
+    partners,
+    plain,
+    recommended,
+    recommended_in_dimensions,
+)
+from app.state.learn import LearnState
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 
 MAIN = Path(app.__file__).parent / "main.py"
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalogue]
@@ -86,8 +95,8 @@ def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
 
 
 def test_searching_finds_by_name_author_and_use(here):
-    assert next(entry.name for entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
-    assert "batch_hard" in [entry.name for entry in found(KINDS["miner"], "hermans")]
+    assert next(learn_entry.name for learn_entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
+    assert "batch_hard" in [learn_entry.name for learn_entry in found(KINDS["miner"], "hermans")]
     assert found(KINDS["metric"], "zebra") == []
     test = learn(search="arcface")
     assert "loss=arcface" in links(test)
@@ -124,14 +133,13 @@ def test_what_components_are_told_of_losses_is_plain():
 
 
 def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
-    from app import navigation
-    from app.learn import entry
+    from app.panels import learn_entry, navigation
 
     test = learn(loss="triplet")
     gone = []
     monkeypatch.setattr(navigation, "go", gone.append)
     monkeypatch.setattr(
-        entry, "mount", lambda name, **_: type("Said", (), {"go": {"margin": 0.35, "distance": "euclidean"}})
+        learn_entry, "mount", lambda name, **_: type("Said", (), {"go": {"margin": 0.35, "distance": "euclidean"}})
     )
     test.run()
     assert gone == ["explore"]

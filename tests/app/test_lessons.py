@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.lessons import LESSONS
-from app.state import UIState, task_settings
-from app.taught import config_of, readings, view_of
-from dmlviz.metrics.declared import METRICS
+from app.content.lessons import LESSONS
+from app.state.explore import UIState, task_settings
+from app.state.task_progress import config_of, readings, view_of
+from dmlviz.catalog.metrics import METRICS
 
 MAIN = app.__path__[0] + "/main.py"
 TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
@@ -45,9 +45,9 @@ def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
 
 def test_the_settings_that_tasks_leave_open_can_be_drawn():
     def page():
-        from app.lessons import LESSONS
-        from app.state import UIState
-        from app.widgets import some
+        from app.content.lessons import LESSONS
+        from app.state.explore import UIState
+        from app.widgets.training_form import some
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.open})
@@ -108,7 +108,7 @@ class Pupil:
 @pytest.fixture
 def pupil(here, write, monkeypatch):
     """Somebody at the first task of "why a margin"; the training that is asked for is written at once."""
-    from dmlviz.jobs import Status
+    from dmlviz.jobs.scheduler import Status
 
     def submit(config, owner=""):
         return write(here.runs, config).id

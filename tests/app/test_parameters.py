@@ -6,9 +6,9 @@ from streamlit.testing.v1 import AppTest
 def form() -> None:
     import streamlit as st
 
-    from app.parameters import entered, fields
-    from app.state import UIState
-    from dmlviz.projection.declared_reference import REFERENCES
+    from app.state.explore import UIState
+    from app.widgets.parameters import entered, fields
+    from dmlviz.catalog.reference_projections import REFERENCES
 
     if "ui" not in st.session_state:
         st.session_state["ui"] = UIState(view="tsne", drawn={"engine": "reference"})

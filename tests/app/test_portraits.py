@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image
 
 import app
-from app.portraits import PALETTE, SIZE, draw, last_frame, portrait
-from dmlviz.runs import Run
+from app.payloads.thumbnails import PALETTE, SIZE, draw, last_frame, portrait
+from dmlviz.runs.run import Run
 
 
 def ink(picture):

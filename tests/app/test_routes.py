@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app import routes
+from app.api import routes
+from app.api.middleware import COOKIE
 from app.components import FOLDER
-from app.guard import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
+from dmlviz.data.sprite_sheet import COLUMNS, PER_SHEET, mosaic
 from dmlviz.export import FORMATS, Kept
 from dmlviz.export import write as write_kept
-from dmlviz.sheets import COLUMNS, PER_SHEET, mosaic
 
 
 def test_health_answers(client):
@@ -169,7 +169,7 @@ def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits,
     expected = metrics.evaluate(images.astype(float), labels, clustering=False, verification=False)
     for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
-    monkeypatch.setattr("app.baselines.subprocess.run", lambda *_, **__: pytest.fail("measured twice"))
+    monkeypatch.setattr("app.payloads.pixel_baseline.subprocess.run", lambda *_, **__: pytest.fail("measured twice"))
     assert client.get(f"/api/runs/{run.id}/pixels.json").json() == scores
 
 

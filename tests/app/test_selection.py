@@ -6,8 +6,8 @@ from base64 import b64decode, b64encode, urlsafe_b64encode
 import numpy as np
 import pytest
 
-from app.selection import MOST_BYTES, Selection
-from app.state import UIState
+from app.state.explore import UIState
+from app.state.selection import MOST_BYTES, Selection
 
 
 def selection(items, n=10_000, dataset="mnist"):

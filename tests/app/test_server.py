@@ -15,10 +15,12 @@ from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app import components, routes, services
-from app.guard import COOKIE, Guard, owner_of
+from app import components
+from app.api import routes
+from app.api.middleware import COOKIE, Guard, owner_of
+from app.runtime import services
+from app.runtime.services import Settings
 from app.server import build_app, options
-from app.services import Settings
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from functools import partial
 from app import server, services, routes, nearest
-from app.services import Settings
+from app.runtime.services import Settings
 services.start = partial(services.start, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
 test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
@@ -165,8 +167,8 @@ def test_the_guard_leaves_other_kinds_of_connection_alone():
 
 
 def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
-    from dmlviz.files import Lock
-    from dmlviz.runs import Runs
+    from dmlviz.runs.store import Runs
+    from dmlviz.storage.files import Lock
 
     run = write(Runs(tmp_path / "runs"), upto=5)
     lock = Lock(run.path / "lock")

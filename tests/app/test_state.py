@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.state import LIVE, SETTINGS, UIState
+from app.state.explore import LIVE, SETTINGS, UIState
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import TrainConfig
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
-from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import PROJECTIONS
 
 RUN = "0123456789abcdef"
 

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app import streaming
-from app.streaming import Tails
-from dmlviz.files import Log
+from app.runtime import event_stream
+from app.runtime.event_stream import Tails
+from dmlviz.storage.files import Log
 
 
 class Job:
@@ -53,8 +53,8 @@ def run(coroutine):
 
 def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
     opened = []
-    original = streaming.Follower
-    monkeypatch.setattr(streaming, "Follower", lambda path: opened.append(path) or original(path))
+    original = event_stream.Follower
+    monkeypatch.setattr(event_stream, "Follower", lambda path: opened.append(path) or original(path))
 
     async def story():
         tails = Tails()

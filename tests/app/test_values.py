@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from app.state import COLOURS, LIVE, UIState
-from app.values import distances_to_centres, values
+from app.payloads.point_values import distances_to_centres, values
+from app.state.explore import COLOURS, LIVE, UIState
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.drawing import draw_into
 from dmlviz.errors import UserError
-from dmlviz.recording import train_into
-from dmlviz.runs import Runs
+from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import train_into
 
 
 @pytest.fixture(scope="module")

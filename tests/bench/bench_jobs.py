@@ -11,11 +11,11 @@ from unittest import mock
 
 import numpy as np
 
-from dmlviz import nursery
 from dmlviz.config import TrainConfig
 from dmlviz.data import available, load
-from dmlviz.jobs import Jobs
-from dmlviz.runs import Runs
+from dmlviz.jobs import fork_server
+from dmlviz.jobs.scheduler import Jobs
+from dmlviz.runs.store import Runs
 
 ROUNDS = 5
 
@@ -75,7 +75,7 @@ def main():
                 training.append(max(memory(worker.pid) for worker in jobs._active))
                 ends.append(stopped(jobs, config.but(seed=seed).id))
                 until(lambda: jobs.crew.spare is not None and jobs.crew.spare.ready.is_set())
-                with mock.patch.object(nursery, "start", nursery.launch):
+                with mock.patch.object(fork_server, "start", fork_server.launch):
                     cold_frames.append(first_frames(cold, config.but(seed=seed)))
                 stopped(cold, config.but(seed=seed).id)
             for name, index in (("click to the first frame", 0), ("click to the first trained frame", 1)):

@@ -15,8 +15,8 @@ from pytorch_metric_learning import miners as pml_miners
 from torch.nn.functional import cosine_similarity, normalize, softplus
 
 from dmlviz import losses, miners
-from dmlviz.geometry import sharing
 from dmlviz.miners.tuples import AnchoredPairs
+from dmlviz.ops.pairwise import sharing
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)

@@ -11,7 +11,7 @@ from pytorch_metric_learning import miners as peers
 from torch.nn.functional import normalize
 
 from dmlviz import losses, miners
-from dmlviz.geometry import sharing
+from dmlviz.ops.pairwise import sharing
 
 MARGIN = 0.2
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)

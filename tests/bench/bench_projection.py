@@ -51,7 +51,7 @@ def embeddings() -> tuple[np.ndarray, np.ndarray]:
     """MNIST's 10,000 test images as a net places them after 150 steps."""
     from dmlviz import TrainConfig, train
     from dmlviz.data import load
-    from dmlviz.events import Finished
+    from dmlviz.training.events import Finished
 
     for event in train(TrainConfig(steps=150, snapshots=1)):
         if isinstance(event, Finished):
@@ -99,9 +99,9 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
 def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """The first UMAP of a server that has just warmed up, on the wall's clock, from the request to the finished map."""
     from dmlviz.config import ProjectionConfig, TrainConfig
-    from dmlviz.jobs import Jobs
-    from dmlviz.recording import train_into
-    from dmlviz.runs import Runs
+    from dmlviz.jobs.scheduler import Jobs
+    from dmlviz.runs.store import Runs
+    from dmlviz.runs.writer import train_into
 
     runs = Runs(folder / "runs")
     run = runs.prepare(TrainConfig(steps=100, snapshots=1))
@@ -123,7 +123,7 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
 
 def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """A joint PCA of 20 epochs of 10,000 × 64."""
-    from dmlviz.bases import Basis
+    from dmlviz.ops.linear_projection import Basis
 
     epochs = [points * np.float32(1 + i / 20) for i in range(20)]
     taken = timed(lambda: Basis.principal(epochs, (1, 2)), 5)
@@ -135,8 +135,8 @@ def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int)
 def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
     from dmlviz.config import ProjectionConfig
+    from dmlviz.ops.neighbor_graph import nearest_of
     from dmlviz.projection import place_on, project
-    from dmlviz.projection.neighbours import nearest_of
 
     known, new = points[:9000], points[9000:]
     for method in ("pca", "tsne", "umap"):
@@ -156,7 +156,7 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
     """All four measures of every point, beside scikit-learn's trustworthiness alone."""
     from sklearn.manifold import trustworthiness
 
-    from dmlviz.bases import Basis
+    from dmlviz.ops.linear_projection import Basis
     from dmlviz.projection import faithfulness_of
 
     flat = Basis.fit(points).project(points)
@@ -272,8 +272,8 @@ def prepare(name: str, frames: list[float]) -> Any:
 
 def scores(points: np.ndarray, labels: np.ndarray, places: np.ndarray) -> dict[str, float]:
     """Recall of the 30 true neighbours, 10-NN label accuracy on the map, trustworthiness."""
+    from dmlviz.ops.neighbor_graph import nearest, prepared
     from dmlviz.projection import faithfulness_of
-    from dmlviz.projection.neighbours import nearest, prepared
 
     true, seen = (nearest(prepared(space, "euclidean"), 30)[1] for space in (points, places))
     recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, seen, strict=True)]) / 30
@@ -286,9 +286,9 @@ def divergence(points: np.ndarray, places: np.ndarray) -> float:
     """KL(P ‖ Q) with affinities of perplexity 30, over all pairs."""
     import torch
 
+    from dmlviz.ops.neighbor_graph import nearest, prepared
     from dmlviz.projection.affinities import conditional, joint
     from dmlviz.projection.attraction import Attraction
-    from dmlviz.projection.neighbours import nearest, prepared
     from dmlviz.projection.repulsion import exact
 
     squared, found = nearest(prepared(points, "euclidean"), 90)

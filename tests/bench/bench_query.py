@@ -20,12 +20,12 @@ from PIL import Image, ImageFilter
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Split, available, load
-from dmlviz.data.query import prepare
-from dmlviz.inference import embed
-from dmlviz.record import Run
-from dmlviz.recording import train_into
-from dmlviz.runs import Runs
-from dmlviz.training import warm_up
+from dmlviz.data.query_image import prepare
+from dmlviz.runs.embed import embed
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import train_into
+from dmlviz.training.loop import warm_up
 
 TIMES = 10
 WAYS = {"blocks": Image.Resampling.BOX, "bicubic": Image.Resampling.BICUBIC}

@@ -5,7 +5,7 @@ from time import process_time
 import numpy as np
 from pytorch_metric_learning.samplers import MPerClassSampler
 
-from dmlviz.data.sampling import balanced_epoch
+from dmlviz.training.sampling import balanced_epoch
 
 P, K, IMAGES = 10, 16, 60_000
 AT_LEAST = 20.0

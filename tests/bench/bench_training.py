@@ -22,11 +22,11 @@ from dmlviz import losses
 from dmlviz import miners as our_miners
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.events import Step
 from dmlviz.miners.tuples import Triplets
 from dmlviz.nets import build
-from dmlviz.torchvision_operators import register_missing
-from dmlviz.training import train
+from dmlviz.nets.torchvision_operators import register_missing
+from dmlviz.training.events import Step
+from dmlviz.training.loop import train
 
 P, K, MARGIN = 10, 25, 0.2
 CONFIG = TrainConfig(

@@ -18,8 +18,9 @@ from visitors import serving
 
 from dmlviz.config import TrainConfig
 from dmlviz.export import Kept, save
-from dmlviz.recording import train_into
-from dmlviz.runs import Run, Runs
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import train_into
 
 VISITS = 5
 MOVES = 120

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from dmlviz.runs import Run, Runs
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -85,7 +86,7 @@ class Server:
             found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
             return [int(pid) for pid in found.stdout.split()]
 
-        nurseries = children(self.process.pid, "-f", "dmlviz.nursery")
+        nurseries = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
         workers = [pid for nursery in nurseries for pid in children(nursery)]
         assert workers
         for pid in workers:

@@ -77,7 +77,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
 
 
 def failing_run() -> str:
-    from dmlviz.runs import BUNDLED, Runs
+    from dmlviz.runs.store import BUNDLED, Runs
 
     runs = Runs(BUNDLED / "none").list()
     return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")

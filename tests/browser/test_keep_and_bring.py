@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from dmlviz.data.declared import DATASETS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import Kept
 from dmlviz.export.script import as_python
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
 
 pytestmark = pytest.mark.browser
 

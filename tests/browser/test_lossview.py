@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from dmlviz.batches import recorded_steps
+from dmlviz.training.batch_record import recorded_steps
 
 pytestmark = pytest.mark.browser
 

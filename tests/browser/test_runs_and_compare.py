@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.config import TrainConfig
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
 
 pytestmark = pytest.mark.browser
 

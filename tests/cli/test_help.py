@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dmlviz.cli import COMMANDS, main
+from dmlviz.cli.main import COMMANDS, main
 from dmlviz.config import TrainConfig
 
 
@@ -50,7 +50,7 @@ def test_every_setting_of_a_training_is_an_option(called):
 
 def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
     seen = []
-    monkeypatch.setattr("dmlviz.commands.train.TrainConfig", lambda **given: seen.append(given) or 1 / 0)
+    monkeypatch.setattr("dmlviz.cli.train.TrainConfig", lambda **given: seen.append(given) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(
             "train --loss triplet --loss-param margin=0.3 --loss-param reduction=nonzero --miner none --no-normalize"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dmlviz.commands.evaluate import _scores
-from dmlviz.runs import Runs
+from dmlviz.cli.evaluate import _scores
+from dmlviz.runs.store import Runs
 
 
 def test_runs_lists_title_scores_and_state(trained, called):

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from dmlviz.commands import serve
+from dmlviz.cli import serve
 
 DMLVIZ = [sys.executable, "-m", "dmlviz"]
 

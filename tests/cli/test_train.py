@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from dmlviz.commands.train import train
-from dmlviz.runs import Runs
+from dmlviz.cli.train import train
+from dmlviz.runs.store import Runs
 
 DMLVIZ = [sys.executable, "-m", "dmlviz"]
 

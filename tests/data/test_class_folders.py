@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from dmlviz import data
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
 from dmlviz.config import TrainConfig
-from dmlviz.data import own
-from dmlviz.data.class_folders import understand
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.squares import square
+from dmlviz.data.image_folder import understand
+from dmlviz.data.image_ops import square
 from dmlviz.errors import DataUnavailable, UnknownName, UserError
 
 
@@ -65,7 +65,7 @@ def root(tmp_path, monkeypatch):
 def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, root):
     found = understand(folder(tmp_path / "my_pets", classes(cat=20, dog=15)))
     name = found.keep(root)
-    assert own.is_own(name)
+    assert custom_datasets.is_own(name)
     assert name in DATASETS
     assert name in data.available()
     loaded = data.load(name)
@@ -79,7 +79,7 @@ def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, 
         {"name": "cat", "train": 16, "test": 4},
         {"name": "dog", "train": 12, "test": 3},
     ]
-    own.remove(root, name)
+    custom_datasets.remove(root, name)
     assert name not in data.available()
     with pytest.raises(DataUnavailable, match="dmlviz data add"):
         data.load(name)
@@ -255,7 +255,7 @@ def test_links_are_not_followed(tmp_path):
 
 
 def test_a_zip_that_unpacks_to_far_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("dmlviz.data.archive.MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("dmlviz.data.file_source.MOST_UNPACKED", 1_000_000)
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for i in range(8):
@@ -266,7 +266,7 @@ def test_a_zip_that_unpacks_to_far_too_much_is_refused_before_it_is_read(tmp_pat
 
 
 def test_a_file_that_is_too_large_is_left_out_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr("dmlviz.data.archive.MOST_BYTES", 100_000)
+    monkeypatch.setattr("dmlviz.data.file_source.MOST_BYTES", 100_000)
     files = classes(cat=4, dog=4) | {"cat/large.png": bytes(200_000)}
     assert reasons(understand(zipped(tmp_path / "large.zip", files))) == {"larger than 0 MB": 1}
 
@@ -333,7 +333,7 @@ def test_a_data_set_that_is_not_here_is_a_sentence():
     with pytest.raises(UnknownName):
         DATASETS["own-00000000deadbeef"]
     with pytest.raises(UserError):
-        own.remove(data.data_root(), "../../etc")
+        custom_datasets.remove(data.data_root(), "../../etc")
 
 
 def test_a_described_data_set_that_makes_no_sense_is_not_learned():

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from dmlviz.data import load
-from dmlviz.data.handprint import THIN, counted, edges, framed, upright
-from dmlviz.data.query import prepare
-from dmlviz.inference import answer
-from dmlviz.runs import Runs
+from dmlviz.data.digit_image import THIN, counted, edges, framed, upright
+from dmlviz.data.query_image import prepare
+from dmlviz.runs.embed import answer
+from dmlviz.runs.store import Runs
 
 # Each figure as most people draw it, in strokes over a pad of 100 × 100: polygons and (box, from, to) arcs.
 FIGURES = {

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available, data_root, load, watched_subset
-from dmlviz.data.declared import DATASETS
 from dmlviz.errors import DataUnavailable, UserError
 
 HERE = Path(__file__).resolve()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
 from dmlviz.data import available, load
-from dmlviz.data.class_folders import understand
-from dmlviz.data.declared import DATASETS, DatasetDeclaration
-from dmlviz.data.query import decode, prepare
+from dmlviz.data.image_folder import understand
+from dmlviz.data.query_image import decode, prepare
 from dmlviz.errors import UserError
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import sampling
-from dmlviz.data.declared import SAMPLERS
 from dmlviz.errors import UserError
+from dmlviz.training import sampling
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from dmlviz.config import TrainConfig
-from dmlviz.data.vectors import read
+from dmlviz.data.embedding_file import read
 from dmlviz.errors import UserError
 
 VECTORS = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
@@ -116,8 +116,8 @@ def test_vectors_without_labels_ask_for_them(tmp_path):
 
 
 def test_there_is_nothing_to_train_on_vectors(tmp_path):
-    from dmlviz.data.declared import DATASETS
-    from dmlviz.given import declaration
+    from dmlviz.catalog.datasets import DATASETS
+    from dmlviz.runs.import_embeddings import declaration
 
     declared = declaration(read(*npz(tmp_path)), "Mine")
     DATASETS.tell(declared.describe())

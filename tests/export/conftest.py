@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.drawing import draw_into
 from dmlviz.export import Kept
-from dmlviz.recording import train_into
-from dmlviz.runs import Runs
+from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import train_into
 
 CONFIG = TrainConfig(
     dataset="digits",

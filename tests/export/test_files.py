@@ -13,17 +13,17 @@ from PIL import Image
 from pyarrow import parquet
 
 from dmlviz import data
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.vectors import read
-from dmlviz.drawing import draw_into
+from dmlviz.data.embedding_file import read
 from dmlviz.errors import UnknownName, UserError
 from dmlviz.export import FORMATS, Kept, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
-from dmlviz.figures.declared import FIGURES
-from dmlviz.gallery import Gallery
-from dmlviz.given import keep_vectors
-from dmlviz.runs import Runs
+from dmlviz.ops.gallery import Gallery
+from dmlviz.runs.import_embeddings import keep_vectors
+from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.store import Runs
 
 
 def written(name, kept):

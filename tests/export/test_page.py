@@ -10,7 +10,7 @@ import pytest
 
 from dmlviz.export import page, write
 from dmlviz.export.bundle import import_map
-from dmlviz.frames import Box, restore
+from dmlviz.runs.frames import Box, restore
 
 
 def html_of(kept):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dmlviz import sheets
+from dmlviz.data import sprite_sheet
 from dmlviz.export import Sheets, write
 from dmlviz.export.projector import sprite_of
 
@@ -28,7 +28,7 @@ def seen(sprite, side, i):
 
 
 def kept_with(images, items):
-    pngs = tuple(sheets.png(images, number) for number in range(sheets.count(len(images))))
+    pngs = tuple(sprite_sheet.png(images, number) for number in range(sprite_sheet.count(len(images))))
     return SimpleNamespace(sheets=Sheets(images.shape[1], pngs), items=items)
 
 
@@ -60,5 +60,5 @@ def test_the_file_of_a_run_holds_them(kept, tmp_path):
         write("projector", kept, file)
     with zipfile.ZipFile(path) as archive:
         sprite = np.asarray(Image.open(archive.open("sprite.png")))
-    images = sheets.tiles(kept.sheets.pngs, kept.sheets.tile)
+    images = sprite_sheet.tiles(kept.sheets.pngs, kept.sheets.tile)
     assert all(np.array_equal(seen(sprite, 8, i), images[i]) for i in range(596))

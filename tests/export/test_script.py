@@ -6,12 +6,12 @@ import shlex
 import numpy as np
 import pytest
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.export import Kept
 from dmlviz.export.script import as_command, as_python, differing
 from dmlviz.losses import LOSSES
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
 
 
 def words_of(text):
@@ -72,7 +72,7 @@ def test_what_is_said_is_the_whole_config_for_every_loss(loss):
     assert TrainConfig(**differing(config)) == config
     words = shlex.split(as_command_of(config).replace("\\\n", " "))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dmlviz.commands.train._known", _stop_with)
+        patch.setattr("dmlviz.cli.train._known", _stop_with)
         with pytest.raises(Told) as told:
             main(words[1:])
     assert told.value.args == (config,)

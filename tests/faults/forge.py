@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from probe import Probe, data_folder, make_seed
 
-from dmlviz.archive import unpack
 from dmlviz.errors import UserError
-from dmlviz.runs import Runs
+from dmlviz.runs.archive import unpack
+from dmlviz.runs.store import Runs
 
 Files = dict[str, bytes]
 CODE = '__import__("os").system("touch PWNED")'

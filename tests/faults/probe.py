@@ -14,15 +14,18 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app import routes, services, shelf
-from app.services import Settings
-from dmlviz.cli import main
+from app.api import routes
+from app.runtime import services
+from app.runtime.services import Settings
+from app.state import run_list
+from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
-from dmlviz.disk import used
-from dmlviz.drawing import draw_into
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
-from dmlviz.runs import BUNDLED, Run, Runs
+from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.quota import used
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import BUNDLED, Runs
 
 SEED = "10d7f7f184a1fde5"  # of the ready-made runs the smallest that has everything
 OTHER = "26ddee740c31b5b6"
@@ -30,7 +33,7 @@ CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
     *("native", "native(end.embeddings, labels).project"),
 }
-IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.bases"}
+IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 
 
 def make_seed(folder: Path) -> Path:
@@ -63,7 +66,7 @@ class Probe:
         """What everybody sees, by name: the fault that breaks it; empty where all goes on."""
         looks = {
             "list": lambda: [run.id for run in self.here.runs.list()].index(OTHER),
-            "cards": lambda: shelf.shelf_data(shelf.ShelfState(), self.here),
+            "cards": lambda: run_list.shelf_data(run_list.ShelfState(), self.here),
             "disk": lambda: used(self.here.runs),
             "dmlviz runs": self._listed,
         }
@@ -72,7 +75,7 @@ class Probe:
     def unsaid(self, run: str) -> bool:
         """Whether a run has vanished: no card, damaged or not."""
         try:
-            return run not in [card["run"] for card in shelf.cards(self.here)]
+            return run not in [card["run"] for card in run_list.cards(self.here)]
         except Exception:
             return True
 

@@ -12,10 +12,10 @@ from probe import OTHER, Probe, data_folder, make_seed
 
 import app
 import dmlviz
-from app import shelf
-from dmlviz.damage import damage_of, told
+from app.state import run_list
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs import Runs
+from dmlviz.runs.damage import damage_of, told
+from dmlviz.runs.store import Runs
 
 DAMAGED = len(KINDS)
 
@@ -68,7 +68,7 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:40])
-    card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
+    card = next(card for card in run_list.cards(probe.here) if card["run"] == run.name)
     assert card["damage"].startswith(f"{name} is missing. " if way == "deleted" else f"{name} is damaged (")
     assert lost in card["damage"]
     assert card["title"] == "Fails: hardest triplets, rate too large"
@@ -76,10 +76,10 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
 
 def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restored(run, probe):
     (run / "run.json").unlink()
-    card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
+    card = next(card for card in run_list.cards(probe.here) if card["run"] == run.name)
     assert card["damage"].startswith("run.json is missing, so that the run cannot be opened.")
     assert "embeddings.npy" in card["damage"]
-    state = shelf.ShelfState()
+    state = run_list.ShelfState()
     state.act("delete", run.name, None, probe.here.runs)
     assert (state.deleted, state.note) == ((run.name, f"Damaged run {run.name[:6]}"), "")
     assert not run.exists()
@@ -134,7 +134,7 @@ def test_nothing_reads_arrays_but_the_one_place():
 
 
 def test_disk_use_counts_what_is_damaged(run, probe):
-    from dmlviz.disk import used
+    from dmlviz.runs.quota import used
 
     before = used(probe.here.runs)
     size = (run / "run.json").stat().st_size

@@ -9,12 +9,12 @@ import pytest
 from forge import STRINGS, forged, take_in, zipped
 from probe import data_folder, make_seed, unexpected_html, unexpected_python, unexpected_shell
 
-from dmlviz.archive import unpack
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.export import Kept, write
 from dmlviz.export.script import as_command, as_python
-from dmlviz.runs import Runs
+from dmlviz.runs.archive import unpack
+from dmlviz.runs.store import Runs
 
 FORGED = 40
 

@@ -13,11 +13,11 @@ import pytest
 
 import app
 from dmlviz import figures, metrics
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.figures import style
 from dmlviz.figures.data import columns, measure
-from dmlviz.figures.declared import FIGURES
 from dmlviz.figures.drawing import draw
 from dmlviz.figures.palette import class_colors
 
@@ -118,8 +118,8 @@ def run(tmp_path_factory):
     """A real run of the digits, trained for a moment."""
     import torch
 
-    from dmlviz.recording import train_into
-    from dmlviz.runs import Runs
+    from dmlviz.runs.store import Runs
+    from dmlviz.runs.writer import train_into
 
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("figures"), bundled=tmp_path_factory.mktemp("none"))
@@ -188,7 +188,7 @@ def test_plotly_is_loaded_for_no_one_who_draws_nothing():
     lines = (
         "import sys",
         "from dmlviz import cli, config, export, figures, jobs, runs",
-        "from dmlviz.commands import export, runs",
+        "from dmlviz.cli import export, runs",
         "from dmlviz.figures import data, declared, palette",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",
         "figures.roc",

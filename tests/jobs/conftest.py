@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dmlviz.config import TrainConfig
-from dmlviz.jobs import Jobs
-from dmlviz.runs import Runs
+from dmlviz.jobs.scheduler import Jobs
+from dmlviz.runs.store import Runs
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs import Jobs
-from dmlviz.runs import Runs
+from dmlviz.jobs.scheduler import Jobs
+from dmlviz.runs.store import Runs
 
 
 def worker_of(jobs, run):

@@ -8,7 +8,7 @@ import pytest
 from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs import Jobs
+from dmlviz.jobs.scheduler import Jobs
 
 
 def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):

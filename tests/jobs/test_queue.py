@@ -8,7 +8,7 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs import QUEUED_EACH, Jobs
+from dmlviz.jobs.scheduler import QUEUED_EACH, Jobs
 
 
 def worker_of(jobs, run):

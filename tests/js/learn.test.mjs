@@ -102,7 +102,7 @@ test("a point dragged off the plane stays at its edge", () => {
 });
 
 test("what a person points at adds up to the scores of the library", () => {
-  const spaces = JSON.parse(readFileSync(new URL("../../app/learn/three_spaces.json", import.meta.url), "utf8"));
+  const spaces = JSON.parse(readFileSync(new URL("../../app/content/three_spaces.json", import.meta.url), "utf8"));
   for (const space of spaces) {
     const all = space.points.map((_, i) => judged(space, i));
     const mean = (of) => all.reduce((sum, one) => sum + of(one), 0) / all.length;

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import torch
 
-from app.batches import told
+from app.payloads.batches import told
 from dmlviz import losses, miners
-from dmlviz.bases import Basis
-from dmlviz.batches import SeenBatch
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.geometry import directions
-from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.tuples import Pairs
-from dmlviz.witness import Witness
+from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.pairwise import directions
+from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.batch_recorder import Witness
 
 SCRIPT = Path(__file__).with_name("terms.mjs")
 CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if name not in ("sum_of", "hinge_pair")} | {

@@ -9,8 +9,8 @@ from torch.utils._pytree import tree_leaves
 
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
-from dmlviz.geometry import sharing
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
+from dmlviz.ops.pairwise import sharing
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64)
 
@@ -173,11 +173,11 @@ def test_tuples_of_the_wrong_kind_are_refused_with_the_right_kind_named():
 
 
 def test_one_distance_matrix_serves_miner_and_loss(monkeypatch):
-    from dmlviz import geometry
+    from dmlviz.ops import pairwise
 
     computed = []
-    original = geometry._Distance.forward
-    monkeypatch.setattr(geometry._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
+    original = pairwise._Distance.forward
+    monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
     x, labels = _batch()
     x.requires_grad_()
     loss, mine = losses.build("contrastive"), miners.build("hard_negative_pairs")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dmlviz import losses
-from dmlviz.losses.module import Batch, Terms
+from dmlviz.losses.base import Batch, Terms
 from dmlviz.miners.tuples import Triplets
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import Triplets
-from dmlviz.refreshing import Refreshed
+from dmlviz.training.refresh import Refreshed
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64), torch.tensor([0, 0, 1, 1])
 

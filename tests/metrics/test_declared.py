@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
+from dmlviz.catalog.metrics import METRICS
 from dmlviz.metrics import evaluate
-from dmlviz.metrics.declared import METRICS
 
 COUNTS = {"queries", "queries_left_out"}
 

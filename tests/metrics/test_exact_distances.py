@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlviz.metrics import evaluate, judge
-from dmlviz.metrics.distances import SquaredDistances, conditioned, first_of_equals
-from dmlviz.metrics.neighbors import NearestNeighbors
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.ops.squared_distances import SquaredDistances, conditioned, first_of_equals
 
 KINDS = [np.float32, np.float64]
 

@@ -172,8 +172,8 @@ def many():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(many, threads, monkeypatch):
-    monkeypatch.setattr("dmlviz.metrics.distances._ROWS", 13)
-    monkeypatch.setattr("dmlviz.metrics.distances.available_threads", lambda: threads)
+    monkeypatch.setattr("dmlviz.ops.squared_distances._ROWS", 13)
+    monkeypatch.setattr("dmlviz.ops.squared_distances.available_threads", lambda: threads)
     embeddings, labels, expected = many
     got = evaluate(embeddings.astype(np.float64), labels)
     assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlviz.metrics import evaluate
-from dmlviz.metrics.space import scores
+from dmlviz.metrics.embedding_geometry import scores
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dmlviz import miners
 from dmlviz.errors import UnknownName, UserError
-from dmlviz.geometry import sharing
-from dmlviz.miners.miner import CODE
+from dmlviz.miners.base import CODE
 from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.ops.pairwise import sharing
 
 NAMES = list(miners.MINERS)
 PER_PAIR = ["random_negative", "hardest_negative", "semihard_nearest"]

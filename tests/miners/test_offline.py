@@ -6,7 +6,7 @@ import torch
 
 from dmlviz import miners
 from dmlviz.losses import build as build_loss
-from dmlviz.refreshing import Refreshed, refreshing
+from dmlviz.training.refresh import Refreshed, refreshing
 
 N, K = 120, 4
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from dmlviz import miners
-from dmlviz.geometry import cosine_matrix, distance_matrix
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
+from dmlviz.ops.pairwise import cosine_matrix, distance_matrix
 
 N = 23
 KINDS = ["euclidean", "sqeuclidean", "cosine"]

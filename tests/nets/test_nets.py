@@ -9,7 +9,7 @@ from torch import nn
 
 from dmlviz.errors import UserError
 from dmlviz.nets import NETS, build
-from dmlviz.nets.net import PooledPReLU, registry
+from dmlviz.nets.models import PooledPReLU, registry
 
 QUICK = [name for name in NETS if name != "resnet18"]
 
@@ -133,7 +133,7 @@ def test_declaring_nets_imports_no_torch() -> None:
 
 
 def test_torchvision_loads_beside_a_cpu_build_of_torch_and_twice_is_once() -> None:
-    from dmlviz.torchvision_operators import register_missing
+    from dmlviz.nets.torchvision_operators import register_missing
 
     register_missing()
     register_missing()

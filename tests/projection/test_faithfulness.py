@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
-from dmlviz.bases import Basis
 from dmlviz.errors import UserError
+from dmlviz.ops.linear_projection import Basis
 from dmlviz.projection import faithfulness_of, near_on_map
-from dmlviz.projection.faithfulness import MEASURES
+from dmlviz.projection.quality import MEASURES
 
 
 @pytest.fixture(scope="module")

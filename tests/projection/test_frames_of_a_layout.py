@@ -3,7 +3,7 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.projection import project
-from dmlviz.projection.pace import Frames
+from dmlviz.projection.progress import Frames
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmlviz import ProjectionConfig, UserError
-from dmlviz.bases import Basis
+from dmlviz.ops.linear_projection import Basis
 from dmlviz.projection import project
 
 FAN = ProjectionConfig(method="fan")

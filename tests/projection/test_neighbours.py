@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dmlviz.projection.neighbours import nearest, nearest_of, prepared
+from dmlviz.ops.neighbor_graph import nearest, nearest_of, prepared
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from dmlviz.bases import Basis
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.linear_projection import Basis
 from dmlviz.projection import project
 
 

@@ -3,9 +3,9 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.neighbor_graph import nearest_of
 from dmlviz.projection import place_on, project
-from dmlviz.projection.crowd import Crowd
-from dmlviz.projection.neighbours import nearest_of
+from dmlviz.projection.far_field import Crowd
 
 METHODS = ["pca", "tsne", "umap"]
 

@@ -13,10 +13,10 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import TSNE, trustworthiness
 from threadpoolctl import threadpool_limits
 
+from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import check, faithfulness_of, place_on, project, project_epochs, reference
-from dmlviz.projection.declared_reference import METRICS
 
 SMALL = {"perplexity": 10, "iterations": 250}
 
@@ -179,7 +179,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
         "import sys, dmlviz.projection as p; p.project, p.project_epochs, p.place_on; "
-        "import dmlviz.projection.reference, dmlviz.drawing, dmlviz.worker, app.server; "
+        "import dmlviz.projection.reference, dmlviz.runs.projection_run, dmlviz.jobs.worker, app.server; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,9 +4,9 @@ import torch
 from sklearn.manifold import TSNE, trustworthiness
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.neighbor_graph import nearest, prepared
 from dmlviz.projection import project
 from dmlviz.projection.affinities import conditional, joint
-from dmlviz.projection.neighbours import nearest, prepared
 
 SHORT = ProjectionConfig(method="tsne", params={"iterations": 100})
 

@@ -4,9 +4,9 @@ import torch
 from scipy.sparse import csr_matrix
 from sklearn.manifold._utils import _binary_search_perplexity
 
+from dmlviz.ops.neighbor_graph import nearest
 from dmlviz.projection.affinities import conditional, heaviest, joint
 from dmlviz.projection.attraction import Attraction
-from dmlviz.projection.neighbours import nearest
 from dmlviz.projection.repulsion import Field, exact
 
 

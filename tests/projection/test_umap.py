@@ -5,9 +5,9 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.neighbor_graph import nearest
 from dmlviz.projection import project
-from dmlviz.projection.fuzzy import curve, graph, memberships, supervised
-from dmlviz.projection.neighbours import nearest
+from dmlviz.projection.fuzzy_graph import curve, graph, memberships, supervised
 
 UMAP = ProjectionConfig(method="umap")
 SHORT = UMAP.but(params={"iterations": 40})

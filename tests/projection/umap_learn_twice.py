@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.projection import place_on, project
-from dmlviz.projection.fuzzy import curve
+from dmlviz.projection.fuzzy_graph import curve
 
 # What project is told, and what else than the usual umap-learn must be told for the same.
 CASES = [

@@ -5,9 +5,9 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import watched_subset
-from dmlviz.events import Finished, Snapshot, Started, Step, Stopped
-from dmlviz.recording import Recorder, Writer
-from dmlviz.runs import Runs
+from dmlviz.runs.store import Runs
+from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.training.events import Finished, Snapshot, Started, Step, Stopped
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, watched=20)
 LABELS = np.arange(50) % 10

@@ -6,10 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from dmlviz.alarms import remedies
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.runs import Runs, UnknownRun
+from dmlviz.runs.run import UnknownRun
+from dmlviz.runs.store import Runs
+from dmlviz.training.diagnostics import remedies
 
 
 @pytest.mark.parametrize(

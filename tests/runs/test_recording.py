@@ -8,10 +8,10 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.events import Finished, Snapshot, Step, Stopped
-from dmlviz.frames import Box, restore
 from dmlviz.metrics import evaluate
-from dmlviz.recording import Recorder, Writer, sentence, train_into
+from dmlviz.runs.frames import Box, restore
+from dmlviz.runs.writer import Recorder, Writer, sentence, train_into
+from dmlviz.training.events import Finished, Snapshot, Step, Stopped
 
 
 def test_a_finished_run_tells_everything_again(runs, small, told, write, labels):

@@ -8,10 +8,10 @@ import torch
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
-from dmlviz.events import Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.geometry import distance_matrix
 from dmlviz.nets import build
-from dmlviz.training import kept_steps, snapshot_steps, train
+from dmlviz.ops.pairwise import distance_matrix
+from dmlviz.training.events import Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.loop import kept_steps, snapshot_steps, train
 
 
 def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, quick, of) -> None:
@@ -47,7 +47,7 @@ def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Datas
 def test_live_figures_are_those_of_the_batch(digits: Dataset, quick, of) -> None:
     config = quick(loss="triplet", miner=None, steps=1, normalize=False)
     step = of(Step, list(train(config, data=digits)))[0]
-    from dmlviz.data import sampling
+    from dmlviz.training import sampling
 
     batch = next(sampling.build(config, digits.train.labels, 0))
     net = build("small", embedding_dim=config.embedding_dim, normalize=False, size=8, seed=0)

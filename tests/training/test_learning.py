@@ -5,15 +5,15 @@ import pytest
 import torch
 
 from dmlviz import metrics
-from dmlviz.batches import SeenBatch
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
-from dmlviz.events import Finished, Snapshot, Step
-from dmlviz.losses.declared import LOSSES
-from dmlviz.miners.declared import MINERS
 from dmlviz.nets import build
-from dmlviz.training import train
+from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.events import Finished, Snapshot, Step
+from dmlviz.training.loop import train
 
 
 @pytest.mark.parametrize("net", ["small", "lenet", "mlp", "protonet"])
@@ -57,7 +57,7 @@ def test_classical_batches_teach_digits(digits: Dataset, sampler: str, loss: str
 def test_the_loss_sees_only_the_pairs_and_triplets_that_were_drawn(
     digits: Dataset, sampler: str, loss: str, quick, of
 ) -> None:
-    from dmlviz.data import sampling
+    from dmlviz.training import sampling
 
     config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1)
     step = of(Step, list(train(config, data=digits)))[0]

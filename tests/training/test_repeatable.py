@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dmlviz.data import Dataset
-from dmlviz.events import Event
-from dmlviz.training import train, warm_up
+from dmlviz.training.events import Event
+from dmlviz.training.loop import train, warm_up
 
 
 def equal(a: Event, b: Event) -> bool:

@@ -11,7 +11,7 @@ export function unpack(text, kind) {
   return new KINDS[kind](bytes.buffer);
 }
 
-/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/batches.py), and as its loss sees it. */
+/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/payloads/batches.py), and as its loss sees it. */
 export function readBatch(told) {
   const { seen, anchored, loss_of: { name, params } } = told;
   const n = told.labels.length;
@@ -21,7 +21,7 @@ export function readBatch(told) {
   const numbered = told.labels.map((label) => told.seen_classes.indexOf(label)); // as the class weights are
   const listed = seen.by === "selection" ? { [seen.kind]: rows } : {};
   const batch = new Batch(rowsOf(Float64Array.from(before), before.length / n), numbered, { ...listed, anchored, own });
-  const unknown = name in PROXY_LOSSES && !own.weight; // too large to be kept, see dmlviz/witness.py
+  const unknown = name in PROXY_LOSSES && !own.weight; // too large to be kept, see dmlviz/training/batch_recorder.py
   return {
     ...told,
     n,

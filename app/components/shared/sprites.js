@@ -1,7 +1,7 @@
 // Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
 // `sprites` is {urls, tile}: the addresses of the sheets, and the pixels of a tile's side.
 
-const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/sheets.py lays them out
+const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/data/sprite_sheet.py lays them out
 const PER_SHEET = 10_000;
 
 /** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */

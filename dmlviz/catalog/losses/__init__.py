@@ -1,11 +1,11 @@
 """The losses, as they are offered, family by family."""
 
-from dmlviz.declarations import Catalogue
-from dmlviz.losses.declared_pairs import PAIRS
-from dmlviz.losses.declared_proxies import PROXIES
-from dmlviz.losses.declared_structured import STRUCTURED
-from dmlviz.losses.declared_sums import sums
-from dmlviz.losses.declared_triplets import TRIPLETS
+from dmlviz.catalog.losses.pairs import PAIRS
+from dmlviz.catalog.losses.proxies import PROXIES
+from dmlviz.catalog.losses.structured import STRUCTURED
+from dmlviz.catalog.losses.sums import sums
+from dmlviz.catalog.losses.triplets import TRIPLETS
+from dmlviz.catalog.parameters import Catalogue
 
 _SINGLE = [*PAIRS, *TRIPLETS, *STRUCTURED, *PROXIES]
 

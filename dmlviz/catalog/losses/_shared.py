@@ -1,6 +1,6 @@
 """Parameters that many losses share, so that they are called and explained the same everywhere."""
 
-from dmlviz.declarations import Parameter
+from dmlviz.catalog.parameters import Parameter
 
 
 def margin(default: float, text: str, *, name: str = "margin", minimum: float = 0, maximum: float = 100) -> Parameter:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dmlviz.declarations import LossDeclaration, Parameter
-from dmlviz.losses.parameters import distance, margin, scale
+from dmlviz.catalog.losses._shared import distance, margin, scale
+from dmlviz.catalog.parameters import LossDeclaration, Parameter
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}

@@ -1,7 +1,7 @@
 """Losses on the structure of a batch, as they are offered."""
 
-from dmlviz.declarations import LossDeclaration, Parameter
-from dmlviz.losses.parameters import margin, reduction, scale
+from dmlviz.catalog.losses._shared import margin, reduction, scale
+from dmlviz.catalog.parameters import LossDeclaration, Parameter
 
 _PAIRS = frozenset({"pairs"})
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmlviz.declarations import Catalogue, LossDeclaration, Numbers, Parameter, brief, literal
+from dmlviz.catalog.parameters import Catalogue, LossDeclaration, Numbers, Parameter, brief, literal
 from dmlviz.errors import UserError
 
 
