@@ -72,7 +72,7 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
-    for part in ("curves", "keep", "settings", "side", "stage", "toolbar"):
+    for part in ("curves", "export", "settings", "inspector", "map_panel", "toolbar"):
         importlib.import_module(f"app.panels.{part}")
     for name in data.available(settings.data):
         try:

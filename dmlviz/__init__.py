@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["ProjectionConfig", "TrainConfig", "UserError", "train"]
 
-_HOMES = {"ProjectionConfig": "dmlviz.config", "TrainConfig": "dmlviz.config", "train": "dmlviz.training"}
+_HOMES = {"ProjectionConfig": "dmlviz.config", "TrainConfig": "dmlviz.config", "train": "dmlviz.training.loop"}
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,8 @@ from dmlviz.storage.run_schema import one_line
 
 MOST_COMPLAINTS = 5
 
+NONE = "none"  # how a command line and a URL write None
+
 
 class Config(BaseModel):
     """Frozen settings with an identity: equal settings have equal hashes, on every machine."""
@@ -72,6 +74,11 @@ class Config(BaseModel):
     def but(self, **changes: Any) -> Self:
         """The same settings with some changed."""
         return type(self)(**self.model_dump(mode="json") | changes)
+
+
+def flag(name: str) -> str:
+    """The command line's option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
+    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
 
 
 def _class_ids(value: Any) -> Any:

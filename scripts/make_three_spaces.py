@@ -1,4 +1,4 @@
-"""Writes app/content/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R, with their scores.
+"""Writes app/content/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R.
 
 After fig. 3 of Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020. In each, four classes fill a
 square tile each and every image has a twin beside it; what differs is how far the tiles keep from each other.

@@ -153,5 +153,5 @@ def test_wrong_input_is_a_sentence(call, said):
 
 
 def test_the_gallery_loads_no_torch():
-    code = "import sys, dmlviz.ops.gallery; print({'torch', 'sklearn'} & set(sys.modules))"
+    code = "import sys, dmlviz.ops.nearest_neighbors; print({'torch', 'sklearn'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

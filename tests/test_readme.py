@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dmlviz.cli.main import COMMANDS, main
+from dmlviz.cli import main
+from dmlviz.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()

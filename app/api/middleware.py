@@ -8,16 +8,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "dmlviz_browser"
+from app.runtime.session_owner import COOKIE, TOKEN
+
 _YEAR = 365 * 24 * 3600
-_TOKEN = re.compile(r"[0-9a-f]{32}")
 _VERSIONED = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
-
-
-def owner_of(cookies: object) -> str | None:
-    """The browser's token out of its cookies, None where it has none of ours."""
-    value = cookies.get(COOKIE) if hasattr(cookies, "get") else None
-    return value if isinstance(value, str) and _TOKEN.fullmatch(value) else None
 
 
 def is_own(headers: Headers) -> bool:
@@ -52,7 +46,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
 
-        known = _TOKEN.search(headers.get("cookie", "").partition(f"{COOKIE}=")[2][:32])
+        known = TOKEN.search(headers.get("cookie", "").partition(f"{COOKIE}=")[2][:32])
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -24,13 +24,12 @@ from app.payloads.point_values import values
 from app.payloads.projection_info import methods as about_methods
 from app.runtime.event_stream import Tails
 from app.runtime.services import services
-from app.state.explore import LIVE
 from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export import FORMATS
 from dmlviz.runs.archive import pack, unpack
-from dmlviz.runs.run import Record, Run
+from dmlviz.runs.run import LIVE, Record, Run
 from dmlviz.storage.files import is_id
 
 NEIGHBOURS = 10  # of a film-strip, as many as the inspector shows

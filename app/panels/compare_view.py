@@ -11,7 +11,7 @@ from app.runtime.services import Services
 from app.state import compare
 from app.state.compare import CompareState, Pair
 from app.state.current_view import Shown
-from app.widgets import component_props
+from app.widgets import compare_props, component_props
 from app.widgets.parameters import controlled
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
@@ -98,7 +98,7 @@ def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None
             mount(
                 "map",
                 key=f"map.{side}",
-                data=compare.map_data(one, ui, here.alike, routes),
+                data=compare_props.map_data(one, ui, here.alike, routes),
                 on_pinned_change=_from(ui, f"map.{side}", "pinned"),
                 on_selected_change=lambda: None,
                 on_ended_change=lambda: None,
@@ -108,7 +108,7 @@ def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None
         return
     table, *panels = st.columns([4, 3, 3])
     with table:
-        mount("versus", key="versus", data=compare.versus_data(here, routes))
+        mount("versus", key="versus", data=compare_props.versus_data(here, routes))
     for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
         if one is not None:
             with column:

@@ -56,7 +56,9 @@ def three_spaces() -> None:
 
 @cache
 def _spaces() -> list[dict[str, Any]]:
-    return json.loads((Path(__file__).with_name("three_spaces.json")).read_text(encoding="utf-8"))
+    return json.loads(
+        (Path(__file__).resolve().parents[1] / "content" / "three_spaces.json").read_text(encoding="utf-8")
+    )
 
 
 TOPICS = {"forces": forces, "three-spaces": three_spaces}

@@ -13,8 +13,7 @@ from app.state.learn import LearnState
 from app.state.run_list import ShelfState
 
 # Not in a folder called pages: where one lies beside the entry, Streamlit runs its files without the entry.
-FOLDER = Path(__file__).resolve().parent
-SCREENS = FOLDER / "screens"
+SCREENS = Path(__file__).resolve().parents[1] / "screens"
 # name of the page's file and key of its state -> title, state
 PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "explore": ("Explore", "ui", UIState),

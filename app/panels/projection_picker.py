@@ -7,18 +7,16 @@ import streamlit as st
 from app.runtime.services import Services
 from app.runtime.session_owner import owner
 from app.state.current_view import Shown
-from app.state.explore import LIVE, OURS, VIEWS, UIState
+from app.state.explore import OURS, VIEWS, UIState
 from app.widgets.parameters import controlled, entered, fields
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import native_view
 from dmlviz.projection import within
 from dmlviz.runs.projection_run import film_steps
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import LIVE, Run
 
 POPOVER = 340  # pixels
 ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
@@ -28,7 +26,7 @@ SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 def views(ui: UIState, services: Services, shown: Shown) -> None:
     """The methods, and what the chosen one can be told."""
-    native = native_of(shown.run)
+    native = shown.run.default_view
     offered = [name for name in VIEWS if name != native and not (native == "plane" and name == "pca")]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
 
@@ -58,11 +56,6 @@ def views(ui: UIState, services: Services, shown: Shown) -> None:
                 st.caption(declared.caution)
             else:
                 _form(ui, services, shown)
-
-
-def native_of(run: Run) -> str:
-    """The name of the projection that a run plays by itself."""
-    return native_view(run.config.embedding_dim, len(DATASETS[run.config.dataset].classes))
 
 
 def draw(ui: UIState, services: Services, shown: Shown, *, resume: bool = False) -> None:

@@ -6,11 +6,12 @@ from app.panels import navigation, settings
 from app.runtime.services import Services
 from app.runtime.session_owner import owner
 from app.state.current_view import Now
-from app.state.explore import LIVE, UIState
+from app.state.explore import UIState
 from app.state.task_progress import Taught, answers, taught, view_of
 from app.widgets.markdown import plain
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE
 
 CHOSEN = "lesson.guess"
 VIEWED = "lesson.viewed"

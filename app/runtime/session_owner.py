@@ -1,12 +1,19 @@
-"""Who a session belongs to: the browser's cookie, or the session alone where no server set one."""
+"""Whom a session belongs to: the browser's cookie, or the session alone where no server set one."""
 
+import re
 import secrets
 
 import streamlit as st
 
-from app.api.middleware import owner_of
-
+COOKIE = "dmlviz_browser"
+TOKEN = re.compile(r"[0-9a-f]{32}")
 _KEY = "owner"
+
+
+def owner_of(cookies: object) -> str | None:
+    """The browser's token out of its cookies, None where it has none of ours."""
+    value = cookies.get(COOKIE) if hasattr(cookies, "get") else None
+    return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
 def owner() -> str:

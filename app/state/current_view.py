@@ -8,10 +8,10 @@ from app.payloads import sprites
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, services
 from app.runtime.session_owner import owner
-from app.state.explore import LIVE, UIState, current
+from app.state.explore import UIState, current
 from dmlviz.errors import UserError
 from dmlviz.jobs.scheduler import Status
-from dmlviz.runs.run import Drawing, Run, UnknownRun
+from dmlviz.runs.run import LIVE, Drawing, Run, UnknownRun
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Shown:
 
     run: Run
     status: Status
-    sprites: sprites.Pictures | None
+    pictures: sprites.Pictures | None
     drawing: Drawing | None = None
     drawing_status: Status | None = None
 

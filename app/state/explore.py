@@ -18,12 +18,12 @@ from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_id
 
 if TYPE_CHECKING:
     from dmlviz.ops.gallery import Metric
 
-LIVE = "live"
 # What the drawer below the map shows, first what it opens with.
 CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from app import media
-from app.panels.projection_picker import native_of
 from app.payloads.neighbor_history import film_of_query
 from app.payloads.point_values import MEASURES, measurable, values
 from app.payloads.projection_info import TAUGHT, methods
 from app.payloads.query import Answer
 from app.payloads.space_overlay import space_of
 from app.state.current_view import Shown
-from app.state.explore import LIVE, UIState
+from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.runs.run import Neighbour, Run
+from dmlviz.runs.run import LIVE, Neighbour, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 
@@ -86,7 +85,7 @@ def map_data(
 def _picture(shown: Shown, routes: bool) -> dict[str, Any]:
     """What kind of picture is shown; without routes also what may not be read from it."""
     run, drawing = shown.run, shown.drawing
-    method = native_of(run) if drawing is None else drawing.config.declared.name
+    method = run.default_view if drawing is None else drawing.config.declared.name
     about: dict[str, Any] = {"method": method}
     if drawing is not None and drawing.config.params.get("supervised"):
         about["taught"] = TAUGHT

@@ -14,7 +14,7 @@ COMMANDS = {
     "runs": "List the runs.",
     "data": "List the data sets, or add pictures and vectors of your own.",
     "evaluate": "Score a run's embeddings of the test images in every way.",
-    "neighbours": "Name the nearest neighbours of a test image.",
+    "neighbors": "Name the nearest neighbors of a test image.",
     "export": "Keep a run outside the program: a page that plays it, tables, weights, the script.",
     "project": "Draw a run's embeddings in two or three dimensions: PCA, t-SNE, UMAP.",
 }

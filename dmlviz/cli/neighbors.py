@@ -1,4 +1,4 @@
-"""`dmlviz neighbours`: who is near whom."""
+"""`dmlviz neighbors`: who is near whom."""
 
 from typing import Annotated, Literal
 

@@ -10,10 +10,9 @@ import typer
 from pydantic.fields import FieldInfo
 
 from dmlviz.catalog.parameters import Catalogue
-from dmlviz.config import Config
+from dmlviz.config import NONE, Config, flag
 from dmlviz.errors import UserError
 
-NONE = "none"
 _METAVARS = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
 
 
@@ -49,11 +48,6 @@ def with_options(
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     called.__doc__ = command.__doc__
     return called
-
-
-def flag(name: str) -> str:
-    """The option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
-    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
 
 
 def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel: str) -> Any:

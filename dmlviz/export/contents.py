@@ -21,7 +21,7 @@ NEIGHBOURS = 10
 
 @dataclass(frozen=True)
 class Sheets:
-    """The pictures of all test images: PNG sheets of square tiles, `sheets.COLUMNS` a row, `sheets.PER_SHEET` each."""
+    """The test images as PNG sheets of square tiles: `sprite_sheet.COLUMNS` a row, `sprite_sheet.PER_SHEET` a sheet."""
 
     tile: int
     pngs: tuple[bytes, ...]
@@ -36,7 +36,7 @@ class Kept:
 
     run: Run
     drawing: Drawing | None = None
-    sprite_sheet: Sheets | None = None
+    sheets: Sheets | None = None
 
     @classmethod
     def of(cls, run: Run, drawing: Drawing | None = None, data_root: Path | None = None) -> "Kept":

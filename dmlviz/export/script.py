@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import IO, Any, TypeVar
 
-from dmlviz.cli.options import NONE, flag
-from dmlviz.config import Config
+from dmlviz.config import NONE, Config, flag
 from dmlviz.errors import UserError
 from dmlviz.export.contents import Kept
 from dmlviz.runs.run import Drawing

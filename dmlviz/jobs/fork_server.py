@@ -1,9 +1,9 @@
 """A process that has imported and tried everything once, and forks workers that are ready at once.
 
 What a worker does slowly the first time (imports, the optimiser, the kernels) takes seconds of processor; here it is
-done once for a whole server, and what was read then is shared by all its workers. `python -m dmlviz.jobs.fork_server FD` is
-that process, FD being a socket on which each message asks for one worker, the ends of its three pipes attached. It ends
-when the other end of the socket is closed.
+done once for a whole server, and what was read then is shared by all its workers. The process is started as
+`python -m dmlviz.jobs.fork_server FD`, FD being a socket on which each message asks for one worker, the ends of its
+three pipes attached. It ends when the other end of the socket is closed.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""Reads what somebody brought, in a process of its own, for a look before it is kept: `python -m dmlviz.jobs.import_worker FOLDER`.
+"""Reads uploaded files in a process of its own, for a preview: `python -m dmlviz.jobs.import_worker FOLDER`.
 
 The folder holds `order.json`: {"file", "labels", "title", "side", "colour"}. Into it go `progress.json` while the files
 are read, and at the end `look.json`: what was understood, or {"error": a sentence}.

@@ -167,10 +167,10 @@ def preparations(forking: bool = False) -> Iterator[Callable[[], object]]:
     With `forking` all but what must not be done before a fork: to use the graphics card.
     """
     yield _one_thread
-    yield partial(import_module, "dmlviz.training")
+    yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _try_out
-    for module in ("maps", "tsne", "umap"):
+    for module in ("layout", "tsne", "umap"):
         yield partial(import_module, f"dmlviz.projection.{module}")
 
 

@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Faithfulness": "faithfulness",
-    "Projection": "maps",
+    "Faithfulness": "quality",
+    "Projection": "layout",
     "align": "alignment",
-    "check": "limits",
-    "faithfulness_of": "faithfulness",
-    "iterations_of": "epochs",
-    "near_on_map": "faithfulness",
-    "place_on": "placing",
-    "project": "maps",
-    "project_epochs": "epochs",
-    "within": "limits",
+    "check": "validation",
+    "faithfulness_of": "quality",
+    "iterations_of": "sequence",
+    "near_on_map": "quality",
+    "place_on": "out_of_sample",
+    "project": "layout",
+    "project_epochs": "sequence",
+    "within": "validation",
 }
 
 

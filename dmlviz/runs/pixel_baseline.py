@@ -1,4 +1,4 @@
-"""What the scores are without any net: images compared pixel by pixel. `python -m dmlviz.runs.pixel_baseline RUN` prints them.
+"""Scores of the raw pixels, without a net: `python -m dmlviz.runs.pixel_baseline RUN` prints them.
 
 A process of its own, because thousands of images of 784 pixels keep a processor busy for a while. It is nice, and
 loads no torch.

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.ops.linear_projection import Basis, native_dims
+from dmlviz.ops.linear_projection import Basis, native_dims, native_view
 from dmlviz.runs.frames import Box, restore
 from dmlviz.storage.arrays import WHOLE, checked, read_array, read_arrays, reading, shape_of, take
 from dmlviz.storage.files import Follower, Lock, Log, is_id
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Config)
 State = Literal["running", "finished", "stopped", "failed", "cut off", "damaged"]
 ENDS = ("finished", "stopped", "failed")
+LIVE = "live"  # the view that a run plays by itself, beside the ids of its projections
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept")  # of a finished map, one number for each image
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
@@ -178,6 +179,11 @@ class Run(Record):
     def config(self) -> TrainConfig:
         """What was asked for; where the data are somebody's own, the run says itself what they are like."""
         return _config(self.path / "run.json", TrainConfig, RUN)
+
+    @property
+    def default_view(self) -> str:
+        """The name of the projection that the run plays by itself."""
+        return native_view(self.config.embedding_dim, len(DATASETS[self.config.dataset].classes))
 
     @property
     def title(self) -> str:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MOST_TAGS = 12
-_HERE = Path(__file__).resolve().parent.parent
+_HERE = Path(__file__).resolve().parents[2]
 BUNDLED = next((p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs")
 
 

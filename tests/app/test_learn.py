@@ -95,8 +95,8 @@ def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
 
 
 def test_searching_finds_by_name_author_and_use(here):
-    assert next(learn_entry.name for learn_entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
-    assert "batch_hard" in [learn_entry.name for learn_entry in found(KINDS["miner"], "hermans")]
+    assert next(entry.name for entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
+    assert "batch_hard" in [entry.name for entry in found(KINDS["miner"], "hermans")]
     assert found(KINDS["metric"], "zebra") == []
     test = learn(search="arcface")
     assert "loss=arcface" in links(test)

@@ -2,12 +2,13 @@
 
 import pytest
 
-from app.state.explore import LIVE, SETTINGS, UIState
+from app.state.explore import SETTINGS, UIState
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import TrainConfig
+from dmlviz.runs.run import LIVE
 
 RUN = "0123456789abcdef"
 

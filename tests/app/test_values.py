@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from app.payloads.point_values import distances_to_centres, values
-from app.state.explore import COLOURS, LIVE, UIState
+from app.state.explore import COLOURS, UIState
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.run import LIVE
 from dmlviz.runs.store import Runs
 from dmlviz.runs.writer import train_into
 

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from dmlviz.cli.main import COMMANDS, main
+from dmlviz.cli import main
+from dmlviz.cli.main import COMMANDS
 from dmlviz.config import TrainConfig
 
 

@@ -42,7 +42,7 @@ def test_evaluate_gives_seen_and_unseen_classes_a_column_each():
 def test_neighbours_names_others_with_class_and_distance(trained, called):
     folder, _ = trained
     run = Runs(folder).list()[0]
-    code, shown, _ = called("neighbours", run.id, 5, "-k", 3, "--runs", folder)
+    code, shown, _ = called("neighbors", run.id, 5, "-k", 3, "--runs", folder)
     assert code == 0
     expected = [(str(n.item), str(n.label), f"{n.distance:.4f}") for n in run.neighbours(5, 3)]
     rows = [tuple(line.split()[:3]) for line in shown.splitlines()[-3:]]
@@ -140,7 +140,7 @@ def test_a_map_that_cannot_be_is_a_sentence(trained, called, words, said):
     assert said in error
 
 
-@pytest.mark.parametrize("command", [["evaluate", "0" * 16], ["neighbours", "../../etc", "1"], ["project", "x"]])
+@pytest.mark.parametrize("command", [["evaluate", "0" * 16], ["neighbors", "../../etc", "1"], ["project", "x"]])
 def test_a_run_that_is_not_there_is_a_sentence(called, tmp_path, command):
     code, _, error = called(*command, "--runs", tmp_path)
     assert code == 2

@@ -1,0 +1,1 @@
+"""Lessons and the index of the page Learn."""

@@ -1,0 +1,1 @@
+"""The JSON and bytes that routes and panels send to the browser."""

@@ -1,0 +1,1 @@
+"""Services of the server: sessions, uploads, the live event stream."""

@@ -1,0 +1,1 @@
+"""The pages: thin scripts that Streamlit runs."""

@@ -1,0 +1,1 @@
+"""Form controls, and the props of the front end's components."""

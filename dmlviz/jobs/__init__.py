@@ -1,0 +1,1 @@
+"""The job queue, the worker pool and the worker process."""

@@ -1,0 +1,1 @@
+"""Pairwise distances, masked reductions, exact nearest neighbors and linear projections."""

@@ -1,0 +1,1 @@
+"""Atomic files, the append-only event log, the file lock, and the default folders."""
