@@ -1,5 +1,6 @@
 """The losses: `LOSSES` says what there is, `build` makes one. Importing this loads no torch; building does."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.losses import LOSSES
@@ -20,8 +21,6 @@ def build(
     `reduction="none"` gives a vector of the loss's terms instead of a scalar; it is for study, so no declaration
     offers it. Raises UserError.
     """
-    from dmlviz.losses.registry import implemented
-
     declaration = LOSSES[name]
     unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
     if unreduced:
@@ -33,6 +32,14 @@ def build(
     for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
         if declaration.needs_classes and given is None:
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")
-    loss: Loss = implemented()[name](embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
+    loss: Loss = _implementations()[name](embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
     loss.declaration = declaration
     return loss
+
+
+def _implementations() -> Mapping[str, Callable[..., Any]]:
+    """The code of every loss by name; the first call imports the families, and torch with them."""
+    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, triplets, weighted_sum  # noqa: F401
+    from dmlviz.losses.registry import IMPLEMENTED
+
+    return IMPLEMENTED

@@ -1,12 +1,11 @@
 """Binds each loss's code to its declaration.
 
 A loss without weights is a function of the batch: `@loss("name") def name(batch, *, margin, reduction) -> Terms`.
-A loss with weights is a class: `@IMPLEMENTED.implements("name") class Name(Loss)`, see module.py.
+A loss with weights is a class: `@IMPLEMENTED.implements("name") class Name(Loss)`, see base.py.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.registry import Registry
@@ -27,11 +26,4 @@ def loss(name: str) -> Callable[[Formula], Formula]:
     return bind
 
 
-def implemented() -> dict[str, Callable[..., Any]]:
-    """Return the code of every loss by name; the first call imports the families."""
-    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, triplets, weighted_sum  # noqa: F401
-
-    return IMPLEMENTED
-
-
-__all__ = ["IMPLEMENTED", "Batch", "implemented", "loss"]
+__all__ = ["IMPLEMENTED", "Batch", "loss"]

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from app.api import routes
-from app.api.middleware import COOKIE
 from app.components import FOLDER
+from app.runtime.session_owner import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, PER_SHEET, mosaic

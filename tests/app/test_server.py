@@ -17,9 +17,10 @@ from streamlit.runtime import Runtime
 
 from app import components
 from app.api import routes
-from app.api.middleware import COOKIE, Guard, owner_of
+from app.api.middleware import Guard
 from app.runtime import services
 from app.runtime.services import Settings
+from app.runtime.session_owner import COOKIE, owner_of
 from app.server import build_app, options
 
 
