@@ -61,7 +61,7 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
     code = (
         "from functools import partial\n"
         "from pathlib import Path\n"
-        "from app import components, server, services\n"
+        "from app import components, server; from app.runtime import services\n"
         "services.start = partial(services.start, warm=False)\n"
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
         "services.stop()\n"
@@ -76,7 +76,7 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
 def test_the_command_is_installed(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
-        assert "dmlviz = dmlviz.cli:main" in archive.read(name).decode()
+        assert "dmlviz = dmlviz.cli.main:main" in archive.read(name).decode()
         (name,) = [name for name in archive.namelist() if name.endswith("METADATA")]
         described = archive.read(name).decode()
     assert "Requires-Python: >=3.11" in described

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 from dmlviz.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]

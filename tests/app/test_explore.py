@@ -258,12 +258,12 @@ def test_settings_behind_more_are_only_made_when_somebody_looks(here, run):
 
 
 def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, monkeypatch, caplog):
-    from app.panels import map
+    from app.panels import map_panel
 
     def broken(*_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(map, "the_map", broken)
+    monkeypatch.setattr(map_panel, "the_map", broken)
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)

@@ -84,7 +84,9 @@ import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from functools import partial
-from app import server, services, routes, nearest
+from app import server
+from app.payloads import nearest_neighbors
+from app.runtime import services
 from app.runtime.services import Settings
 services.start = partial(services.start, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
@@ -94,7 +96,7 @@ test.run()
 assert not test.exception
 run = services.services().runs.list()[0]
 run.neighbours(3, 10)
-nearest.nearest_of(run)
+nearest_neighbors.nearest_of(run)
 services.stop()
 heavy = [name for name in ("torch", "torchvision", "sklearn", "umap", "numba", "scipy") if name in sys.modules]
 assert not heavy, heavy
@@ -175,7 +177,7 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     lock = Lock(run.path / "lock")
     assert lock.take()  # so that the run counts as training, and its stream stays open
     script = (
-        "import sys; from functools import partial; from app import services; from dmlviz.cli import main\n"
+        "import sys; from functools import partial; from app.runtime import services; from dmlviz.cli.main import main\n"
         "services.start = partial(services.start, warm=False)\n"
         "main(sys.argv[1:])"
     )

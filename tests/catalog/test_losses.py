@@ -7,6 +7,7 @@ from dmlviz import TrainConfig, losses, miners
 from dmlviz.errors import UserError
 
 
+@pytest.mark.parametrize("loss_name", losses.LOSSES)
 def test_every_loss_is_explained(loss_name):
     loss = losses.LOSSES[loss_name]
     assert loss.title
@@ -21,6 +22,7 @@ def test_every_loss_is_explained(loss_name):
         assert parameter.kind is not float or (parameter.minimum is not None and parameter.maximum is not None)
 
 
+@pytest.mark.parametrize("loss_name", losses.LOSSES)
 def test_every_loss_trains_by_its_name_alone(loss_name):
     config = TrainConfig(loss=loss_name)
     assert config.miner is None or config.miner in TrainConfig(loss=loss_name, miner=config.miner).miner

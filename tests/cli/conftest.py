@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 from dmlviz.cli.main import COMMANDS
 from dmlviz.config import TrainConfig
 
@@ -15,7 +15,7 @@ from dmlviz.config import TrainConfig
 def helped():
     """What each `--help` shows, in a process that had loaded nothing before, and what was loaded when it had."""
     code = (
-        "import io, json, sys; from contextlib import redirect_stdout; from dmlviz.cli import main\n"
+        "import io, json, sys; from contextlib import redirect_stdout; from dmlviz.cli.main import main\n"
         "def ask(*words):\n"
         "    with redirect_stdout(io.StringIO()) as shown:\n"
         "        try: main([*words, '--help'])\n"

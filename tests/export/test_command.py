@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 from dmlviz.runs.store import Runs
 
 

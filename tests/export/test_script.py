@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 
-from dmlviz.cli import main
+from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.export import Kept
 from dmlviz.export.script import as_command, as_python, differing
