@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlviz.cli.main import main
-from dmlviz.cli.main import COMMANDS
+from dmlviz.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()

@@ -177,7 +177,8 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     lock = Lock(run.path / "lock")
     assert lock.take()  # so that the run counts as training, and its stream stays open
     script = (
-        "import sys; from functools import partial; from app.runtime import services; from dmlviz.cli.main import main\n"
+        "import sys; from functools import partial\n"
+        "from app.runtime import services; from dmlviz.cli.main import main\n"
         "services.start = partial(services.start, warm=False)\n"
         "main(sys.argv[1:])"
     )

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from dmlviz.cli.main import main
-from dmlviz.cli.main import COMMANDS
+from dmlviz.cli.main import COMMANDS, main
 from dmlviz.config import TrainConfig
 
 
