@@ -126,12 +126,14 @@ class TrainConfig(Config):
     images_per_class: int = Field(16, ge=1, le=1000, description="K: images of each class in a balanced batch")
     batch_size: int = Field(160, ge=1, le=4096, description="images in a shuffled batch")
 
-    optimizer: Literal["adam", "sgd"] = Field("adam", description="optimiser")
+    optimizer: Literal["adam", "sgd", "rmsprop"] = Field("adam", description="optimizer")
     learning_rate: float = Field(4e-3, gt=0, le=10, description="learning rate at the start")
     loss_learning_rate: float | None = Field(
         None, gt=0, le=10, description="learning rate of the loss's own weights; the net's when empty"
     )
-    schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the learning rate falls")
+    schedule: Literal["constant", "cosine", "linear", "step"] = Field(
+        "cosine", description="how the learning rate falls"
+    )
     momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
     steps: Annotated[int, AfterValidator(_some_steps)] = Field(600, le=1_000_000, description="batches to train on")

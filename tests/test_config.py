@@ -149,7 +149,7 @@ def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> 
         ({"learning_rate": 0}, "learning_rate: .*greater than 0; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate: "),
         ({"steps": 1.5}, "steps: .*got 1.5"),
-        ({"optimizer": "lion"}, "optimizer: .*'adam' or 'sgd'; got 'lion'"),
+        ({"optimizer": "lion"}, "optimizer: .*'adam', 'sgd' or 'rmsprop'; got 'lion'"),
         ({"loss": "nt_xent", "loss_params": {"tau": 1}}, "nt_xent has no parameter 'tau'; its parameters are temp"),
         ({"loss": "nt_xent", "loss_params": 7}, "loss_params: .*got 7"),
         ({"loss": "softmax", "miner": "all_pairs"}, "softmax takes no miner; all_pairs makes pairs: leave the miner"),

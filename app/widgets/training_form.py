@@ -15,8 +15,8 @@ from dmlviz.catalog.parameters import Catalogue, Declaration
 from dmlviz.config import TrainConfig
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
-OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
-SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear"}
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
+SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
 MORE = "more"
 NO_MINER = "None: the whole batch"

@@ -22,7 +22,7 @@ from dmlviz.training import sampling
 from dmlviz.training.batch_record import SeenBatch, recorded_steps
 from dmlviz.training.batch_recorder import Witness
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.training.optimizers import Optimizer
+from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.refresh import Refreshed, refreshing
 
 CHUNK = 100  # images embedded at once: their feature maps stay in the cache
@@ -191,7 +191,8 @@ class _Job:
         )
         self.loss = loss.to(device)
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
-        self.optimizer = Optimizer.of(config, self.net, self.loss)
+        self.optimizer = build_optimizer(config, self.net, self.loss)
+        self.schedule = build_schedule(config, self.optimizer)
         self.epoch = max(1, len(split) // config.batch_images)
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshed = [part for part in parts if isinstance(part, Refreshed)]
@@ -225,9 +226,10 @@ class _Job:
                 ).tolist()
             self.witness = Witness(indices, labels, embeddings, tuples, self.loss) if watch else None
             if math.isfinite(value):
-                self.optimizer.clear()
+                self.optimizer.zero_grad()
                 loss.backward()
-                self.optimizer.step(_rate(self.config.schedule, (step - 1) / self.config.steps))
+                self.optimizer.step()
+                self.schedule.step()
         return _Report(value, active, within, between, len(labels))
 
     def seen(self, step: int, report: _Report) -> SeenBatch | None:
@@ -304,13 +306,6 @@ class _Images:
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
         # Stored as n × h × w × c, the permuted view is channels_last already: nothing is copied twice.
         return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)
-
-
-def _rate(schedule: str, done: float) -> float:
-    """The share of the learning rate that is left when the share `done` of the training is."""
-    if schedule == "cosine":
-        return 0.5 * (1 + math.cos(math.pi * done))
-    return 1 - done if schedule == "linear" else 1.0
 
 
 def _diverged(config: TrainConfig, step: int, what: str) -> str:

@@ -1,100 +1,39 @@
-"""Adam and SGD: torch's own fused kernels, without the class around them, whose first step imports the compiler.
+"""The optimizer and the learning rate schedule of a training, as torch has them."""
 
-That import is 2 seconds of processor at the start of every training, and nothing here is ever compiled.
-"""
+from collections.abc import Callable
 
-from dataclasses import dataclass, field
-from typing import Any
-
-import torch
-from torch import Tensor
-from torch.optim.adam import adam
-from torch.optim.sgd import sgd
+from torch import nn
+from torch.optim import SGD, Adam, Optimizer, RMSprop
+from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, PolynomialLR, StepLR
 
 from dmlviz.config import TrainConfig
 
+DROPS = 3  # in how many equal parts of the training the schedule "step" keeps its rate
+DROP_FACTOR = 0.1
 
-@dataclass
-class Group:
-    """Parameters that are moved alike, with what Adam or SGD remembers of each."""
-
-    parameters: list[Tensor]
-    learning_rate: float
-    weight_decay: float = 0.0
-    steps: dict[Tensor, Tensor] = field(default_factory=dict)
-    first: dict[Tensor, Any] = field(default_factory=dict)  # moments, or SGD's momentum
-    second: dict[Tensor, Any] = field(default_factory=dict)
+_SCHEDULES: dict[str, Callable[[Optimizer, int], LRScheduler]] = {
+    "constant": lambda optimizer, steps: ConstantLR(optimizer, factor=1.0),
+    "cosine": lambda optimizer, steps: CosineAnnealingLR(optimizer, T_max=steps),
+    "linear": lambda optimizer, steps: PolynomialLR(optimizer, total_iters=steps, power=1.0),
+    "step": lambda optimizer, steps: StepLR(optimizer, step_size=max(1, -(-steps // DROPS)), gamma=DROP_FACTOR),
+}
 
 
-class Optimizer:
-    """Moves parameters by their gradients, exactly as `torch.optim.Adam` and `SGD` (fused, their defaults) do."""
+def build_optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> Optimizer:
+    """Return the optimizer that the config asks for.
 
-    def __init__(self, groups: list[Group], method: str = "adam", momentum: float = 0.9) -> None:
-        self.groups = groups
-        self.method = method
-        self.momentum = momentum
+    A loss with weights of its own has its own learning rate and no weight decay.
+    """
+    groups = [{"params": list(net.parameters()), "lr": config.learning_rate, "weight_decay": config.weight_decay}]
+    if own := list(loss.parameters()):
+        groups.append({"params": own, "lr": config.loss_learning_rate or config.learning_rate, "weight_decay": 0.0})
+    if config.optimizer == "adam":
+        return Adam(groups, fused=True)
+    if config.optimizer == "sgd":
+        return SGD(groups, momentum=config.momentum, fused=True)
+    return RMSprop(groups)
 
-    @classmethod
-    def of(cls, config: TrainConfig, net: torch.nn.Module, loss: torch.nn.Module) -> "Optimizer":
-        """The one that the config asks for; a loss that learns too has a rate of its own, and no weight decay."""
-        groups = [Group(list(net.parameters()), config.learning_rate, config.weight_decay)]
-        own: list[Tensor] = list(loss.parameters())
-        if own:
-            groups.append(Group(own, config.loss_learning_rate or config.learning_rate))
-        return cls(groups, config.optimizer, config.momentum)
 
-    def clear(self) -> None:
-        """Forget the gradients."""
-        for group in self.groups:
-            for parameter in group.parameters:
-                parameter.grad = None
-
-    @torch.no_grad()
-    def step(self, factor: float = 1.0) -> None:
-        """Move every parameter that has a gradient, at `factor` times its learning rate."""
-        for group in self.groups:
-            moved = [parameter for parameter in group.parameters if parameter.grad is not None]
-            if moved:
-                (self._adam if self.method == "adam" else self._sgd)(group, moved, group.learning_rate * factor)
-
-    @staticmethod
-    def _adam(group: Group, moved: list[Tensor], rate: float) -> None:
-        for parameter in moved:
-            if parameter not in group.steps:
-                group.steps[parameter] = torch.zeros((), device=parameter.device)
-                group.first[parameter] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-                group.second[parameter] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-        adam(
-            moved,
-            [parameter.grad for parameter in moved if parameter.grad is not None],
-            [group.first[parameter] for parameter in moved],
-            [group.second[parameter] for parameter in moved],
-            [],
-            [group.steps[parameter] for parameter in moved],
-            fused=True,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=rate,
-            weight_decay=group.weight_decay,
-            eps=1e-8,
-            maximize=False,
-        )
-
-    def _sgd(self, group: Group, moved: list[Tensor], rate: float) -> None:
-        buffers = [group.first.get(parameter) for parameter in moved]  # torch puts those in that are missing
-        sgd(
-            moved,
-            [parameter.grad for parameter in moved if parameter.grad is not None],
-            buffers,
-            fused=True,
-            weight_decay=group.weight_decay,
-            momentum=self.momentum,
-            lr=rate,
-            dampening=0.0,
-            nesterov=False,
-            maximize=False,
-        )
-        group.first.update(
-            (parameter, buffer) for parameter, buffer in zip(moved, buffers, strict=True) if buffer is not None
-        )
+def build_schedule(config: TrainConfig, optimizer: Optimizer) -> LRScheduler:
+    """Return the learning rate schedule that the config asks for, to be stepped once a batch."""
+    return _SCHEDULES[config.schedule](optimizer, config.steps)

@@ -80,7 +80,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
         (["--loss-param", "heat=1"], "has no parameter 'heat'"),
         (["--miner-param", "margin=1"], "miner_params go with a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
-        (["--optimizer", "lion"], "'adam' or 'sgd'"),
+        (["--optimizer", "lion"], "'adam', 'sgd' or 'rmsprop'"),
         (["--unseen-classes", "7,12"], "run from 0 to 9; got 12"),
     ],
 )

@@ -61,23 +61,23 @@ def test_two_trainings_taken_in_turns_do_not_disturb_each_other(digits: Dataset,
     assert all(equal(a, pair[0]) and equal(b, pair[1]) for a, b, pair in zip(*alone, together, strict=True))
 
 
-def test_warming_up_once_makes_the_first_step_quick() -> None:
+def test_a_warm_process_imports_nothing_when_a_training_begins() -> None:
     code = """
-import sys, time, torch
-torch.set_num_threads(1)
-from dmlviz.training import train, warm_up
+import sys
+from dmlviz.training.loop import train, warm_up
 from dmlviz import TrainConfig
 from dmlviz.data import load
 warm_up()
 digits = load("digits")
-start = time.process_time()
+warm = set(sys.modules)
 events = train(TrainConfig(dataset="digits", steps=5), data=digits)
 kinds = [type(next(events)).__name__ for _ in range(3)]
 assert kinds == ["Started", "Snapshot", "Step"], kinds
-assert time.process_time() - start < 0.5, time.process_time() - start
-assert "torch._dynamo" not in sys.modules  # two seconds of imports, for a compiler that nothing here uses
+heavy = {name for name in set(sys.modules) - warm if name.split(".")[0] in ("torch", "sklearn", "faiss")}
+assert not heavy, heavy
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_warming_up_leaves_no_trace() -> None:
