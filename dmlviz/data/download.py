@@ -1,6 +1,5 @@
 """Downloads a data set: mirrors in turn, checksums, a time limit, and never a half-written file."""
 
-import contextlib
 import hashlib
 import io
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from dmlviz.errors import DataUnavailable
+from dmlviz.storage.files import atomic
 
 CHUNK = 1 << 16
 MOST_UNPACKED = 1 << 28  # bytes; the largest file of any source unpacks to 47 MB
@@ -215,16 +215,8 @@ def _unpack(data: bytes, name: str) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write beside, then rename: a reader sees the whole file or none, also when two processes fetch at once."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    """Write a file that is whole, or not there: also when two processes download at once, or the power fails."""
+    with atomic(path) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,8 +1,9 @@
-"""Where data sets lie."""
+"""Where data sets lie, and what the program keeps for itself."""
 
 import os
-import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 
 def data_root(root: str | Path | None = None) -> Path:
@@ -15,11 +16,5 @@ def data_root(root: str | Path | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where the program keeps what it can make or fetch again, by the custom of the system."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dmlviz"
+    """Where the program keeps what it can make or download again, by the custom of the system."""
+    return user_cache_path("dmlviz", appauthor=False)
