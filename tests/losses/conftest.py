@@ -110,20 +110,22 @@ def gather() -> list[Oracle]:
 
 
 ORACLES = gather()
-# Which rows a test with an argument of this name runs over: all, or those said to be unchanged by something.
-INVARIANTS = {
-    "oracle": "",
-    "permutable": "permutation",
-    "turnable": "rotation",
-    "movable": "translation",
-    "stretchable": "scaling",
+# Which rows a test with an argument of this name runs over.
+ROWS: dict[str, Callable[[Oracle], bool]] = {
+    "oracle": lambda row: True,
+    "permutable": lambda row: "permutation" in row.unchanged_by,
+    "turnable": lambda row: "rotation" in row.unchanged_by,
+    "movable": lambda row: "translation" in row.unchanged_by,
+    "stretchable": lambda row: "scaling" in row.unchanged_by,
+    "weightless": lambda row: not list(row.build().parameters()),
+    "at_its_own_distance": lambda row: "distance" not in row.params,
 }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for fixture, change in INVARIANTS.items():
+    for fixture, belongs in ROWS.items():
         if fixture in metafunc.fixturenames:
-            rows = [row for row in ORACLES if change in ("", *row.unchanged_by)]
+            rows = [row for row in ORACLES if belongs(row)]
             metafunc.parametrize(fixture, rows, ids=[row.id for row in rows])
     if "loss_name" in metafunc.fixturenames:
         metafunc.parametrize("loss_name", list(losses.LOSSES))

@@ -60,10 +60,10 @@ LABELS = {
     "negative": lambda c: c - 3,
     "huge": lambda c: c * 2**60 - 2**62,
 }
-# Labels become int64 before a formula sees them, whatever type the embeddings have: each dtype and each label type
-# meets every edge, but not each the other.
-KINDS = [(dtype, "int64") for dtype in DTYPES] + [(torch.float32, kind) for kind in LABELS if kind != "int64"]
 OUTSIDE = ("negative", "huge")  # what no class weight can stand for
+WITH_CLASSES = [name for name, loss in losses.LOSSES.items() if loss.needs_classes]
+# What embeddings and labels are made of is looked at once, before any formula: one loss without weights, one with.
+OF_ANY_TYPE = ("triplet", "arcface")
 
 
 def _embeddings(x, dtype):
@@ -71,37 +71,49 @@ def _embeddings(x, dtype):
     return x.double().clamp(-largest, largest).to(dtype).requires_grad_()
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_finite_at_the_edges(loss_name, case):
+def _assert_sound(loss, name, case, dtype=torch.float32, labels=LABELS["int64"]):
     x, classes = CASES[case]
+    embeddings = _embeddings(x, dtype)
+    value = loss(embeddings, labels(torch.tensor(classes, dtype=torch.int64)))
+    where = f"{case}, {dtype}"
+    assert value.shape == (), where
+    assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32), where
+    if case == "one NaN row":
+        assert value.isnan(), where
+        return
+    assert value.isfinite(), where
+    (gradient,) = torch.autograd.grad(value, embeddings)
+    assert gradient.dtype == dtype, where
+    assert gradient.isfinite().all(), where
+    assert 0 <= loss.active <= 1, where
+    if len(classes) < 2 and name not in WITH_CLASSES:
+        assert value == 0, where
+
+
+def test_finite_at_the_edges(loss_name):
     loss = losses.build(loss_name, embedding_dim=4, num_classes=8)
-    for dtype, label_kind in KINDS:
-        if losses.LOSSES[loss_name].needs_classes and label_kind in OUTSIDE:
-            continue
-        embeddings = _embeddings(x, dtype)
-        value = loss(embeddings, LABELS[label_kind](torch.tensor(classes, dtype=torch.int64)))
-        where = f"{dtype}, labels {label_kind}"
-        assert value.shape == (), where
-        assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32), where
-        if case == "one NaN row":
-            assert value.isnan(), where
-            continue
-        assert value.isfinite(), where
-        (gradient,) = torch.autograd.grad(value, embeddings)
-        assert gradient.dtype == dtype, where
-        assert gradient.isfinite().all(), where
-        assert 0 <= loss.active <= 1, where
-        if len(classes) < 2 and not losses.LOSSES[loss_name].needs_classes:
-            assert value == 0, where
+    for case in CASES:
+        for dtype in (torch.float16, torch.float32):
+            _assert_sound(loss, loss_name, case, dtype)
 
 
-@pytest.mark.parametrize("kind", OUTSIDE)
-def test_labels_without_a_class_weight_are_named(loss_name, kind):
-    if not losses.LOSSES[loss_name].needs_classes:
-        return  # no class weights: any whole number will do
-    loss = losses.build(loss_name, embedding_dim=4, num_classes=3)
-    with pytest.raises(UserError, match="3"):
-        loss(_points(range(3)), LABELS[kind](torch.arange(3)))
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", OF_ANY_TYPE)
+def test_embeddings_and_labels_of_every_type_are_taken(name, case):
+    loss = losses.build(name, embedding_dim=4, num_classes=8)
+    for dtype in DTYPES:
+        _assert_sound(loss, name, case, dtype)
+    for kind, labels in LABELS.items():
+        if kind not in OUTSIDE or name not in WITH_CLASSES:
+            _assert_sound(loss, name, case, labels=labels)
+
+
+@pytest.mark.parametrize("name", WITH_CLASSES)
+def test_labels_without_a_class_weight_are_named(name):
+    loss = losses.build(name, embedding_dim=4, num_classes=3)
+    for kind in OUTSIDE:
+        with pytest.raises(UserError, match="3"):
+            loss(_points(range(3)), LABELS[kind](torch.arange(3)))
 
 
 def test_no_gradient_and_autocast_change_nothing(loss_name):

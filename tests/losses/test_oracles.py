@@ -1,5 +1,6 @@
 """Every loss equals its oracle, value and gradient, in float64; with a miner's tuples too."""
 
+import pytest
 import torch
 
 from dmlviz import losses, miners
@@ -58,10 +59,13 @@ def test_selected_tuples_equal_the_oracle(oracle, random_case):
             _assert_equal(oracle, random_case(seed, Triplets(*picked.T)))
 
 
-def test_all_pairs_listed_are_all_pairs(loss_name, random_case):
-    if "pairs" not in losses.LOSSES[loss_name].accepts or loss_name == "n_pairs":
-        return  # n_pairs takes one pair per class of those listed
+# n_pairs takes one pair per class of those listed.
+OF_PAIRS = [name for name, loss in losses.LOSSES.items() if "pairs" in loss.accepts and name != "n_pairs"]
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_all_pairs_listed_are_all_pairs(name, random_case):
     case = random_case()
-    loss = losses.build(loss_name, embedding_dim=6, num_classes=5).double()
+    loss = losses.build(name, embedding_dim=6, num_classes=5).double()
     listed = miners.build("all_pairs")(case.x, case.labels)
     torch.testing.assert_close(loss(case.x, case.labels, listed), loss(case.x, case.labels), rtol=1e-12, atol=1e-12)
