@@ -5,20 +5,20 @@ from pathlib import Path
 import streamlit as st
 
 from app.panels import navigation, sidebar
-from app.widgets.error_boundary import as_sentences
-from app.widgets.parameters import whole_run
+from app.widgets.error_boundary import error_boundary
+from app.widgets.parameters import track_interrupted_rerun
 
-HERE = Path(__file__).resolve().parent
+APP_DIR = Path(__file__).resolve().parent
 
-st.set_page_config("dmlviz", page_icon=str(HERE / "assets" / "icon.png"), layout="wide")
-st.html(HERE / "page.css")
+st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
+st.html(APP_DIR / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
-navigation.bar(pages, page)
-with as_sentences(), whole_run():
+navigation.top_bar(pages, page)
+with error_boundary(), track_interrupted_rerun():
     if page is pages[navigation.HOME]:
-        sidebar.here()
+        sidebar.explore_sidebar()
         page.run()
     else:
         page.run()  # what is seen comes before what is only kept
-        sidebar.elsewhere()
+        sidebar.other_page_sidebar()

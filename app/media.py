@@ -6,13 +6,13 @@ from typing import Any
 from streamlit import runtime
 
 from app.api.routes import cache
-from app.payloads.sprites import Pictures
-from dmlviz.runs.run import Record
+from app.payloads.sprites import TestImages
+from dmlviz.runs.run import EventLogDir
 
 FRAMES_A_POLL = 12
 
 
-def describe(found: Pictures) -> dict[str, Any]:
+def describe(found: TestImages) -> dict[str, Any]:
     """As Pictures.describe, with addresses that Streamlit serves for as long as this page shows them."""
     described = found.describe()
     sheets = [_url(str(found.sheet(number, cache())), "image/png", f"sheet-{number}") for number in range(found.sheets)]
@@ -29,7 +29,7 @@ def _url(content: bytes | str, kind: str, place: str) -> str:
     return runtime.get_instance().media_file_mgr.add(content, kind, f"dmlviz.{place}")
 
 
-def poll(record: Record, running: bool, fed: int) -> dict[str, Any]:
+def poll(record: EventLogDir, running: bool, fed: int) -> dict[str, Any]:
     """The events of a record from number `fed` on, with their frames: as many as one message should hold.
 
     {"from": fed, "events": […], "frames": {hash: base64}, "more": whether to ask again}. What the page has taken it

@@ -16,17 +16,17 @@ from starlette.middleware import Middleware
 
 from app import components
 from app.api import routes
-from app.api.middleware import Guard
+from app.api.middleware import SameOriginMiddleware
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
-from dmlviz.runs.damage import damage_of
+from dmlviz.runs.damage import run_damage
 
 __all__ = ["Settings", "build_app", "options", "serve"]
 
-HERE = Path(__file__).resolve().parent
+APP_DIR = Path(__file__).resolve().parent
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -37,7 +37,7 @@ def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address
 
 def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
-    with open(HERE / ".streamlit" / "config.toml", "rb") as file:
+    with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         chosen = dict(_flat(tomllib.load(file)))
     chosen |= {"server.address": settings.host, "server.port": settings.port}
     if settings.host in LOOPBACK:
@@ -47,7 +47,7 @@ def options(settings: Settings) -> dict[str, Any]:
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
     """The ASGI app: pages, /api, the cookie that tells browsers apart."""
-    services.start(settings, routes=True)
+    services.start_services(settings, routes=True)
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
@@ -58,14 +58,14 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
         try:
             yield {}
         finally:
-            routes.tails.close()
-            await asyncio.to_thread(services.stop)
+            routes.event_hub.close()
+            await asyncio.to_thread(services.stop_services)
 
     return st.App(
-        HERE / "main.py",
+        APP_DIR / "main.py",
         routes=routes.routes(),
-        middleware=[Middleware(Guard)],
-        exception_handlers={UserError: routes.refuse},
+        middleware=[Middleware(SameOriginMiddleware)],
+        exception_handlers={UserError: routes.user_error},
         lifespan=lifespan,
     )
 
@@ -74,13 +74,13 @@ def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
     for part in ("curves", "export", "settings", "inspector", "map_panel", "toolbar"):
         importlib.import_module(f"app.panels.{part}")
-    for name in data.available(settings.data):
+    for name in data.available_datasets(settings.data):
         try:
-            sprites.pictures(name, data.data_root(settings.data))
+            sprites.test_images(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
     for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
-        damage_of(run)
+        run_damage(run)
     gc.collect()
     gc.freeze()
 
@@ -94,7 +94,7 @@ def _close_streams_on_signals() -> None:
         before = signal.getsignal(number)
 
         def handle(received: int, stack: Any, before: Any = before) -> None:
-            loop.call_soon_threadsafe(routes.tails.close)
+            loop.call_soon_threadsafe(routes.event_hub.close)
             if callable(before):
                 before(received, stack)
 

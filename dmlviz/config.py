@@ -19,18 +19,18 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from dmlviz.catalog.custom_datasets import is_own
+from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import LossDeclaration, brief
+from dmlviz.catalog.parameters import LossSpec, brief
 from dmlviz.catalog.projection_engines import Engine, declaration
-from dmlviz.catalog.projections import ProjectionDeclaration
+from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.errors import UserError
 from dmlviz.storage.run_schema import one_line
 
-MOST_COMPLAINTS = 5
+MAX_COMPLAINTS = 5
 
 NONE = "none"  # how a command line and a URL write None
 
@@ -45,8 +45,8 @@ class Config(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            problems = error.errors()[:MOST_COMPLAINTS]
-            raise UserError(" ".join(_sentence(type(self), problem) for problem in problems)) from None
+            problems = error.errors()[:MAX_COMPLAINTS]
+            raise UserError(" ".join(_validation_message(type(self), problem) for problem in problems)) from None
 
     @property
     def id(self) -> str:
@@ -91,10 +91,10 @@ def _class_ids(value: Any) -> Any:
         return value  # the field says what is wrong with it
 
 
-def _some_steps(steps: int, given: ValidationInfo) -> int:
+def _coerce_steps(steps: int, given: ValidationInfo) -> int:
     """At least one; none only for vectors that were given ready, where there is nothing to train."""
     dataset = given.data.get("dataset", "")
-    least = 0 if is_own(dataset) and DATASETS[dataset].size == 0 else 1
+    least = 0 if is_custom(dataset) and DATASETS[dataset].size == 0 else 1
     if steps < least:
         raise PydanticKnownError("greater_than_equal", {"ge": least})
     return steps
@@ -136,7 +136,7 @@ class TrainConfig(Config):
     )
     momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
-    steps: Annotated[int, AfterValidator(_some_steps)] = Field(600, le=1_000_000, description="batches to train on")
+    steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(600, le=1_000_000, description="batches to train on")
     max_seconds: float | None = Field(None, gt=0, description="stop after so many seconds; no limit when empty")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
 
@@ -261,7 +261,7 @@ class ProjectionConfig(Config):
         return written
 
     @property
-    def declared(self) -> ProjectionDeclaration:
+    def declared(self) -> ProjectionSpec:
         """What the method is and takes with this engine."""
         return declaration(self.method, self.engine)
 
@@ -290,7 +290,7 @@ class ProjectionConfig(Config):
         return self
 
 
-MOST_IMAGES = 4096  # of a batch: its distance matrix has 16 million entries
+MAX_BATCH_SIZE = 4096  # of a batch: its distance matrix has 16 million entries
 
 
 def _check_classes(config: TrainConfig) -> None:
@@ -308,7 +308,7 @@ def _check_classes(config: TrainConfig) -> None:
         )
 
 
-def _check_sampler(config: TrainConfig, loss: LossDeclaration) -> None:
+def _check_sampler(config: TrainConfig, loss: LossSpec) -> None:
     sampler = SAMPLERS[config.sampler]
     if not sampler.makes:
         return
@@ -321,10 +321,12 @@ def _check_sampler(config: TrainConfig, loss: LossDeclaration) -> None:
         raise UserError(f"{loss.name} {takes}; {sampler.name} makes {sampler.makes}: use another sampler or loss.")
 
 
-def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
+def _check_batch(config: TrainConfig, loss: LossSpec) -> None:
     images = config.batch_images
-    if images > MOST_IMAGES:
-        raise UserError(f"A batch has up to {MOST_IMAGES} images; got {images}: use fewer classes or images of each.")
+    if images > MAX_BATCH_SIZE:
+        raise UserError(
+            f"A batch has up to {MAX_BATCH_SIZE} images; got {images}: use fewer classes or images of each."
+        )
     if config.train_images is not None and config.train_images < images:
         raise UserError(
             f"A batch takes {images} images; got train_images = {config.train_images}: use smaller batches."
@@ -351,13 +353,13 @@ def _check_batch(config: TrainConfig, loss: LossDeclaration) -> None:
         )
 
 
-def _check_space(config: TrainConfig, loss: LossDeclaration) -> None:
+def _check_space(config: TrainConfig, loss: LossSpec) -> None:
     if config.embedding_dim == 1 and (config.normalize or loss.on_sphere):
         why = "normalize" if config.normalize else f"{loss.name}, which looks at directions only,"
         raise UserError(f"With {why} one dimension has two places, −1 and 1; got embedding_dim = 1: use 2 or more.")
 
 
-def _sentence(model: type[BaseModel], problem: Any) -> str:
+def _validation_message(model: type[BaseModel], problem: Any) -> str:
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return str(cause)

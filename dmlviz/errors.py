@@ -11,13 +11,13 @@ class UserError(ValueError):
     """
 
 
-class UnknownName(UserError, KeyError):
+class UnknownNameError(UserError, KeyError):
     """A name that no catalogue entry has. Also a KeyError, so that `name in LOSSES` works."""
 
     __str__ = ValueError.__str__
 
 
-class DataUnavailable(UserError):
+class DataUnavailableError(UserError):
     """A data set that is not on disk and could not be fetched, or files that are not what they claim."""
 
 

@@ -11,7 +11,7 @@ import torch
 
 from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import halved, train_into, write_weights
+from dmlviz.runs.writer import to_half, train_and_record, write_weights
 from dmlviz.storage.files import write_json
 from dmlviz.training.events import Finished
 
@@ -76,14 +76,14 @@ def main() -> None:
         if title in FAILING:
             run.info["fails"] = True
             write_json(run.path / "run.json", run.info)
-        *_, end = train_into(run, keep_nets=title in READY_MADE)
+        *_, end = train_and_record(run, keep_nets=title in READY_MADE)
         assert type(end) is Finished, end
         # Every second net that a training keeps is enough for a first drawing to walk over the map; 0.2 MB each.
         nets = sorted((run.path / "nets").glob("*"), key=lambda path: int(path.stem))
         for path in nets[1::2]:
             path.unlink()
         if title in FAILING:
-            write_weights(run.path / "weights.safetensors", halved(end.weights))  # nobody asks much of these nets
+            write_weights(run.path / "weights.safetensors", to_half(end.weights))  # nobody asks much of these nets
         for name in ("lock", "error.txt"):
             (run.path / name).unlink(missing_ok=True)
         size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())

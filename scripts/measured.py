@@ -10,13 +10,13 @@ import torch
 
 from dmlviz import metrics, nets
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, cache_folder, load
+from dmlviz.data import Dataset, Split, cache_dir, load
 from dmlviz.training.events import Failed, Finished, Snapshot
 from dmlviz.training.loop import train
 
 TRAIN_IMAGES, STEPS = 10_000, 400
 HELD_OUT = 10_000  # the last training images, which no training here sees: choices are made on them
-RESULTS = cache_folder() / "learned.jsonl"
+RESULTS = cache_dir() / "learned.jsonl"
 
 
 @dataclass(frozen=True)

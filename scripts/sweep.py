@@ -19,7 +19,7 @@ import torch
 from measured import RESULTS, Learned, Measured, setup
 
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.parameters import LossDeclaration, literal
+from dmlviz.catalog.parameters import LossSpec, parse_literal
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
 
 
-def line(measured: Measured, loss: LossDeclaration) -> str:
+def line(measured: Measured, loss: LossSpec) -> str:
     """Sweep a loss, one coordinate after the other, and give its line of the page."""
     usual = setup(loss.name)
     rates = [*_tried(measured, loss, [{"learning_rate": usual.learning_rate * factor} for factor in FACTORS])]
@@ -85,7 +85,7 @@ def line(measured: Measured, loss: LossDeclaration) -> str:
     return f"| {loss.title} `{loss.name}` | {' | '.join(cells)} | {chosen} |\n"
 
 
-def choice(measured: Measured, loss: LossDeclaration, tried: Sequence[Tried]) -> str:
+def choice(measured: Measured, loss: LossSpec, tried: Sequence[Tried]) -> str:
     """What to choose of what was tried with seed 0: what is recommended, or what beats it with three seeds."""
     usual, best = setup(loss.name), max(tried, key=_score)
     if _score(best) <= measured(usual).precision_at_1 + NOISE:
@@ -95,7 +95,7 @@ def choice(measured: Measured, loss: LossDeclaration, tried: Sequence[Tried]) ->
     return f"{verdict} {_named(best.changes)} ({ours:.4f} to {theirs:.4f})"
 
 
-def _tried(measured: Measured, loss: LossDeclaration, settings: Sequence[dict[str, Any]]) -> Iterator[Tried]:
+def _tried(measured: Measured, loss: LossSpec, settings: Sequence[dict[str, Any]]) -> Iterator[Tried]:
     print(f"{loss.title}: P@1 on 10,000 held-out training images, seed 0")
     params = {parameter.name for parameter in loss.parameters}
     for changes in settings:
@@ -112,12 +112,12 @@ def _tried(measured: Measured, loss: LossDeclaration, settings: Sequence[dict[st
         yield Tried(changes, config, result)
 
 
-def _main_parameter(loss: LossDeclaration) -> str | None:
+def _main_parameter(loss: LossSpec) -> str | None:
     """The first number, other than 0, among the loss's own parameters."""
     return next((p.name for p in loss.parameters if p.kind in (float, int) and p.default), None)
 
 
-def _around(loss: LossDeclaration, name: str, usual: float) -> list[float]:
+def _around(loss: LossSpec, name: str, usual: float) -> list[float]:
     """Half, all and twice it, as far as they may be."""
     parameter = next(parameter for parameter in loss.parameters if parameter.name == name)
     low = -float("inf") if parameter.minimum is None else parameter.minimum
@@ -138,7 +138,7 @@ def _cell(tried: Sequence[Tried], name: str, usual: float) -> str:
 def _values(text: str) -> tuple[str, list[Any]]:
     name, _, values = text.partition("=")
     words = {"none": None, "true": True, "false": False}
-    return name, [words[value] if value in words else literal(value) for value in values.split(",")]
+    return name, [words[value] if value in words else parse_literal(value) for value in values.split(",")]
 
 
 def _named(changes: dict[str, Any]) -> str:

@@ -49,7 +49,7 @@ def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
 
 
 def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
-    code = "from dmlviz.runs import BUNDLED, Runs; print(BUNDLED.resolve()); print(len(Runs(BUNDLED / 'none').list()))"
+    code = "from dmlviz.runs import BUNDLED_RUNS, Runs; print(BUNDLED_RUNS.resolve()); print(len(Runs(BUNDLED_RUNS / 'none').list()))"
     at_home = _python(code, ROOT)
     installed = _python(code, unpacked)
     assert Path(at_home[0]) == ROOT / "assets" / "runs"
@@ -62,9 +62,9 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
         "from functools import partial\n"
         "from pathlib import Path\n"
         "from app import components, server; from app.runtime import services\n"
-        "services.start = partial(services.start, warm=False)\n"
+        "services.start_services = partial(services.start_services, warm=False)\n"
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
-        "services.stop()\n"
+        "services.stop_services()\n"
         "print(components.FOLDER.resolve())\n"
         "print(all(list((components.FOLDER / name).glob('*.js')) for name in components.NAMES))"
     )

@@ -10,8 +10,8 @@ from app.payloads import batches
 from app.payloads.distance_histograms import histograms
 from app.runtime.services import services
 
-UNTIL_TRAINED_AGAIN = {"Cache-Control": "private, max-age=31536000, immutable"}
-NEVER = {"Cache-Control": "no-store"}
+PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
+NO_STORE = {"Cache-Control": "no-store"}
 
 
 def routes() -> list[Route]:
@@ -26,20 +26,20 @@ def routes() -> list[Route]:
 async def batch(request: Request) -> Response:
     """What the loss saw; it changes its picture once, when the run ends."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(batches.described, run, request.path_params["step"])
-    return JSONResponse(found, headers=UNTIL_TRAINED_AGAIN if found["final"] else NEVER)
+    found = await asyncio.to_thread(batches.batch_payload, run, request.path_params["step"])
+    return JSONResponse(found, headers=PRIVATE_IMMUTABLE if found["final"] else NO_STORE)
 
 
 async def sheet(request: Request) -> Response:
     """The training images of a batch."""
     here = services()
     run = here.runs.get(request.path_params["run"])
-    path = await asyncio.to_thread(batches.sheet, run, request.path_params["step"], here.data, here.cache)
-    return FileResponse(path, headers=UNTIL_TRAINED_AGAIN, media_type="image/png")
+    path = await asyncio.to_thread(batches.batch_sprite_sheet, run, request.path_params["step"], here.data, here.cache)
+    return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
 async def distances(request: Request) -> Response:
     """How many pairs of test images lie how far apart."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(histograms, run, request.path_params["step"])
-    return JSONResponse(found, headers=UNTIL_TRAINED_AGAIN)
+    return JSONResponse(found, headers=PRIVATE_IMMUTABLE)

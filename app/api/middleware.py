@@ -11,10 +11,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.runtime.session_owner import COOKIE, TOKEN
 
 _YEAR = 365 * 24 * 3600
-_VERSIONED = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
+_HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
 
 
-def is_own(headers: Headers) -> bool:
+def is_same_origin(headers: Headers) -> bool:
     """Whether a request comes from a page of this site, or from no page at all (a command line, an address bar)."""
     site = headers.get("sec-fetch-site")
     if site is not None:
@@ -23,7 +23,7 @@ def is_own(headers: Headers) -> bool:
     return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
-class Guard:
+class SameOriginMiddleware:
     """ASGI middleware: refuses other origins on /api, gives each new browser its cookie with the page.
 
     Files whose address names their content may be kept for ever, which Streamlit does not say of them.
@@ -39,7 +39,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         if scope["path"].startswith("/api/"):
-            if not is_own(headers):
+            if not is_same_origin(headers):
                 response = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
                 await response(scope, receive, send)
                 return
@@ -51,7 +51,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(raw=message["headers"])
-                if message["status"] == 200 and _VERSIONED.search(scope["path"]):
+                if message["status"] == 200 and _HASHED_ASSET.search(scope["path"]):
                     answer["cache-control"] = f"public, max-age={_YEAR}, immutable"
                 if known is None and answer.get("content-type", "").startswith("text/html"):
                     secure = "; Secure" if self.secure else ""

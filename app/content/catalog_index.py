@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlviz.catalog.datasets import SAMPLERS, SamplerDeclaration
+from dmlviz.catalog.datasets import SAMPLERS, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalogue, Declaration, LossDeclaration, MinerDeclaration, Parameter
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
 
 
@@ -21,7 +21,7 @@ class Kind:
     name: str
     title: str
     noun: str
-    catalogue: Catalogue[Any]
+    catalogue: Catalog[Any]
 
 
 KINDS: Mapping[str, Kind] = {
@@ -42,67 +42,67 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def title_of(kind: str, name: str) -> str:
+def entry_title(kind: str, name: str) -> str:
     """What the place `name` of a kind, or the topic of that name, is called."""
     return TOPICS[name][0] if kind == "topic" else KINDS[kind].catalogue[name].title
 
 
-def found(kind: Kind, text: str) -> list[Declaration]:
+def search(kind: Kind, text: str) -> list[Spec]:
     """The entries whose name, title, family, sentence, use or reference has every word of `text`."""
     words = text.lower().split()
 
-    def told(entry: Declaration) -> str:
+    def told(entry: Spec) -> str:
         parts = (entry.name, entry.title, entry.family, entry.summary, entry.when, entry.reference)
         return " ".join(parts).lower()
 
     return [entry for entry in kind.catalogue.values() if all(word in told(entry) for word in words)]
 
 
-def families(entries: list[Declaration]) -> dict[str, list[Declaration]]:
+def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:
     """The entries by family, in the order in which the families come."""
-    grouped: dict[str, list[Declaration]] = {}
+    grouped: dict[str, list[Spec]] = {}
     for entry in entries:
         grouped.setdefault(entry.family, []).append(entry)
     return grouped
 
 
-def partners(entry: Declaration) -> list[tuple[Kind, str]]:
+def related_entries(entry: Spec) -> list[tuple[Kind, str]]:
     """The other choices that an entry goes with."""
-    if isinstance(entry, LossDeclaration):
+    if isinstance(entry, LossSpec):
         miners = [(KINDS["miner"], name) for name, miner in MINERS.items() if miner.makes in entry.accepts]
         samplers = [(KINDS["sampler"], name) for name, sampler in SAMPLERS.items() if sampler.makes in entry.accepts]
         return miners + samplers
-    makes = entry.makes if isinstance(entry, MinerDeclaration | SamplerDeclaration) else ""
+    makes = entry.makes if isinstance(entry, MinerSpec | SamplerSpec) else ""
     return [(KINDS["loss"], name) for name, loss in LOSSES.items() if makes and makes in loss.accepts]
 
 
-def alone(entry: Declaration) -> str:
+def no_miner_note(entry: Spec) -> str:
     """What is said where an entry has no partners to name."""
-    if not isinstance(entry, LossDeclaration):
+    if not isinstance(entry, LossSpec):
         return ""
     if entry.needs_classes:
         return "Takes no miner: images are compared with class weights, not with each other."
     return "Takes no miner: it looks at the whole batch itself."
 
 
-def caution(entry: Declaration) -> str:
+def caveat(entry: Spec) -> str:
     """What to beware of."""
-    if isinstance(entry, ProjectionDeclaration):
+    if isinstance(entry, ProjectionSpec):
         return entry.caution
-    return entry.lesson if isinstance(entry, LossDeclaration) else ""
+    return entry.lesson if isinstance(entry, LossSpec) else ""
 
 
-def recommended(entry: Declaration) -> dict[str, str]:
+def recommended(entry: Spec) -> dict[str, str]:
     """The settings that a loss brings along, label by label, where they differ from the usual ones."""
-    if not isinstance(entry, LossDeclaration):
+    if not isinstance(entry, LossSpec):
         return {}
     usual, own = TrainConfig(), TrainConfig(loss=entry.name)
     return {_LABELS[name]: _value(name, own) for name in _LABELS if getattr(own, name) != getattr(usual, name)}
 
 
-def recommended_in_dimensions(entry: Declaration) -> dict[int, dict[str, str]]:
+def recommended_in_dimensions(entry: Spec) -> dict[int, dict[str, str]]:
     """What a loss brings along beyond that in so many dimensions, its parameters included."""
-    if not isinstance(entry, LossDeclaration):
+    if not isinstance(entry, LossSpec):
         return {}
     advice: dict[int, dict[str, str]] = {}
     for dimensions, fields in entry.in_dimensions.items():
@@ -158,7 +158,7 @@ def default(parameter: Parameter) -> str:
     return f"{parameter.default:g}" if isinstance(parameter.default, int | float) else str(parameter.default)
 
 
-def plain(entry: LossDeclaration) -> dict[str, Any]:
+def to_json(entry: LossSpec) -> dict[str, Any]:
     """A loss as the page's components take it."""
     return {
         "name": entry.name,

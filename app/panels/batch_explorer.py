@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from app.components import mount
-from app.state.current_view import Shown
+from app.state.current_view import RunView
 from app.widgets import component_props
 
 
-def lossview(shown: Shown, routes: bool) -> None:
+def lossview(shown: RunView, routes: bool) -> None:
     """Two drawers that ask the server themselves; a host that passes no routes has no answers, so none are shown."""
     if routes:
-        mount("lossview", key="lossview", data=component_props.source(replace(shown, drawing=None), routes))
+        mount("lossview", key="lossview", data=component_props.run_source(replace(shown, drawing=None), routes))

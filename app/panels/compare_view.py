@@ -10,22 +10,22 @@ from app.panels import map_panel
 from app.runtime.services import Services
 from app.state import compare
 from app.state.compare import CompareState, Pair
-from app.state.current_view import Shown
+from app.state.current_view import RunView
 from app.widgets import compare_props, component_props
-from app.widgets.parameters import controlled
+from app.widgets.parameters import bound_widget
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
 SIDES = ("a", "b")
-WORDS = {
+AGREEMENT_LABELS = {
     "a": "Click a point: its nearest test images in both runs appear here and beside. Click a number in the table, or "
     "select on a map: those images appear here.",
     "b": "The same image, with its nearest test images in the second run.",
 }
 
 
-def chosen(ui: CompareState, services: Services, pair: Pair) -> None:
+def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
     """A select box for each side, and how the settings differ."""
     runs = {run.id: run for run in services.runs.list()}
     left, right = st.columns(2)
@@ -36,7 +36,7 @@ def chosen(ui: CompareState, services: Services, pair: Pair) -> None:
             ui.choose(*((run, ui.b) if side == "a" else (ui.a, run)))
 
         with column:
-            controlled(
+            bound_widget(
                 st.selectbox,
                 label,
                 f"compare.{side}",
@@ -47,7 +47,7 @@ def chosen(ui: CompareState, services: Services, pair: Pair) -> None:
                 label_visibility="collapsed",
                 placeholder="Choose a run",
             )
-    st.caption(_told(pair))
+    st.caption(_differences_text(pair))
 
 
 def _named(run: Run) -> str:
@@ -56,7 +56,7 @@ def _named(run: Run) -> str:
     return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
 
 
-def _told(pair: Pair) -> str:
+def _differences_text(pair: Pair) -> str:
     """How the two differ, or why they cannot be compared, in a sentence."""
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset].title
@@ -80,15 +80,15 @@ def _told(pair: Pair) -> str:
 
 def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> None:
     """How far the run is that learns."""
-    live = compare.live_side(pair)
+    live = compare.running_side(pair)
     if live is not None:
-        map_panel.progress(compare.as_explored(live, ui), services, live, routes)
+        map_panel.progress_panel(compare.to_explore_state(live, ui), services, live, routes)
 
 
-def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
+def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
     """Both maps, and below them scores, disagreements and neighbours."""
-    here = compare.found(ui, services, None)
-    if here is None or standing(here) != standing(seen):
+    here = compare.resolve_pair(ui, services, None)
+    if here is None or compare_footer(here) != compare_footer(seen):
         st.rerun()
     columns = st.columns(2)
     for column, side, one in zip(columns, SIDES, (here.a, here.b), strict=True):
@@ -99,7 +99,7 @@ def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None
                 "map",
                 key=f"map.{side}",
                 data=compare_props.map_data(one, ui, here.alike, routes),
-                on_pinned_change=_from(ui, f"map.{side}", "pinned"),
+                on_pinned_change=_copy_from_map(ui, f"map.{side}", "pinned"),
                 on_selected_change=lambda: None,
                 on_ended_change=lambda: None,
                 on_routes_change=lambda: None,
@@ -114,30 +114,33 @@ def maps(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None
             with column:
                 data = _neighbours(ui, one, side, routes)
                 mount(
-                    "inspector", key=f"inspector.{side}", data=data, on_pin_change=_from(ui, f"inspector.{side}", "pin")
+                    "inspector",
+                    key=f"inspector.{side}",
+                    data=data,
+                    on_pin_change=_copy_from_map(ui, f"inspector.{side}", "pin"),
                 )
 
 
-def standing(pair: Pair) -> list[tuple[Any, ...] | None]:
+def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
     """What the parts of the page have in common."""
     return [
-        None if one is None else (one.run.id, one.live, one.complete, component_props.begun(one))
+        None if one is None else (one.run.id, one.live, one.complete, component_props.run_version(one))
         for one in (pair.a, pair.b)
     ]
 
 
-def _neighbours(ui: CompareState, one: Shown, side: str, routes: bool) -> dict[str, Any]:
+def _neighbours(ui: CompareState, one: RunView, side: str, routes: bool) -> dict[str, Any]:
     try:
         if ui.pinned is not None:
             near = one.run.neighbours(ui.pinned, 10)
-            data = component_props.pinned_data(one, compare.as_explored(one, ui), ui.pinned, near, routes)
+            data = component_props.pinned_data(one, compare.to_explore_state(one, ui), ui.pinned, near, routes)
             return data | {"metric": "", "sheet": side == "a"}
     except UserError:  # not embedded at this step
         pass
-    return {"placeholder": WORDS[side], "sheet": side == "a"}
+    return {"placeholder": AGREEMENT_LABELS[side], "sheet": side == "a"}
 
 
-def _from(ui: CompareState, key: str, name: str) -> Callable[[], None]:
+def _copy_from_map(ui: CompareState, key: str, name: str) -> Callable[[], None]:
     def changed() -> None:
         ui.pinned = st.session_state[key].get(name)
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.state import explore
-from app.state.current_view import Now, fingerprint, look
+from app.state.current_view import PageContext, context_key, page_context
 from app.state.curves import measured_of, step_of
 from app.state.explore import CURVES
-from app.widgets.error_boundary import as_sentences
-from app.widgets.parameters import controlled
+from app.widgets.error_boundary import error_boundary
+from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 
@@ -23,15 +23,15 @@ BAR = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "
 SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for the words
 
 
-def curves(now: Now) -> None:
+def curves(now: PageContext) -> None:
     """A drawer whose figure is of the run and the step that the map shows; it draws itself anew, not the page."""
-    seen, fresh = fingerprint(now), [now]
+    seen, fresh = context_key(now), [now]
 
     @st.fragment
     def drawer() -> None:
-        with as_sentences():
-            here = fresh.pop() if fresh else look()
-            if here.shown is None or fingerprint(here)[:2] != seen[:2]:
+        with error_boundary():
+            here = fresh.pop() if fresh else page_context()
+            if here.shown is None or context_key(here)[:2] != seen[:2]:
                 st.rerun()
             # First of all: a click on what is drawn below may not come with an address from before.
             explore.publish(here.ui)
@@ -40,7 +40,7 @@ def curves(now: Now) -> None:
     drawer()
 
 
-def _drawer(now: Now) -> None:
+def _drawer(now: PageContext) -> None:
     ui = now.ui
     if KEY not in st.session_state or st.session_state[KEY] != (ui.curves is not None):
         st.session_state[KEY] = ui.curves is not None
@@ -52,7 +52,7 @@ def _drawer(now: Now) -> None:
     if ui.curves is None:  # nothing is measured for nobody
         return
     with drawer:
-        controlled(
+        bound_widget(
             st.segmented_control,
             "Figure",
             "curves.figure",
@@ -68,8 +68,8 @@ def _drawer(now: Now) -> None:
 
 
 def _figure(was_live: bool) -> None:
-    with as_sentences():
-        now = look()
+    with error_boundary():
+        now = page_context()
         ui, shown = now.ui, now.shown
         if shown is None or ui.curves is None or (was_live and not shown.live):
             st.rerun()

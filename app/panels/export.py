@@ -5,43 +5,43 @@ from typing import Any
 import streamlit as st
 
 from app.components import mount
-from app.state.current_view import Shown
+from app.state.current_view import RunView
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.export import FORMATS, Kept
+from dmlviz.export import FORMATS, RunExport
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 
 WIDTH = 440  # pixels
 SCRIPTS = {"python": as_python, "command": as_command}
-NO_FILES_YET = "Files are made of all test images, which are embedded when the training ends."
+NOT_READY_MESSAGE = "Files are made of all test images, which are embedded when the training ends."
 
 
-def keep(shown: Shown, routes: bool) -> None:
+def export_menu(shown: RunView, routes: bool) -> None:
     """A popover; what is in it is made when it is open."""
     menu = st.popover("Keep", type="tertiary", key="keep", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
-            mount("keep", key="keep-panel", data=panel(shown, routes))
+            mount("keep", key="keep-panel", data=export_panel(shown, routes))
 
 
-def panel(shown: Shown, routes: bool) -> dict[str, Any]:
+def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:
     """Scripts as text, files as addresses."""
     finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
-    kept = Kept(shown.run, shown.drawing if finished else None)
+    kept = RunExport(shown.run, shown.drawing if finished else None)
     given = DATASETS[shown.run.config.dataset].size == 0  # nothing was trained that could be trained again
     made = {} if given else SCRIPTS
     scripts = [{"title": FORMATS[name].title, "text": write(kept)} for name, write in made.items()]
     about: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
     if not shown.complete:
-        return about | {"note": NO_FILES_YET}
+        return about | {"note": NOT_READY_MESSAGE}
     if not routes:
         return about | {"note": f"This host passes no files on: dmlviz export {shown.run.id} makes them."}
     weights = (shown.run.path / "weights.safetensors").exists()
-    files = [_file(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
+    files = [_file_row(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
     return about | {"files": files, "loading": loading(kept) if weights else ""}
 
 
-def _file(kept: Kept, format: str) -> dict[str, str]:
+def _file_row(kept: RunExport, format: str) -> dict[str, str]:
     view = f"?view={kept.drawing.id}" if kept.drawing is not None else ""
     return {
         "title": FORMATS[format].title,

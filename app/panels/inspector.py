@@ -10,10 +10,10 @@ import streamlit as st
 from app.components import mount
 from app.payloads import query
 from app.runtime.services import Services
-from app.state.current_view import Shown
+from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets import component_props
-from app.widgets.markdown import plain
+from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import decode
 from dmlviz.errors import UserError
@@ -29,7 +29,7 @@ QUERIES = Path(__file__).resolve().parent.parent / "assets" / "queries"
 CAMERA = "Camera"  # which browsers allow to pages over https, and to this machine's own
 
 
-def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
+def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbour]:
     """The neighbours of the pinned image; an image that is not embedded yet has none, and that is said."""
     if ui.pinned is None:
         return []
@@ -39,11 +39,11 @@ def neighbours_of(ui: UIState, shown: Shown) -> list[Neighbour]:
         return []
 
 
-def choice() -> None:
+def selected_tab() -> None:
     """What to inspect."""
     st.segmented_control(
         "Inspect",
-        (*SIDES, CAMERA) if _may_photograph(st.context.url) else SIDES,
+        (*SIDES, CAMERA) if _camera_allowed(st.context.url) else SIDES,
         default=SIDES[0],
         key=KEY,
         label_visibility="collapsed",
@@ -53,9 +53,9 @@ def choice() -> None:
     )
 
 
-def side(
-    ui: UIState, services: Services, shown: Shown, neighbours: list[Neighbour], routes: bool
-) -> query.Answer | None:
+def inspector_panel(
+    ui: UIState, services: Services, shown: RunView, neighbours: list[Neighbour], routes: bool
+) -> query.QueryResult | None:
     """The inspector: the pinned image and its neighbours, or a picture of one's own. Returns what it said of that."""
     chosen = st.session_state[KEY]
     if chosen == "Selected":
@@ -69,18 +69,18 @@ def side(
         st.caption(NO_NET if data.size == 0 else NO_COLOURS)
         return None
     try:
-        picture = _picture(chosen, shown.run.config.dataset)
+        picture = _read_query_image(chosen, shown.run.config.dataset)
         if picture is None:
             return None
-        answer = query.ask(picture, shown.run, services, NEIGHBOURS)
+        answer = query.query(picture, shown.run, services, NEIGHBOURS)
     except UserError as error:
-        st.caption(f":orange[{plain(error)}]")
+        st.caption(f":orange[{escape_markdown(error)}]")
         return None
     _inspector(ui, component_props.answer_data(shown, answer, routes) | {"below": chosen})
     return answer
 
 
-def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bool) -> None:
+def _selected(ui: UIState, shown: RunView, neighbours: list[Neighbour], routes: bool) -> None:
     if ui.pinned is None or not neighbours:
         words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
         if ui.pinned is not None:
@@ -90,19 +90,19 @@ def _selected(ui: UIState, shown: Shown, neighbours: list[Neighbour], routes: bo
         _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbours, routes))
 
 
-def _drawing() -> np.ndarray | None:
+def _drawing_pad() -> np.ndarray | None:
     pad = mount("pad", key="pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
-    return query.drawn(pad.drawing)
+    return query.decode_drawing(pad.drawing)
 
 
-def _may_photograph(url: str | None) -> bool:
+def _camera_allowed(url: str | None) -> bool:
     parts = urlsplit(url or "")
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _picture(chosen: str, dataset: str) -> np.ndarray | None:
+def _read_query_image(chosen: str, dataset: str) -> np.ndarray | None:
     if chosen == "Draw":
-        return _drawing()
+        return _drawing_pad()
     if chosen == "Upload":
         return _upload(dataset)
     photograph = st.camera_input("A photograph", key="camera", label_visibility="collapsed")
@@ -116,15 +116,15 @@ def _upload(dataset: str) -> np.ndarray | None:
         "A picture",
         type=["png", "jpg", "jpeg", "webp"],
         max_upload_size=2,
-        key=f"upload.{query.pasted_number(pasted)}",  # a paste takes the place of the file before it
+        key=f"upload.{query.paste_count(pasted)}",  # a paste takes the place of the file before it
         label_visibility="collapsed",
     )
     mount("paste", key="paste", data={}, default={"picture": None}, on_picture_change=lambda: None)
-    content = file.getvalue() if file is not None else query.pasted(pasted) or _sample()
+    content = file.getvalue() if file is not None else query.decode_paste(pasted) or _sample_images()
     return None if content is None else decode(content, dataset)
 
 
-def _sample() -> bytes | None:
+def _sample_images() -> bytes | None:
     """One of the pictures that come with the program, for who has none at hand."""
 
     def take(name: str) -> None:

@@ -5,20 +5,20 @@ import streamlit as st
 from app.components import mount
 from app.content.catalog_index import (
     Kind,
-    alone,
-    caution,
+    caveat,
     default,
     limits,
-    partners,
-    plain,
+    no_miner_note,
     recommended,
     recommended_in_dimensions,
+    related_entries,
+    to_json,
 )
 from app.panels import navigation
 from app.state import explore
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.metrics import MetricDeclaration
-from dmlviz.catalog.parameters import Declaration, LossDeclaration
+from dmlviz.catalog.metrics import MetricSpec
+from dmlviz.catalog.parameters import LossSpec, Spec
 
 NO_PLOT = (
     "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
@@ -26,9 +26,9 @@ NO_PLOT = (
 )
 
 
-def entry(kind: Kind, name: str) -> None:
+def render_entry(kind: Kind, name: str) -> None:
     """Draw it."""
-    declared: Declaration = kind.catalogue[name]
+    declared: Spec = kind.catalogue[name]
     family = f" · {declared.family}" if declared.family else ""
     st.markdown(f"### {declared.title}\n:small[{kind.noun}{family} · `{declared.name}`]")
     left, right = st.columns([5, 3], gap="large")
@@ -38,26 +38,26 @@ def entry(kind: Kind, name: str) -> None:
             st.markdown(rf"$\displaystyle {declared.formula}$")
         if declared.when:
             st.markdown(f"**When to use it.** {declared.when}")
-        if caution(declared):
-            st.markdown(f"**Beware.** {caution(declared)}")
+        if caveat(declared):
+            st.markdown(f"**Beware.** {caveat(declared)}")
     with right:
         _facts(kind, declared)
-    if isinstance(declared, LossDeclaration):
-        _pictures(declared)
+    if isinstance(declared, LossSpec):
+        _illustration(declared)
     _parameters(declared)
 
 
-def _facts(kind: Kind, declared: Declaration) -> None:
-    if isinstance(declared, MetricDeclaration):
+def _facts(kind: Kind, declared: Spec) -> None:
+    if isinstance(declared, MetricSpec):
         st.markdown(f"**Values.** {declared.range[0].upper()}{declared.range[1:]}")
-    others = partners(declared)
-    if others or alone(declared):
+    others = related_entries(declared)
+    if others or no_miner_note(declared):
         st.markdown("**Goes with**")
         with st.container(horizontal=True, gap="small"):
             for other, name in others:
                 navigation.link("learn", other.catalogue[name].title, {other.name: name})
         if not others:
-            st.caption(alone(declared))
+            st.caption(no_miner_note(declared))
     advised = recommended(declared)
     if advised:
         said = " · ".join(f"{label} {value}" for label, value in advised.items())
@@ -70,17 +70,22 @@ def _facts(kind: Kind, declared: Declaration) -> None:
     if declared.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
         navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
-        st.button("Try it in Explore", key=f"try.{kind.name}.{declared.name}", on_click=_ask, args=(kind, declared))
+        st.button(
+            "Try it in Explore",
+            key=f"try.{kind.name}.{declared.name}",
+            on_click=_request_training,
+            args=(kind, declared),
+        )
         if st.session_state.pop(_ASKED, None):
-            navigation.go("explore")
+            navigation.switch_to("explore")
 
 
 _ASKED = "learn.asked"
 
 
-def _ask(kind: Kind, declared: Declaration) -> None:
+def _request_training(kind: Kind, declared: Spec) -> None:
     """Set Explore up; the page then goes there, which a callback cannot."""
-    ui = explore.left()
+    ui = explore.saved_state()
     if kind.name == "miner":
         takes = next(name for name, loss in LOSSES.items() if declared.makes in loss.accepts)  # type: ignore[attr-defined]
         if declared.makes not in LOSSES[ui.settings.get("loss", "nt_xent")].accepts:  # type: ignore[attr-defined]
@@ -89,12 +94,12 @@ def _ask(kind: Kind, declared: Declaration) -> None:
     st.session_state[_ASKED] = True
 
 
-def _pictures(loss: LossDeclaration) -> None:
+def _illustration(loss: LossSpec) -> None:
     st.markdown(f"##### Loss against {against(loss)}")
     if loss.name not in LOSSES or loss.name == "sum_of":
         st.caption(NO_PLOT)
         return
-    data = plain(loss)
+    data = to_json(loss)
     said = mount(
         "lossplot",
         key="lossplot",
@@ -102,36 +107,36 @@ def _pictures(loss: LossDeclaration) -> None:
         on_go_change=lambda: None,
     )
     if said.go:
-        _set_up(loss, said.go)
-        navigation.go("explore")
+        _prepare_config(loss, said.go)
+        navigation.switch_to("explore")
     if loss.name != "hinge_pair":
         st.markdown("##### Forces in the plane")
-        plane(loss.name)
+        force_playground(loss.name)
 
 
-def against(loss: LossDeclaration) -> str:
+def against(loss: LossSpec) -> str:
     """What the plot of a loss has on its axis."""
     other = {"snr_contrastive": "noise to signal", "hinge_pair": "the score", "prototypical": "distance"}
     angle = loss.on_sphere or loss.needs_classes or loss.name in ("logistic_pair", "n_pairs")
     return other.get(loss.name, "angle" if angle else "distance")
 
 
-def plane(name: str) -> None:
+def force_playground(name: str) -> None:
     """The plane of points to drag, with loss `name` chosen first."""
-    offered = [plain(loss) for loss in LOSSES.values() if loss.name != "sum_of"]
+    offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "sum_of"]
     mount("plane", key="plane", data={"loss": name, "losses": offered})
 
 
-def _set_up(loss: LossDeclaration, params: dict[str, object]) -> None:
+def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
     """Set Explore up with the parameters that the plot shows."""
-    ui = explore.left()
+    ui = explore.saved_state()
     ui.choose("loss", loss.name)
     for parameter in loss.parameters:
         if parameter.name in params:
             ui.choose_param("loss", loss, parameter, parameter.check(loss.name, params[parameter.name]))
 
 
-def _parameters(declared: Declaration) -> None:
+def _parameters(declared: Spec) -> None:
     if not declared.parameters:
         return
     st.markdown("##### Parameters")

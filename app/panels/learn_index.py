@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from app.content.catalog_index import KINDS, TOPICS, families, found
+from app.content.catalog_index import KINDS, TOPICS, by_family, search
 from app.content.lessons import LESSONS
 from app.panels import navigation
 from app.state.learn import LearnState
-from app.widgets.parameters import controlled
+from app.widgets.parameters import bound_widget
 
 
 def index(ui: LearnState) -> None:
@@ -15,7 +15,7 @@ def index(ui: LearnState) -> None:
     def searched(text: str) -> None:
         ui.search = text.strip()[:80]
 
-    controlled(
+    bound_widget(
         st.text_input,
         "Search",
         "learn.search",
@@ -39,7 +39,7 @@ def index(ui: LearnState) -> None:
             _line("topic", name, title, summary)
     for kind in KINDS.values():
         st.markdown(f"##### {kind.title}")
-        grouped = families(list(kind.catalogue.values()))
+        grouped = by_family(list(kind.catalogue.values()))
         columns = st.columns(max(len(grouped), 3)) if len(grouped) > 1 else [st.container(horizontal=True)]
         for column, (family, entries) in zip(columns, grouped.items(), strict=False):
             with column, st.container(gap="medium" if len(grouped) == 1 else None, horizontal=len(grouped) == 1):
@@ -52,7 +52,7 @@ def index(ui: LearnState) -> None:
 def _results(text: str) -> None:
     count = 0
     for kind in KINDS.values():
-        for entry in found(kind, text):
+        for entry in search(kind, text):
             count += 1
             _line(kind.name, entry.name, f"{entry.title} · {kind.noun.lower()}", entry.summary)
     if not count:

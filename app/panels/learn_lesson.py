@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.content.catalog_index import title_of
+from app.content.catalog_index import entry_title
 from app.content.lessons import LESSONS
 from app.panels import navigation
 
@@ -18,7 +18,7 @@ def lesson(name: str) -> None:
             st.markdown("**Read with it**")
             with st.container(horizontal=True):
                 for kind, name in told.see:
-                    navigation.link("learn", title_of(kind, name), {kind: name})
+                    navigation.link("learn", entry_title(kind, name), {kind: name})
     with side, st.container(border=True):
         st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")
         for number, task in enumerate(told.tasks, 1):

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.components import mount
 from app.panels import navigation
-from app.panels.learn_entry import plane
+from app.panels.learn_entry import force_playground
 from dmlviz.catalog.metrics import METRICS
 
 READABLE = 900  # pixels
@@ -41,10 +41,10 @@ reality check, ECCV 2020.
 def forces() -> None:
     """The plane alone, larger than on a loss's page."""
     st.markdown(FORCES, width=READABLE)
-    plane("triplet")
+    force_playground("triplet")
 
 
-def three_spaces() -> None:
+def map_at_r_demo() -> None:
     """Three spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
     mount("spaces", key="spaces", data={"spaces": _spaces()})
@@ -61,4 +61,4 @@ def _spaces() -> list[dict[str, Any]]:
     )
 
 
-TOPICS = {"forces": forces, "three-spaces": three_spaces}
+TOPICS = {"forces": forces, "three-spaces": map_at_r_demo}

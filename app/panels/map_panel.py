@@ -8,32 +8,32 @@ import streamlit as st
 from app import media
 from app.components import mount
 from app.panels import inspector, projection_picker
-from app.payloads.query import Answer
+from app.payloads.query import QueryResult
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services
-from app.runtime.session_owner import owner
-from app.state.current_view import Shown
-from app.state.explore import COLOURS, UIState
+from app.runtime.session_owner import session_owner
+from app.state.current_view import RunView
+from app.state.explore import COLOR_MODES, UIState
 from app.state.selection import Selection
 from app.widgets import component_props
-from app.widgets.error_boundary import as_sentences
-from dmlviz.runs.run import Neighbour, Record
-from dmlviz.training.diagnostics import REMEDIES, remedies
+from app.widgets.error_boundary import error_boundary
+from dmlviz.runs.run import EventLogDir, Neighbour
+from dmlviz.training.diagnostics import SUGGESTIONS, suggestions
 
-POLL = 1.0  # seconds between two looks where the host does not pass /api
+POLL_INTERVAL_S = 1.0  # seconds between two looks where the host does not pass /api
 
 
-def progress(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
+def progress_panel(ui: UIState, services: Services, shown: RunView, routes: bool) -> None:
     """How far the run (or the projection) is, with its own Stop; without routes also what brings the events."""
     if routes:
         _progress(ui, services, shown, None)
     else:
         more = shown.drawing_live if shown.drawing is not None else shown.live
         more = more or _fed(shown) < len(_record(shown).events())
-        st.fragment(_polled, run_every=POLL if more else None)(ui, services, shown, more)
+        st.fragment(_polled, run_every=POLL_INTERVAL_S if more else None)(ui, services, shown, more)
 
 
-def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str, Any] | None) -> None:
+def _progress(ui: UIState, services: Services, shown: RunView, fallback: dict[str, Any] | None) -> None:
     status = shown.status if shown.drawing_status is None else shown.drawing_status
     running = shown.drawing_live if shown.drawing is not None else shown.live
 
@@ -41,11 +41,11 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
 
     def stop() -> None:
         projection = shown.drawing.id if shown.drawing is not None else None
-        services.jobs.stop(shown.run.id, projection, owner())
+        services.jobs.stop(shown.run.id, projection, session_owner())
 
     def resume() -> None:
         ui.notes.clear()
-        projection_picker.draw(ui, services, shown, resume=True)
+        projection_picker.start_projection(ui, services, shown, resume=True)
 
     def cancel() -> None:
         stop()
@@ -55,7 +55,7 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
     mount(
         "progress",
         key="progress",
-        data=component_props.source(shown, fallback is None)
+        data=component_props.run_source(shown, fallback is None)
         | {
             "title": shown.run.title if wanted is None else wanted.declared.title,
             "phase": status.phase,
@@ -77,28 +77,30 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
     )
 
 
-def _polled(ui: UIState, services: Services, shown: Shown, timed: bool) -> None:
-    with as_sentences():
+def _polled(ui: UIState, services: Services, shown: RunView, timed: bool) -> None:
+    with error_boundary():
         projection = shown.drawing.id if shown.drawing is not None else None
         running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
         fed = _fed(shown)
         news = media.poll(_record(shown), running, fed)
-        _progress(ui, services, shown, {"stream": component_props.stream_of(shown)} | news)
+        _progress(ui, services, shown, {"stream": component_props.stream_key(shown)} | news)
         if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
             st.rerun()  # all is told: the page stops asking
 
 
-def _record(shown: Shown) -> Record:
+def _record(shown: RunView) -> EventLogDir:
     return shown.drawing or shown.run
 
 
-def _fed(shown: Shown) -> int:
+def _fed(shown: RunView) -> int:
     """How many events of what is shown the page says it has taken."""
     said = st.session_state.get("progress", {}).get("fed") or {}
-    return int(said.get("count", 0)) if said.get("stream") == component_props.stream_of(shown) else 0
+    return int(said.get("count", 0)) if said.get("stream") == component_props.stream_key(shown) else 0
 
 
-def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answer | None, routes: bool) -> None:
+def map_view(
+    ui: UIState, shown: RunView, neighbours: list[Neighbour], answer: QueryResult | None, routes: bool
+) -> None:
     """The map itself."""
 
     def pinned() -> None:
@@ -108,7 +110,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
 
     def coloured() -> None:
         chosen = st.session_state["map"].get("colour")
-        ui.colour = chosen if chosen in COLOURS else ui.colour
+        ui.colour = chosen if chosen in COLOR_MODES else ui.colour
 
     def left_standing() -> None:
         ui.step = st.session_state["map"].get("step")
@@ -123,7 +125,7 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
 
     def remedied() -> None:
         chosen = st.session_state["map"].get("remedy") or {}
-        offered = remedies(chosen["alarm"], shown.run.config) if chosen.get("alarm") in REMEDIES else []
+        offered = suggestions(chosen["alarm"], shown.run.config) if chosen.get("alarm") in SUGGESTIONS else []
         if isinstance(chosen.get("index"), int) and 0 <= chosen["index"] < len(offered):
             ui.adopt(shown.run.config.but(**offered[chosen["index"]].changes))
 
@@ -149,13 +151,13 @@ def the_map(ui: UIState, shown: Shown, neighbours: list[Neighbour], answer: Answ
     )
 
 
-def scores(shown: Shown, routes: bool) -> None:
+def scores_panel(shown: RunView, routes: bool) -> None:
     """Readouts and loss curve, both driven by the run's events."""
     left, right = st.columns([3, 2])
-    data = component_props.source(replace(shown, drawing=None), routes)
+    data = component_props.run_source(replace(shown, drawing=None), routes)
     with left:
         mount("readouts", key="readouts", data=data)
     with right:
         mount("curve", key="curve", data=data)
     if routes:
-        mount("study", key="study", data=data | component_props.pictures(shown, routes))
+        mount("study", key="study", data=data | component_props.sprite_props(shown, routes))

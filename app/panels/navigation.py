@@ -10,30 +10,30 @@ from app.state.compare import CompareState
 from app.state.explore import UIState
 from app.state.learn import KEY as LEARN_KEY
 from app.state.learn import LearnState
-from app.state.run_list import ShelfState
+from app.state.run_list import RunListState
 
 # Not in a folder called pages: where one lies beside the entry, Streamlit runs its files without the entry.
-SCREENS = Path(__file__).resolve().parents[1] / "screens"
+PAGES_DIR = Path(__file__).resolve().parents[1] / "screens"
 # name of the page's file and key of its state -> title, state
 PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "explore": ("Explore", "ui", UIState),
     "compare": ("Compare", "compare", CompareState),
-    "runs": ("Runs", "shelf", ShelfState),
+    "runs": ("Runs", "shelf", RunListState),
     "learn": ("Learn", LEARN_KEY, LearnState),
 }
 HOME = "explore"
-_BESIDE = "beside"
+_SLOT_KEY = "beside"
 
 
 def pages() -> dict[str, Any]:
     """Every page by name, as Streamlit's own."""
     return {
-        name: st.Page(SCREENS / f"{name}.py", title=title, default=name == HOME)
+        name: st.Page(PAGES_DIR / f"{name}.py", title=title, default=name == HOME)
         for name, (title, _, _) in PAGES.items()
     }
 
 
-def bar(known: dict[str, Any], here: Any) -> None:
+def top_bar(known: dict[str, Any], here: Any) -> None:
     """The brand and a link to each page, and room beside them for what a page has to say of itself: see `beside`."""
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
         brand = "brand" if here is known[HOME] else "brand without-sidebar"
@@ -41,26 +41,26 @@ def bar(known: dict[str, Any], here: Any) -> None:
         for name, page in known.items():
             # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
             st.page_link(page, query_params=None if page is here else query(name))
-        st.session_state[_BESIDE] = st.container(key="beside-pages")
+        st.session_state[_SLOT_KEY] = st.container(key="beside-pages")
 
 
-def beside() -> Any:
+def top_bar_slot() -> Any:
     """The container to the right of the links, in the same run of the app."""
-    return st.session_state[_BESIDE]
+    return st.session_state[_SLOT_KEY]
 
 
 def query(name: str) -> dict[str, str]:
     """The parameters of the address that a page was left with."""
     _, key, kind = PAGES[name]
-    state = url_state.held(kind, key)
+    state = url_state.peek(kind, key)
     return {} if state is None else state.to_query()
 
 
 def link(name: str, label: str, to: dict[str, str], **more: Any) -> None:
     """A link to a page in the state that the parameters `to` tell."""
-    st.page_link(f"{SCREENS.name}/{name}.py", label=label, query_params=to, **more)
+    st.page_link(f"{PAGES_DIR.name}/{name}.py", label=label, query_params=to, **more)
 
 
-def go(name: str) -> None:
+def switch_to(name: str) -> None:
     """Leave for another page, as its state now is; does not return."""
     st.switch_page(pages()[name], query_params=query(name))

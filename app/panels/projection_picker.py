@@ -5,17 +5,17 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import owner
-from app.state.current_view import Shown
-from app.state.explore import OURS, VIEWS, UIState
-from app.widgets.parameters import controlled, entered, fields
+from app.runtime.session_owner import session_owner
+from app.state.current_view import RunView
+from app.state.explore import OURS, PROJECTION_VIEWS, UIState
+from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import within
-from dmlviz.runs.projection_run import film_steps
+from dmlviz.projection import clamp_parameter
+from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import LIVE, Run
 
 POPOVER = 340  # pixels
@@ -24,18 +24,18 @@ END, FILM = "end", "film"  # what else than a step may be drawn
 SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
-def views(ui: UIState, services: Services, shown: Shown) -> None:
+def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
     """The methods, and what the chosen one can be told."""
     native = shown.run.default_view
-    offered = [name for name in VIEWS if name != native and not (native == "plane" and name == "pca")]
+    offered = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
 
     def chosen(view: str) -> None:
         ui.notes.clear()
         ui.look(view)
-        draw(ui, services, shown, resume=True)
+        start_projection(ui, services, shown, resume=True)
 
-    controlled(
+    bound_widget(
         st.segmented_control,
         "Projection",
         "view",
@@ -58,19 +58,19 @@ def views(ui: UIState, services: Services, shown: Shown) -> None:
                 _form(ui, services, shown)
 
 
-def draw(ui: UIState, services: Services, shown: Shown, *, resume: bool = False) -> None:
+def start_projection(ui: UIState, services: Services, shown: RunView, *, resume: bool = False) -> None:
     """Start the projection that is wanted, or go on with it; say what is wrong with it, and show what was before."""
     try:
         wanted = ui.projection()
         if wanted is not None:
-            services.jobs.project(shown.run.id, wanted, owner(), resume=resume)
+            services.jobs.project(shown.run.id, wanted, session_owner(), resume=resume)
     except UserError as error:
         ui.notes.append(str(error))
         ui.forget(ui.view)
         ui.back()
 
 
-def _form(ui: UIState, services: Services, shown: Shown) -> None:
+def _form(ui: UIState, services: Services, shown: RunView) -> None:
     wanted, run = ui.projection(), shown.run
     if wanted is None:
         return
@@ -82,7 +82,7 @@ def _form(ui: UIState, services: Services, shown: Shown) -> None:
 
     def send() -> None:
         ui.notes.clear()
-        entered(ui, "view", declared)
+        form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
         more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "film": epoch == FILM}
         more["step"] = epoch if isinstance(epoch, int) else None
@@ -93,19 +93,19 @@ def _form(ui: UIState, services: Services, shown: Shown) -> None:
         except UserError as error:
             ui.notes.append(str(error))
             ui.forget(ui.view)
-        draw(ui, services, shown)
+        start_projection(ui, services, shown)
 
     with st.form(f"view.{declared.name}", border=False):
-        parameters = [within(parameter, n, dimension) for parameter in declared.parameters]
-        fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], values)
+        parameters = [clamp_parameter(parameter, n, dimension) for parameter in declared.parameters]
+        form_fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], values)
         left, right = st.columns(2)
         with left:
             _dimensions(wanted, engine, n)
         if "iterations" in wanted.params:
             with right:
                 help = "of the first positions and of everything drawn at random; another one shows what is chance"
-                controlled(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
-        _epochs(wanted, run)
+                bound_widget(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
+        _epoch_fields(wanted, run)
         st.form_submit_button("Draw", on_click=send, width="stretch")
 
 
@@ -119,7 +119,7 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
         st.session_state[ASKED] = about, engine
 
     names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
-    controlled(
+    bound_widget(
         st.segmented_control,
         "Engine",
         "view.engine",
@@ -137,7 +137,7 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
     help = "a map to turn instead of a flat one"
     if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
         help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the watched images seconds"
-    controlled(
+    bound_widget(
         st.segmented_control,
         "Dimensions",
         "view.dims",
@@ -150,18 +150,18 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
     )
 
 
-def _epochs(wanted: ProjectionConfig, run: Run) -> None:
+def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
     """The end, an epoch, or all of them."""
     labels, watched = run.labels, run.watched
     counts = [0 if some is None else len(some) for some in (labels, watched)]
     steps = run.epochs
-    filmed = len(film_steps(run, wanted))
+    filmed = len(epoch_steps(run, wanted))
     words = {
         END: f"The end: all {counts[0]:,} test images",
         FILM: f"A film of {filmed} of {len(steps)} epochs: {counts[1]:,} images",
     } | {step: f"Step {step:,}: {counts[1]:,} watched images" for step in steps}
     chosen: str | int = FILM if wanted.film else END if wanted.step not in steps else int(wanted.step or 0)
-    controlled(
+    bound_widget(
         st.selectbox,
         "Epoch",
         "view.epoch",

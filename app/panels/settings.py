@@ -6,24 +6,24 @@ import streamlit as st
 
 from app.panels import upload_dialog
 from app.runtime.services import Services
-from app.runtime.session_owner import owner
-from app.state.current_view import Shown
+from app.runtime.session_owner import session_owner
+from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets import training_form
-from app.widgets.markdown import plain
+from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
 
-def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequence[str] | None = None) -> None:
+def settings(ui: UIState, services: Services, shown: RunView | None, only: Sequence[str] | None = None) -> None:
     """Train and Stop first, so that they are always at hand; what could not be done is said below them.
 
     With `only`, a lesson's choice, no other settings than these are offered.
     """
     available = services.available()
     preferred = TrainConfig.model_fields["dataset"].default
-    config = ui.config(stand_in(services))
+    config = ui.config(available_dataset(services))
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
@@ -31,17 +31,17 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
         live = shown is not None and shown.live
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
     for note in ui.notes:
-        st.caption(f":orange[{plain(note)}]")
+        st.caption(f":orange[{escape_markdown(note)}]")
     if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
     if only is None:
-        training_form.training(ui, config, available, lambda: upload_dialog.own_data(ui, services))
+        training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
     else:
-        training_form.some(ui, config, only)
+        training_form.selected_fields(ui, config, only)
 
 
-def stand_in(services: Services) -> str:
+def available_dataset(services: Services) -> str:
     """The data set that is trained on while none is chosen: the usual one where it is on disk."""
     available, preferred = services.available(), TrainConfig.model_fields["dataset"].default
     return preferred if preferred in available else available[0]
@@ -50,13 +50,16 @@ def stand_in(services: Services) -> str:
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
     ui.notes.clear()
     try:
-        ui.show(services.jobs.submit(config, owner()))
+        ui.show(services.jobs.submit(config, session_owner()))
         services.tidy()
     except UserError as error:
         ui.notes.append(str(error))
 
 
-def _stop(ui: UIState, services: Services, shown: Shown) -> None:
+def _stop(ui: UIState, services: Services, shown: RunView) -> None:
     ui.notes.clear()
-    if not services.jobs.stop(shown.run.id, owner=owner()) and services.jobs.status(shown.run.id).phase == "running":
+    if (
+        not services.jobs.stop(shown.run.id, owner=session_owner())
+        and services.jobs.status(shown.run.id).phase == "running"
+    ):
         ui.notes.append("Somebody else asked for this run too, so it goes on.")

@@ -9,32 +9,32 @@ import streamlit as st
 from app.panels import settings, task
 from app.runtime.services import services
 from app.state import explore
-from app.state.current_view import Now, look
-from app.state.task_progress import Taught
+from app.state.current_view import PageContext, page_context
+from app.state.task_progress import TaskProgress
 
 _EXPLORED = "explored"
 
 
-def explored() -> tuple[Now, Taught | None]:
+def last_explored() -> tuple[PageContext, TaskProgress | None]:
     """What Explore shows in this run of the app, and the task of a lesson under way: as its sidebar has it."""
     return st.session_state[_EXPLORED]
 
 
-def here() -> None:
+def explore_sidebar() -> None:
     """The sidebar of Explore itself."""
-    now = look()
-    taught = task.under_way(now)
+    now = page_context()
+    taught = task.active_lesson(now)
     st.session_state[_EXPLORED] = now, taught
     with st.sidebar:
         if taught is None:
             settings.settings(now.ui, now.services, now.shown)
         else:
-            task.outline(now, taught)
+            task.lesson_outline(now, taught)
 
 
-def elsewhere() -> None:
+def other_page_sidebar() -> None:
     """The settings as Explore was left, for when somebody goes back; other pages do not show them."""
-    ui = explore.left()
+    ui = explore.saved_state()
     if ui.lesson is None:
         with st.sidebar:
             settings.settings(ui, services(), None)

@@ -4,22 +4,22 @@ import streamlit as st
 
 from app.panels import navigation, settings
 from app.runtime.services import Services
-from app.runtime.session_owner import owner
-from app.state.current_view import Now
+from app.runtime.session_owner import session_owner
+from app.state.current_view import PageContext
 from app.state.explore import UIState
-from app.state.task_progress import Taught, answers, taught, view_of
-from app.widgets.markdown import plain
+from app.state.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
+from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
 
-CHOSEN = "lesson.guess"
-VIEWED = "lesson.viewed"
+_GUESS_KEY = "lesson.guess"
+_VIEWED_KEY = "lesson.viewed"
 
 
-def under_way(now: Now) -> Taught | None:
+def active_lesson(now: PageContext) -> TaskProgress | None:
     """The lesson's task, once the map is set as the task wants it."""
-    found = taught(now.ui, now.services, settings.stand_in(now.services))
+    found = task_progress(now.ui, now.services, settings.available_dataset(now.services))
     if found is None or not found.over or found.run is None:
         return found
     if found.asked and found.task.look_first and now.ui.run != found.run.id:
@@ -27,9 +27,9 @@ def under_way(now: Now) -> Taught | None:
         st.rerun()
     if now.ui.run != found.run.id:
         return found
-    wanted, mark = view_of(found.task), (found.lesson.name, found.number, found.run.id)
-    if wanted.view != LIVE and st.session_state.get(VIEWED) != mark:
-        st.session_state[VIEWED] = mark
+    wanted, mark = task_view(found.task), (found.lesson.name, found.number, found.run.id)
+    if wanted.view != LIVE and st.session_state.get(_VIEWED_KEY) != mark:
+        st.session_state[_VIEWED_KEY] = mark
         if now.ui.view == LIVE:
             now.ui.look(wanted.view)
             now.ui.params |= wanted.params
@@ -37,7 +37,7 @@ def under_way(now: Now) -> Taught | None:
     return found
 
 
-def outline(now: Now, found: Taught) -> None:
+def lesson_outline(now: PageContext, found: TaskProgress) -> None:
     """The tasks, the settings that are open now, the ways out."""
     ui = now.ui
     st.markdown(f"**{found.lesson.title}**")
@@ -51,10 +51,10 @@ def outline(now: Now, found: Taught) -> None:
         settings.settings(ui, now.services, now.shown, found.task.open)
         return
     for note in ui.notes:
-        st.caption(f":orange[{plain(note)}]")
+        st.caption(f":orange[{escape_markdown(note)}]")
 
 
-def panel(now: Now, found: Taught) -> None:
+def panel(now: PageContext, found: TaskProgress) -> None:
     """The task: its question, then the wait for the run, then the answer."""
     with st.container(border=True, key="lesson", gap="small"):
         st.markdown(f"**{found.task.title}** :small[task {found.number} of {len(found.lesson.tasks)}]")
@@ -66,31 +66,35 @@ def panel(now: Now, found: Taught) -> None:
             _wait(now, found)
 
 
-def _question(now: Now, found: Taught) -> None:
+def _question(now: PageContext, found: TaskProgress) -> None:
     task = found.task
     st.markdown(" ".join(filter(None, (task.look, task.question))))
-    chosen = st.session_state.get(CHOSEN)
+    chosen = st.session_state.get(_GUESS_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         options = list(range(1, len(task.guesses) + 1))
         if chosen not in options:
-            st.session_state[CHOSEN] = None
+            st.session_state[_GUESS_KEY] = None
         st.pills(
-            "Your guess", options, format_func=lambda n: task.guesses[n - 1], key=CHOSEN, label_visibility="collapsed"
+            "Your guess",
+            options,
+            format_func=lambda n: task.guesses[n - 1],
+            key=_GUESS_KEY,
+            label_visibility="collapsed",
         )
         label = "Commit" if found.over else "Commit and train"
-        picked = st.session_state[CHOSEN] is not None
+        picked = st.session_state[_GUESS_KEY] is not None
         st.button(
             label,
             type="primary",
             key="lesson.commit",
             disabled=not picked,
-            on_click=_commit,
+            on_click=_submit_guess,
             args=(now.ui, now.services, found),
         )
 
 
-def _commit(ui: UIState, services: Services, found: Taught) -> None:
-    chosen = st.session_state.get(CHOSEN)
+def _submit_guess(ui: UIState, services: Services, found: TaskProgress) -> None:
+    chosen = st.session_state.get(_GUESS_KEY)
     if chosen is None:
         return
     _train(ui, services, found)
@@ -98,11 +102,11 @@ def _commit(ui: UIState, services: Services, found: Taught) -> None:
         ui.guess = chosen
 
 
-def _train(ui: UIState, services: Services, found: Taught) -> None:
+def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
     """Show the run that answers, trained first where it is not there yet; what is in the way is noted."""
     ui.notes.clear()
     try:
-        run = services.jobs.submit(found.config, owner())
+        run = services.jobs.submit(found.config, session_owner())
     except UserError as error:
         ui.notes.append(str(error))
         return
@@ -110,7 +114,7 @@ def _train(ui: UIState, services: Services, found: Taught) -> None:
         ui.show(run)
 
 
-def _wait(now: Now, found: Taught) -> None:
+def _wait(now: PageContext, found: TaskProgress) -> None:
     said = [] if found.guess is None else [f"You guessed: {found.task.guesses[found.guess - 1]}."]
     stalled = found.run is None or (now.shown is not None and found.run.id == now.shown.run.id and not now.shown.live)
     if stalled or now.ui.run is None:
@@ -121,7 +125,7 @@ def _wait(now: Now, found: Taught) -> None:
     st.markdown(" ".join([*said, "The net is training; the answer comes when it has finished."]))
 
 
-def _answer(now: Now, found: Taught) -> None:
+def _answer(now: PageContext, found: TaskProgress) -> None:
     assert found.guess is not None
     assert found.run is not None
     task = found.task
@@ -131,15 +135,15 @@ def _answer(now: Now, found: Taught) -> None:
     with text:
         st.markdown(f"You guessed: {task.guesses[found.guess - 1]}. **{verdict}** {task.reveal}")
         with st.container(horizontal=True):
-            _onward(now, found)
+            _next_button(now, found)
     with table:
-        st.markdown(_table(answers(found, now.services)))
+        st.markdown(_table(evaluate_answer(found, now.services)))
         labels, config = found.run.labels, found.config
         count = "" if labels is None else f" {len(labels):,}"
         st.caption(f"On all{count} test images of {DATASETS[config.dataset].title}, after {config.steps:,} steps.")
 
 
-def _onward(now: Now, found: Taught) -> None:
+def _next_button(now: PageContext, found: TaskProgress) -> None:
     assert found.run is not None
     ui = now.ui
     if found.number < len(found.lesson.tasks):

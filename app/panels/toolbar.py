@@ -6,26 +6,26 @@ import streamlit as st
 
 from app.panels import export, projection_picker
 from app.runtime.services import Services
-from app.state.current_view import Shown
+from app.state.current_view import RunView
 from app.state.explore import UIState
-from app.widgets.markdown import plain
+from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 
 RUNS_LISTED = 12
 POPOVER = 320  # pixels
 
 
-def toolbar(ui: UIState, services: Services, shown: Shown, routes: bool) -> None:
+def toolbar(ui: UIState, services: Services, shown: RunView, routes: bool) -> None:
     """Which run, how it is drawn, and how to keep it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        projection_picker.views(ui, services, shown)
+        projection_picker.projection_picker(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            export.keep(shown, routes)
+            export.export_menu(shown, routes)
             _runs(ui, services, shown)
 
 
-def _runs(ui: UIState, services: Services, shown: Shown) -> None:
-    menu = st.popover(plain(shown.run.title), type="tertiary", key="runs", on_change="rerun")
+def _runs(ui: UIState, services: Services, shown: RunView) -> None:
+    menu = st.popover(escape_markdown(shown.run.title), type="tertiary", key="runs", on_change="rerun")
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):
@@ -37,7 +37,7 @@ def _runs(ui: UIState, services: Services, shown: Shown) -> None:
             facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", when]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
             st.button(
-                f"{plain(run.title)}  \n:small[{plain(' · '.join(facts))}]",
+                f"{escape_markdown(run.title)}  \n:small[{escape_markdown(' · '.join(facts))}]",
                 key=f"open.{run.id}",
                 type="tertiary",
                 width="stretch",

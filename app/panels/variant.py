@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import owner
+from app.runtime.session_owner import session_owner
 from app.state.compare import CompareState
-from app.widgets.markdown import plain
+from app.widgets.markdown import escape_markdown
 from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
@@ -18,7 +18,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
-FIELDS = {
+EDITABLE_FIELDS = {
     "loss": "Loss",
     "miner": "Miner",
     "net": "Net",
@@ -36,7 +36,7 @@ FIELDS = {
     "seed": "Seed",
 }
 # Blind batches that decide what is compared, against balanced ones of as many images and an online miner.
-CLASSICAL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pairs": (
         {"loss": "contrastive", "sampler": "random_pairs", "batch_size": 160},
         {"loss": "contrastive", "sampler": "balanced", "classes_per_batch": 10, "images_per_class": 16},
@@ -47,7 +47,7 @@ CLASSICAL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 MENU = 300  # pixels
-PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSICAL]
+PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSIC_PAIRS]
 
 
 def menus(ui: CompareState, services: Services, run: Run) -> None:
@@ -61,15 +61,15 @@ def _key(label: str) -> str:
     return f"menu.{label}"
 
 
-def changed(ui: CompareState, services: Services, run: Run) -> None:
+def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
     """Choose a field and a value, and train: the new run appears as the second one."""
     config = run.config
     st.caption(
-        f"Everything as in {plain(run.title)}, but for one setting. The new run appears on the right while it learns."
+        f"Everything as in {escape_markdown(run.title)}, but for one setting. The new run appears on the right while it learns."
     )
     name = st.selectbox("Setting", _fields(config), format_func=_title, key="change.field")
     value = _value(config, name)
-    same = value == _now(config, name)
+    same = value == _current_value(config, name)
     st.button(
         "Train it",
         type="primary",
@@ -81,7 +81,7 @@ def changed(ui: CompareState, services: Services, run: Run) -> None:
     )
 
 
-def presets(ui: CompareState, services: Services, run: Run) -> None:
+def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
     """Classical against online mining: same net, dimensions, steps and seed."""
     st.caption(
         "How such nets were trained before batches were mined, beside how they are trained now: the same net, "
@@ -101,13 +101,13 @@ def presets(ui: CompareState, services: Services, run: Run) -> None:
 
 def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
     """The two trainings of a preset: the classical one, the one with online mining."""
-    blind, mined = CLASSICAL[kind]
+    blind, mined = CLASSIC_PAIRS[kind]
     second = TrainConfig(dataset=dataset, **mined)
     common = second.model_dump(include={"embedding_dim", "normalize", "net", "steps", "seed", "learning_rate"})
     return TrainConfig(dataset=dataset, **common | blind), second
 
 
-def variant(config: TrainConfig, name: str, value: Any) -> TrainConfig:
+def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
     """The same settings with one changed, a field or loss.margin and the like; raise UserError where that cannot be."""
     role, dot, parameter = name.partition(".")
     if dot:
@@ -119,7 +119,7 @@ def _fields(config: TrainConfig) -> list[str]:
     accepts, sampler = LOSSES[config.loss].given(config.loss_params).accepts, SAMPLERS[config.sampler]
     left_out = set() if accepts and not sampler.makes else {"miner"}
     left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
-    named = [name for name in FIELDS if name not in left_out]
+    named = [name for name in EDITABLE_FIELDS if name not in left_out]
     for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
         numbers = [
             key for key, value in params.items() if isinstance(value, int | float) and not isinstance(value, bool)
@@ -130,16 +130,16 @@ def _fields(config: TrainConfig) -> list[str]:
 
 def _title(name: str) -> str:
     role, dot, parameter = name.partition(".")
-    return f"{role.capitalize()}: {parameter.replace('_', ' ')}" if dot else FIELDS[name]
+    return f"{role.capitalize()}: {parameter.replace('_', ' ')}" if dot else EDITABLE_FIELDS[name]
 
 
-def _now(config: TrainConfig, name: str) -> Any:
+def _current_value(config: TrainConfig, name: str) -> Any:
     role, dot, parameter = name.partition(".")
     return getattr(config, f"{role}_params")[parameter] if dot else getattr(config, name)
 
 
 def _value(config: TrainConfig, name: str) -> Any:
-    now, key = _now(config, name), f"change.{config.id}.{name}"
+    now, key = _current_value(config, name), f"change.{config.id}.{name}"
     choices = _choices(config, name)
     if choices is not None:
         options, titles = choices
@@ -175,14 +175,20 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
 
 
 def _train(ui: CompareState, services: Services, run: Run, name: str, value: Any) -> None:
-    _begin(ui, services, lambda: (run.id, services.jobs.submit(variant(run.config, name, value), owner())))
+    _start_training(
+        ui, services, lambda: (run.id, services.jobs.submit(with_setting(run.config, name, value), session_owner()))
+    )
 
 
 def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
-    _begin(ui, services, lambda: (services.jobs.submit(first, owner()), services.jobs.submit(second, owner())))
+    _start_training(
+        ui,
+        services,
+        lambda: (services.jobs.submit(first, session_owner()), services.jobs.submit(second, session_owner())),
+    )
 
 
-def _begin(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
+def _start_training(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
     ui.notes.clear()
     try:
         ui.choose(*train())
@@ -193,4 +199,4 @@ def _begin(ui: CompareState, services: Services, train: Callable[[], tuple[str, 
         st.session_state[_key(label)] = False
 
 
-MENUS = {"One thing changed": changed, "Classical or mined": presets}
+MENUS = {"One thing changed": change_one_setting, "Classical or mined": classic_presets}

@@ -5,35 +5,35 @@ from typing import Any
 
 import numpy as np
 
-from app.payloads.nearest_neighbors import nearest_of
+from app.payloads.nearest_neighbors import nearest_neighbor_bytes
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
 # Which of the two have the nearest image of their own class: the first, the second.
-CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
+AGREEMENT_CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
 
 
-def agreement(a: Run, b: Run) -> dict[str, Any]:
+def agreement_table(a: Run, b: Run) -> dict[str, Any]:
     """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
 
     Raise UserError where the two are not of the same images, or have not come to their end.
     """
     if a.config.dataset != b.config.dataset:
         raise UserError("Runs of different data have no images in common; choose two of the same data.")
-    first, second = right(a), right(b)
+    first, second = is_correct(a), is_correct(b)
     if len(first) != len(second):
         raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
     cells = {}
-    for name, (one, other) in CELLS.items():
+    for name, (one, other) in AGREEMENT_CELLS.items():
         mask = (first == one) & (second == other)
         bits = np.packbits(mask, bitorder="little").tobytes()
         cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
     return cells
 
 
-def right(run: Run) -> np.ndarray:
+def is_correct(run: Run) -> np.ndarray:
     """Whether the nearest test image of each is of its own class (n, bool); raise UserError before the end."""
-    content, labels = nearest_of(run), run.labels
+    content, labels = nearest_neighbor_bytes(run), run.labels
     assert labels is not None  # there are embeddings
     items = np.frombuffer(content, "<i4", count=len(labels))
     labels = np.asarray(labels)

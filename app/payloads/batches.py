@@ -15,34 +15,34 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.data.sprite_sheet import COMPRESSION, mosaic
+from dmlviz.data.sprite_sheet import COMPRESSION, tile
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.ops.linear_projection import Basis, native
-from dmlviz.runs.run import Run, UnknownRun
-from dmlviz.storage.files import atomic
-from dmlviz.training.batch_record import SeenBatch
-from dmlviz.training.tuple_difficulty import Seer, compare, prototypes
+from dmlviz.ops.linear_projection import LinearProjection, default_projection
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.storage.files import atomic_write
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples, prototypes
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 
 
-def described(run: Run, step: int) -> dict[str, Any]:
+def batch_payload(run: Run, step: int) -> dict[str, Any]:
     """The batch of that step on the run's picture; raise UnknownRun where the run kept no such batch."""
     sheet = {"urls": [f"/api/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
-    return told(run.batch(step), run.config, basis_of(run, step)) | {
+    return to_json(run.batch(step), run.config, projection_for(run, step)) | {
         "final": (run.path / "basis.npz").exists(),
         "sheet": sheet | {"tile": DATASETS[run.config.dataset].size},
     }
 
 
-def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
+def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) -> dict[str, Any]:
     """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
     if not np.isin(batch.labels, config.seen_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
-    seer = Seer.of(config, batch)
+    seer = ComparingLoss.of(config, batch)
     if not _fitting(seer, batch, config):
         raise UserError(f"The batch of step {batch.step} holds weights of another loss than its run's.")
-    seen = compare(config, batch)
+    seen = classify_tuples(config, batch)
     places = basis.project(batch.before)[:, :2]
     return {
         "step": batch.step,
@@ -52,11 +52,11 @@ def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
         "labels": batch.labels.tolist(),
         "images": batch.images.tolist(),
         "classes": list(DATASETS[config.dataset].classes),
-        "before": packed(batch.before, "<f4"),
-        "places": packed(places, "<f4"),
-        "moved": packed(basis.project(batch.after)[:, :2], "<f4"),
-        "push": packed(-(batch.gradient @ basis.components[:2].T), "<f4"),
-        "force": packed(np.linalg.norm(batch.gradient, axis=1), "<f4"),
+        "before": encode_array(batch.before, "<f4"),
+        "places": encode_array(places, "<f4"),
+        "moved": encode_array(basis.project(batch.after)[:, :2], "<f4"),
+        "push": encode_array(-(batch.gradient @ basis.components[:2].T), "<f4"),
+        "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
         "origin": basis.project(np.zeros((1, batch.before.shape[1])))[0, :2].tolist(),
         "view": basis.view,
         "normalize": config.normalize,
@@ -64,17 +64,18 @@ def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
         "seen": {
             "kind": seen.kind,
             "by": seen.by,
-            "rows": packed(seen.rows, "<i2"),
-            "hardness": packed(seen.hardness, "u1"),
+            "rows": encode_array(seen.rows, "<i2"),
+            "hardness": encode_array(seen.hardness, "u1"),
             "counts": list(seen.counts),
         },
         "selected_by": _selection(config),
         "anchored": batch.anchored,
         "learned": {
-            name: {"shape": list(values.shape), "data": packed(values, "<f4")} for name, values in seer.learned.items()
+            name: {"shape": list(values.shape), "data": encode_array(values, "<f4")}
+            for name, values in seer.learned.items()
         },
         "seen_classes": list(config.seen_classes),
-        "centres": _centres(seer, batch, basis, config.seen_classes),
+        "centres": _class_centers(seer, batch, basis, config.seen_classes),
         "loss_of": {
             "name": seer.name,
             "title": LOSSES[seer.name].title,
@@ -85,7 +86,7 @@ def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
     }
 
 
-def basis_of(run: Run, step: int) -> Basis:
+def projection_for(run: Run, step: int) -> LinearProjection:
     """The picture that the run plays; while it trains, that of the last snapshot up to this step."""
     found = run.basis
     if found is not None:
@@ -93,11 +94,11 @@ def basis_of(run: Run, step: int) -> Basis:
     shots = [shot for shot in run.snapshot_steps if shot <= step]
     labels, watched = run.labels, run.watched
     if not shots or labels is None or watched is None:
-        raise UnknownRun(f"Run {run.id} has no picture of step {step} yet.")
-    return native(run.snapshot(shots[-1]), np.asarray(labels)[watched])
+        raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
+    return default_projection(run.snapshot(shots[-1]), np.asarray(labels)[watched])
 
 
-def sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
+def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
     """The PNG of a batch's training images, `COLUMNS` a row, made in `cache` where it is not there.
 
     Made for every batch that the run has kept, since reading the data set takes longer than all of them.
@@ -112,20 +113,20 @@ def sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
         for batch in batches:
             path = _sheet(run, batch, cache)
             if not path.exists():
-                with atomic(path) as file:
-                    picture = Image.fromarray(mosaic(images[batch.images], COLUMNS))
+                with atomic_write(path) as file:
+                    picture = Image.fromarray(tile(images[batch.images], COLUMNS))
                     picture.save(file, "PNG", compress_level=COMPRESSION)
     return wanted
 
 
-def _readable(run: Run) -> Iterator[SeenBatch]:
+def _readable(run: Run) -> Iterator[BatchRecord]:
     """The batches that can be read; of those that cannot, the one that is asked for says so itself."""
     for step in run.batch_steps:
         with contextlib.suppress(DamagedFileError):
             yield run.batch(step)
 
 
-def _fitting(seer: Seer, batch: SeenBatch, config: TrainConfig) -> bool:
+def _fitting(seer: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:
     """Whether the loss's own weights are as many and as long as its run says."""
     classes, d = len(config.seen_classes), config.embedding_dim
     rows = classes * int(seer.params.get("centers", 1))
@@ -135,17 +136,19 @@ def _fitting(seer: Seer, batch: SeenBatch, config: TrainConfig) -> bool:
     return all(values.shape == shapes.get(name, values.shape) for name, values in seer.learned.items())
 
 
-def _sheet(run: Run, batch: SeenBatch, cache: Path) -> Path:
+def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
     name = hashlib.sha256(batch.images.tobytes()).hexdigest()[:16]
     return cache / f"{run.config.dataset}-batches" / f"{name}.png"
 
 
-def packed(values: np.ndarray, kind: str) -> str:
+def encode_array(values: np.ndarray, kind: str) -> str:
     """The bytes of an array, row-major, as base64."""
     return b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
 
 
-def _centres(seer: Seer, batch: SeenBatch, basis: Basis, classes: tuple[int, ...]) -> dict[str, Any] | None:
+def _class_centers(
+    seer: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
+) -> dict[str, Any] | None:
     """What stands for each class: learned weights (brought to the images' mean length), centres, or means."""
     if seer.name in ("coupled_clusters", "hard_cluster", "prototypical"):
         found = list(prototypes(batch, seer.params.get("support")))
@@ -161,7 +164,7 @@ def _centres(seer: Seer, batch: SeenBatch, basis: Basis, classes: tuple[int, ...
         labels = [classes[row // seer.params.get("centers", 1)] for row in range(len(weight))]
     else:
         return None
-    return {"labels": labels, "places": packed(basis.project(vectors)[:, :2], "<f4"), "meaning": meaning}
+    return {"labels": labels, "places": encode_array(basis.project(vectors)[:, :2], "<f4"), "meaning": meaning}
 
 
 def _selection(config: TrainConfig) -> str | None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from app.payloads.batches import packed
-from dmlviz.catalog.loss_thresholds import Reach, distances, reach
-from dmlviz.runs.run import Run, UnknownRun
-from dmlviz.training.tuple_difficulty import Seer
+from app.payloads.batches import encode_array
+from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thresholds
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.training.tuple_difficulty import ComparingLoss
 
-IMAGES = 800  # of the watched ones: 319,600 pairs
+MAX_IMAGES = 800  # of the watched ones: 319,600 pairs
 BINS = 240
-_WIDEST = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the unit sphere
+_MAX_ON_SPHERE = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the unit sphere
 
 
 def histograms(run: Run, step: int) -> dict[str, Any]:
@@ -27,10 +27,10 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     if at_the_end:
         path = run.path / "embeddings.npy"
     if not path.exists():
-        raise UnknownRun(f"Run {run.id} has no embeddings at step {step}.")
-    to = _reach(run, step)
+        raise RunNotFoundError(f"Run {run.id} has no embeddings at step {step}.")
+    to = _thresholds(run, step)
     wanted = None if at_the_end else step
-    same, different, images, high = _counted(run.path, wanted, path.stat().st_mtime_ns, to.measure)
+    same, different, images, high = _histogram(run.path, wanted, path.stat().st_mtime_ns, to.measure)
     return {
         "step": step,
         "measure": to.measure,
@@ -38,29 +38,31 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
         "images": images,
         "watched": 0 if run.watched is None else len(run.watched),
         "high": high,
-        "same": packed(same, "<u4"),
-        "different": packed(different, "<u4"),
+        "same": encode_array(same, "<u4"),
+        "different": encode_array(different, "<u4"),
     }
 
 
-def _reach(run: Run, step: int) -> Reach:
+def _thresholds(run: Run, step: int) -> PairThresholds:
     """The loss's, with what it had learned by the last batch that was kept."""
     kept = [kept for kept in run.batch_steps if kept <= step] or run.batch_steps[:1]
     if kept:
-        seer = Seer.of(run.config, run.batch(kept[-1]))
-        return reach(seer.name, seer.params, seer.learned)
+        seer = ComparingLoss.of(run.config, run.batch(kept[-1]))
+        return pair_thresholds(seer.name, seer.params, seer.learned)
     config = run.config
-    return reach(config.loss, config.loss_params, {}) if config.loss != "sum_of" else Reach("euclidean")
+    return (
+        pair_thresholds(config.loss, config.loss_params, {}) if config.loss != "sum_of" else PairThresholds("euclidean")
+    )
 
 
 @lru_cache(maxsize=128)
-def _counted(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
+def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
     run = Run(path)
     labels, watched = run.labels, run.watched
     x = run.embeddings if step is None else run.snapshot(step)
     if labels is None or watched is None or x is None:
-        raise UnknownRun(f"Run {run.id} has no classes of its test images.")
-    some = np.linspace(0, len(watched) - 1, min(IMAGES, len(watched))).round().astype(int)
+        raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
+    some = np.linspace(0, len(watched) - 1, min(MAX_IMAGES, len(watched))).round().astype(int)
     x = np.asarray(x[watched[some]] if step is None else x[some], np.float32)
     labels, sphere = labels[watched[some]], run.config.normalize
     finite = np.isfinite(x).all(axis=1)
@@ -68,7 +70,7 @@ def _counted(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np
     first, second = np.triu_indices(len(x), 1)
     d = np.maximum(distances(x, measure)[first, second], 0)
     same = labels[first] == labels[second]
-    high = _WIDEST[measure] if sphere or measure == "cosine" else _round_up(float(d.max(initial=0)))
+    high = _MAX_ON_SPHERE[measure] if sphere or measure == "cosine" else _round_up(float(d.max(initial=0)))
     counted = [np.histogram(np.minimum(part, high), BINS, (0, high))[0] for part in (d[same], d[~same])]
     return counted[0].astype(np.uint32), counted[1].astype(np.uint32), len(x), high
 

@@ -6,14 +6,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from app.payloads.sprites import Pictures
+from app.payloads.sprites import TestImages
 from dmlviz.errors import UserError
-from dmlviz.export import Kept, Sheets, write
-from dmlviz.runs.run import Drawing, Run
+from dmlviz.export import RunExport, SpriteSheets, write
+from dmlviz.runs.run import ProjectionRun, Run
 
 
-def make(
-    format: str, run: Run, drawing: Drawing | None, find: Callable[[str], Pictures], cache: Path
+def create_download(
+    format: str, run: Run, drawing: ProjectionRun | None, find: Callable[[str], TestImages], cache: Path
 ) -> tuple[Path, str]:
     """A temporary file and the name that it is to have; whoever sends it removes it.
 
@@ -23,8 +23,8 @@ def make(
     with contextlib.suppress(UserError):
         found = find(run.config.dataset)
         pngs = tuple(found.sheet(number, cache).read_bytes() for number in range(found.sheets))
-        sheets = Sheets(int(found.images.shape[1]), pngs)
-    kept = Kept(run, drawing, sheets)
+        sheets = SpriteSheets(int(found.images.shape[1]), pngs)
+    kept = RunExport(run, drawing, sheets)
     handle, name = tempfile.mkstemp(prefix="dmlviz-export-")
     try:
         with os.fdopen(handle, "wb") as file:

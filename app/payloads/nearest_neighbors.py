@@ -9,7 +9,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
 
-def nearest_of(run: Run) -> bytes:
+def nearest_neighbor_bytes(run: Run) -> bytes:
     """n little-endian int32 indices, then n float32 distances; raise UserError before the run's end."""
     if run.embeddings is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from app.payloads.query import Answer, stations
-from app.payloads.sprites import Pictures
+from app.payloads.query import QueryResult, trajectory
+from app.payloads.sprites import TestImages
 from app.runtime.services import Services
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
-LONGEST = 30
+MAX_NEIGHBORS = 30
 
 
-def film_of(run: Run, item: int, k: int, metric: str, found: Pictures, services: Services) -> dict[str, Any]:
+def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages, services: Services) -> dict[str, Any]:
     """The k watched images nearest to test image `item` at every snapshot, and at the end of the run.
 
     {"item", "label", "among": how many are watched, "nets": whether the image is not watched and was embedded by the
@@ -23,35 +23,35 @@ def film_of(run: Run, item: int, k: int, metric: str, found: Pictures, services:
     labels, watched = run.labels, run.watched
     if labels is None or watched is None or not 0 <= item < len(labels):
         raise UserError(f"{run.title} has no test image {item}.")
-    if not 1 <= k <= LONGEST or metric not in ("euclidean", "cosine"):
-        raise UserError(f"A film-strip shows up to {LONGEST} neighbours by euclidean or cosine distance.")
+    if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
+        raise UserError(f"A film-strip shows up to {MAX_NEIGHBORS} neighbours by euclidean or cosine distance.")
     row = int(np.searchsorted(watched, item))
     is_watched = row < len(watched) and watched[row] == item
     if is_watched:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
     elif run.kept_steps and run.embeddings is not None and item < len(found.images):
         answer = services.jobs.embed(run.id, found.images[item][None], views=[], way=True)
-        points = {station.step: station.embedding for station in stations(answer)}
+        points = {station.step: station.embedding for station in trajectory(answer)}
     else:
         raise UserError(
             f"Test image {item:,} is not among the {len(watched):,} that are watched while this run trains, and its "
             "net was kept at the end only: pin one that is on the map at an earlier frame."
         )
-    strip = _strip(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
+    strip = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
     return {"item": item, "label": int(labels[item]), "among": len(watched), "nets": not is_watched} | strip
 
 
-def film_of_query(run: Run, answer: Answer, k: int) -> dict[str, Any] | None:
-    """As `film_of`, of a picture of one's own, "item" being None and "label" its vote; None where it has no way."""
+def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> dict[str, Any] | None:
+    """As `neighbor_history`, of a picture of one's own, "item" being None and "label" its vote; None where it has no way."""
     watched = run.watched
     if watched is None or not answer.way:
         return None
     points = {station.step: station.embedding for station in answer.way}
-    strip = _strip(run, points, answer.embedding, k, "euclidean")
+    strip = _history(run, points, answer.embedding, k, "euclidean")
     return {"item": None, "label": answer.label, "among": len(watched), "nets": True} | strip
 
 
-def _strip(
+def _history(
     run: Run, points: dict[int, np.ndarray], last: np.ndarray | None, k: int, metric: str, item: int | None = None
 ) -> dict[str, Any]:
     """The nearest of a picture that lies at `points` on the way, by step, and at the end of the run at `last`."""

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.metrics import judge
+from dmlviz.metrics import evaluate_per_query
 from dmlviz.runs.run import Run
 
 
-def judged_of(run: Run, step: int | None) -> bytes:
+def per_query_bytes(run: Run, step: int | None) -> bytes:
     """Every image, judged among all test images at the end, or among the watched ones after `step` batches.
 
     Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbour,
@@ -29,7 +29,7 @@ def _judged(path: str, created: str, step: int | None) -> bytes:
     if embeddings is None or labels is None or watched is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     items = np.arange(len(labels)) if step is None else np.asarray(watched)
-    judged = judge(embeddings, labels[items])
+    judged = evaluate_per_query(embeddings, labels[items])
     whole = (items[judged.queries], labels[items][judged.queries], items[judged.nearest], judged.first_hit, judged.vote)
     parts = [column.astype("<i4") for column in whole]
     parts += [judged.r_precision.astype("<f4"), judged.average_precision_at_r.astype("<f4")]

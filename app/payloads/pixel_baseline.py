@@ -12,11 +12,11 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import read_json, write_json
 
-PATIENCE = 300.0  # seconds; two busy cores need ten
-_measuring = threading.Lock()
+TIMEOUT_S = 300.0  # seconds; two busy cores need ten
+_locks = threading.Lock()
 
 
-def pixels_of(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
+def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
     """The retrieval scores of the run's watched images, compared pixel by pixel; kept in `folder`, of its data set.
 
     Waits while they are measured; raises UserError where they cannot be.
@@ -25,7 +25,7 @@ def pixels_of(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
     if watched is None:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
     path = folder / f"pixels-{hashlib.sha256(watched.tobytes()).hexdigest()[:16]}.json"
-    with _measuring:
+    with _locks:
         known = read_json(path)
         if known is None:
             known = _measured(run, data_root)
@@ -37,7 +37,7 @@ def pixels_of(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
 def _measured(run: Run, data_root: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "dmlviz.runs.pixel_baseline", str(run.path), "--data", str(data_root)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
         return json.loads(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):
         raise UserError("The pixels could not be compared, so the marks of raw pixels are left out.") from None

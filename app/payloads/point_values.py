@@ -6,26 +6,26 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.run import ProjectionRun, Run
 
-MEASURES = ("faithfulness", "centre")
+POINT_MEASURES = ("faithfulness", "centre")
 NEIGHBOURS = 10
 
 
-def values(run: Run, drawing: Drawing | None, measure: str) -> bytes:
+def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes:
     """n little-endian float32, one for each test image, NaN where it is not known; UserError before the end.
 
     "faithfulness": the share of the 10 nearest in the embedding that are among the 10 nearest on the map; "centre":
     the distance to the mean of the image's class in the embedding. Both at the epoch that is drawn.
     """
-    if measure not in MEASURES or not measurable(run, drawing):
+    if measure not in POINT_MEASURES or not has_point_values(run, drawing):
         raise UserError(f"{run.title} has no {measure[:20]} to colour by yet.")
     stamp = (run.info["created"], None if drawing is None else drawing.id)
     found = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
     return found.astype("<f4").tobytes()
 
 
-def measurable(run: Run, drawing: Drawing | None) -> bool:
+def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
     """Whether there are numbers: at the end of the run, for one epoch, when its map is finished."""
     try:
         if not run.embedded or run.basis is None:
@@ -38,13 +38,13 @@ def measurable(run: Run, drawing: Drawing | None) -> bool:
 @lru_cache(maxsize=32)
 def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object) -> np.ndarray:
     """`stamp` tells a run that was trained again from the one before."""
-    run, drawing = Run(Path(run_path)), None if drawing_path is None else Drawing(Path(drawing_path))
+    run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
     step = None if drawing is None else drawing.config.step
     embeddings, labels = run.epoch(step)
     if measure == "centre":
         known = distances_to_centres(embeddings, labels)
     else:
-        known = _kept(run, embeddings) if drawing is None else _measured(drawing)
+        known = _knn_recall(run, embeddings) if drawing is None else _measured(drawing)
     if step is None:
         return known
     every = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
@@ -52,7 +52,7 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     return every
 
 
-def _measured(drawing: Drawing) -> np.ndarray:
+def _measured(drawing: ProjectionRun) -> np.ndarray:
     found = drawing.faithfulness.get("neighbours_kept")
     if found is None:
         raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
@@ -68,13 +68,13 @@ def distances_to_centres(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
     return np.linalg.norm(embeddings - centres[index], axis=1).astype(np.float32)
 
 
-def _kept(run: Run, embeddings: np.ndarray) -> np.ndarray:
-    from dmlviz.ops.neighbor_graph import nearest, prepared
+def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
+    from dmlviz.ops.neighbor_graph import nearest_others, prepare
 
     assert run.basis is not None  # it is measurable
     k = min(NEIGHBOURS, len(embeddings) - 1)
     there, here = (
-        nearest(prepared(np.asarray(space, np.float32), "euclidean"), k)[1]
+        nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
         for space in (embeddings, run.basis.project(embeddings))
     )
     return (there[:, :, None] == here[:, None, :]).any(axis=2).mean(axis=1)

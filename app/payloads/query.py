@@ -13,13 +13,13 @@ from dmlviz.data import query_image
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Neighbour, Run
 
-LARGEST_PAD = 512
-_KEPT = 64
-_answers: dict[tuple[object, ...], "Answer"] = {}
+MAX_PAD_SIDE = 512
+_CACHE_SIZE = 64
+_answers: dict[tuple[object, ...], "QueryResult"] = {}
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """What a run says of a picture: the steps to the net's input, neighbours, their vote, places by view.
 
     `embedding` is where the run's last net puts it, `far` a sentence when the picture is unlike every test
@@ -33,11 +33,11 @@ class Answer:
     agreeing: int
     far: str
     places: dict[str, list[float]]
-    way: list["Station"]
+    way: list["TrajectoryPoint"]
     embedding: np.ndarray
 
 
-class Station(NamedTuple):
+class TrajectoryPoint(NamedTuple):
     """A picture as the net saw it after `step` batches: its place on the map, and its embedding."""
 
     step: int
@@ -45,20 +45,20 @@ class Station(NamedTuple):
     embedding: np.ndarray
 
 
-def drawn(drawing: Any) -> np.ndarray | None:
+def decode_drawing(drawing: Any) -> np.ndarray | None:
     """The grey picture (uint8, side × side) that the pad sent; None for an empty pad, UserError for anything odd."""
     if drawing is None:
         return None
     try:
         side, ink = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
-        if not 1 <= side <= LARGEST_PAD:
+        if not 1 <= side <= MAX_PAD_SIDE:
             raise ValueError(side)
         return ink.reshape(side, side)
     except (KeyError, TypeError, ValueError):
         raise UserError("The drawing did not arrive whole; draw again.") from None
 
 
-def pasted(picture: Any) -> bytes | None:
+def decode_paste(picture: Any) -> bytes | None:
     """The file that was pasted; None for none, UserError for anything odd."""
     if picture is None:
         return None
@@ -68,41 +68,41 @@ def pasted(picture: Any) -> bytes | None:
         raise UserError("The picture did not arrive whole; paste it again.") from None
 
 
-def pasted_number(picture: Any) -> int:
+def paste_count(picture: Any) -> int:
     """The how manieth paste this is, 0 for none."""
     number = picture.get("count") if isinstance(picture, dict) else 0
     return number if isinstance(number, int) else 0
 
 
-def ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
+def query(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
     """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
     stamp = (run.path / "run.json").stat().st_mtime_ns
     drawn_on = tuple(drawing.id for drawing in run.drawings() if drawing.state == "finished")  # where it gets a place
     key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, drawn_on)
     if key not in _answers:
-        while len(_answers) >= _KEPT:
+        while len(_answers) >= _CACHE_SIZE:
             _answers.pop(next(iter(_answers)), None)
         _answers[key] = _ask(picture, run, services, k)
     return _answers[key]
 
 
-def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> Answer:
+def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
     prepared = query_image.prepare(picture, run.config.dataset)
     answer = services.jobs.embed(run.id, prepared.image[None], way=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     neighbours = run.nearest(embedding, k)
     label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
-    return Answer(
-        prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, stations(answer), embedding
+    return QueryResult(
+        prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, trajectory(answer), embedding
     )
 
 
-def stations(answer: dict[str, Any]) -> list[Station]:
+def trajectory(answer: dict[str, Any]) -> list[TrajectoryPoint]:
     """The way of the one picture that was asked about, out of the worker's answer."""
     way = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
     parts = zip(way["steps"], way["places"], way["embeddings"], strict=True)
-    return [Station(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]
+    return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]
 
 
 def _far(run: Run, neighbours: list[Neighbour]) -> str:

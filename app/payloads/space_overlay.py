@@ -4,7 +4,7 @@ from typing import Any
 
 from dmlviz.config import TrainConfig
 
-_KINDS = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
+_SPACE_KINDS = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
 _MARGINS = {
     "normalized_softmax": lambda p: (1, 0, 0),
     "proxy_nca": lambda p: (1, 0, 0),
@@ -16,11 +16,11 @@ _MARGINS = {
 }
 
 
-def space_of(config: TrainConfig) -> dict[str, Any]:
+def space_overlay(config: TrainConfig) -> dict[str, Any]:
     """The kind of space, what class centres are in it, and the margins m₁, m₂, m₃ of an angular loss."""
     margins = _MARGINS.get(config.loss)
     return {
-        "kind": _KINDS.get((config.embedding_dim, config.normalize), "plane"),
+        "kind": _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane"),
         "centres": "points" if config.loss == "center" else "directions",
         "margins": None if margins is None else margins(config.loss_params),
     }

@@ -11,11 +11,11 @@ import numpy as np
 from dmlviz import data
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
-from dmlviz.storage.files import atomic
+from dmlviz.storage.files import atomic_write
 
 
 @dataclass(frozen=True, eq=False)
-class Pictures:
+class TestImages:
     """The test images of a data set (uint8 n × h × w or n × h × w × 3), their labels (uint8 n) and a content hash."""
 
     dataset: str
@@ -30,7 +30,7 @@ class Pictures:
     @property
     def sheets(self) -> int:
         """How many sheets hold all tiles."""
-        return sprite_sheet.count(len(self))
+        return sprite_sheet.sheet_count(len(self))
 
     def describe(self) -> dict[str, Any]:
         """Where the browser finds tiles and labels, as plain JSON types."""
@@ -52,30 +52,30 @@ class Pictures:
         if not 0 <= number < self.sheets:
             raise UserError(f"{self.dataset} has {self.sheets} sheets; there is no sheet {number}.")
         path = self.folder(cache) / f"sprite-{number}.png"
-        with _making:
+        with _encode_lock:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with atomic(path) as file:
-                    file.write(sprite_sheet.png(self.images, number))
+                with atomic_write(path) as file:
+                    file.write(sprite_sheet.encode_sheet(self.images, number))
         return path
 
 
-_making = threading.Lock()
-_loading = threading.Lock()
-_loaded: dict[tuple[str, Path], Pictures] = {}
+_encode_lock = threading.Lock()
+_load_lock = threading.Lock()
+_cache: dict[tuple[str, Path], TestImages] = {}
 
 
-def pictures(dataset: str, root: Path) -> Pictures:
+def test_images(dataset: str, root: Path) -> TestImages:
     """The test images of a data set that is on disk; raise UserError where it is not. Kept for the next call."""
-    with _loading:
-        known = _loaded.get((dataset, root))
+    with _load_lock:
+        known = _cache.get((dataset, root))
         if known is None:
-            if dataset not in data.available(root):
+            if dataset not in data.available_datasets(root):
                 raise UserError(f"{dataset} is not on disk here, so there are no pictures of it: train on it once.")
             whole = data.load(dataset, root)
             test = whole.test
-            known = Pictures(dataset, whole.classes, test.images, test.labels.astype(np.uint8), _hash(test))
-            _loaded[(dataset, root)] = known
+            known = TestImages(dataset, whole.classes, test.images, test.labels.astype(np.uint8), _hash(test))
+            _cache[(dataset, root)] = known
         return known
 
 

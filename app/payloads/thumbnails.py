@@ -8,15 +8,15 @@ from PIL import Image, ImageDraw
 
 from dmlviz.figures.palette import PALETTE, Theme
 from dmlviz.runs.run import Run
-from dmlviz.storage.files import atomic
+from dmlviz.storage.files import atomic_write
 
 SIZE = 480, 300
-FINER = 2  # drawn so many times as large, then scaled down: soft edges
+SUPERSAMPLING = 2  # drawn so many times as large, then scaled down: soft edges
 MARGIN = 0.06
-CLOSEST = 0.1  # of the room that the whole replay takes: a run that collapsed is drawn as the dot that it became
+MIN_EXTENT = 0.1  # of the room that the whole replay takes: a run that collapsed is drawn as the dot that it became
 
 
-def stamp(run: Run) -> str:
+def version(run: Run) -> str:
     """A word that changes with what a portrait would show."""
     try:
         return f"{run.log.path.stat().st_mtime_ns // 1_000_000:x}"
@@ -24,22 +24,22 @@ def stamp(run: Run) -> str:
         return "0"
 
 
-def portrait(run: Run, theme: Theme, cache: Path) -> Path:
+def thumbnail(run: Run, theme: Theme, cache: Path) -> Path:
     """The PNG of a run's last frame on no ground, made in `cache` when it is not there; empty before the first."""
-    path = cache / "portraits" / f"{run.id}-{stamp(run)}-{theme}.png"
+    path = cache / "portraits" / f"{run.id}-{version(run)}-{theme}.png"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        picture = draw(*last_frame(run), theme)
+        picture = render(*last_frame(run), theme)
         for old in path.parent.glob(f"{run.id}-*-{theme}.png"):
             old.unlink(missing_ok=True)
-        with atomic(path) as file:
+        with atomic_write(path) as file:
             picture.save(file, "PNG", optimize=True)
     return path
 
 
 def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     """Positions (n × dims) and labels (n) of the newest frame of a run's own view, and the width of all its frames."""
-    frame, labels = _newest(run), run.labels
+    frame, labels = _latest_frame(run), run.labels
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     positions = run.positions(frame)
@@ -48,7 +48,7 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
 
 
-def _newest(run: Run) -> dict[str, Any] | None:
+def _latest_frame(run: Run) -> dict[str, Any] | None:
     for line in reversed(run.log.lines()):
         if line.startswith((b'{"event":"replay"', b'{"event":"snapshot"')):
             event = run.log.event(line)
@@ -57,21 +57,21 @@ def _newest(run: Run) -> dict[str, Any] | None:
     return None
 
 
-def draw(positions: np.ndarray, labels: np.ndarray, around: float, theme: Theme) -> Image.Image:
+def render(positions: np.ndarray, labels: np.ndarray, around: float, theme: Theme) -> Image.Image:
     """Points (n × dims, NaN where there is none) of these classes (n), as large as the picture lets them be.
 
     `around` is the width of what they moved in before; a small part of that they may fill, but not a tiny one.
     """
-    width, height = SIZE[0] * FINER, SIZE[1] * FINER
+    width, height = SIZE[0] * SUPERSAMPLING, SIZE[1] * SUPERSAMPLING
     image = Image.new("RGBA", (width, height), (0, 0, 0, 0))
     here = np.isfinite(positions).all(axis=1)
     points, classes = positions[here, :2].astype(np.float64), labels[here]
     if len(points):
         low, high = points.min(axis=0), points.max(axis=0)
         room = np.array([width, height]) * (1 - 2 * MARGIN)
-        scale = min(room / np.maximum(high - low, max(CLOSEST * around, 1e-9)))
+        scale = min(room / np.maximum(high - low, max(MIN_EXTENT * around, 1e-9)))
         places = (points - (low + high) / 2) * [scale, -scale] + [width / 2, height / 2]
-        radius = FINER * np.clip(60 / np.sqrt(len(points)), 1.1, 3.5)
+        radius = SUPERSAMPLING * np.clip(60 / np.sqrt(len(points)), 1.1, 3.5)
         pen = ImageDraw.Draw(image)
         order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
         for i in order:

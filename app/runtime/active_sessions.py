@@ -7,7 +7,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
-class Audience:
+class ActiveSessions:
     """The runs that each session was shown last, page by page; sessions that are over count no more."""
 
     def __init__(self) -> None:

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from dmlviz.storage.files import Follower
+from dmlviz.storage.files import LogFollower
 
-POLL = 0.05  # seconds between two looks at a log; what a frame waits at most before it is announced
-ASK = 0.25  # seconds between two questions about queue and end
-HEARTBEAT = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
+POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; what a frame waits at most before it is announced
+STATUS_INTERVAL_S = 0.25  # seconds between two questions about queue and end
+HEARTBEAT_S = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
 
 State = Callable[[], dict[str, Any]]
 """Answers {"phase", "position", "of"} of the job that writes the log."""
@@ -19,7 +19,7 @@ State = Callable[[], dict[str, Any]]
 LIVE_PHASES = ("queued", "starting", "running", "stopping")
 
 
-class Tail:
+class LogStream:
     """Follows one log for as long as somebody listens; hands each line to all."""
 
     def __init__(self, log: Path, state: State) -> None:
@@ -28,7 +28,7 @@ class Tail:
         self.end: dict[str, Any] | None = None
         self.listeners = 0
         self.changed = asyncio.Event()
-        self._follower = Follower(log)
+        self._follower = LogFollower(log)
         self._state = state
         self._task: asyncio.Task[None] | None = None
 
@@ -52,11 +52,11 @@ class Tail:
             self._finish("unknown")
 
     async def _follow(self) -> None:
-        asked = -ASK
+        asked = -STATUS_INTERVAL_S
         clock = asyncio.get_running_loop().time
         while self.end is None:
             state = None
-            if clock() - asked >= ASK:
+            if clock() - asked >= STATUS_INTERVAL_S:
                 # Asked before the log is read: what was written until the end is then certainly among the lines.
                 state, asked = await asyncio.to_thread(self._state), clock()
             new = self._follower.new()
@@ -69,7 +69,7 @@ class Tail:
             elif new or queue != self.queue:
                 self.queue = queue
                 self._announce()
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(POLL_INTERVAL_S)
 
     def _finish(self, phase: str) -> None:
         self.end = {"event": "end", "state": phase}
@@ -86,20 +86,20 @@ def _queue_event(state: dict[str, Any]) -> dict[str, Any] | None:
     return {"event": "queue", "phase": state["phase"], "position": state["position"], "of": state["of"]}
 
 
-class Tails:
+class StreamHub:
     """The logs that are followed now, by path."""
 
     def __init__(self) -> None:
-        self._open: dict[Path, Tail] = {}
+        self._open: dict[Path, LogStream] = {}
         self.closing = asyncio.Event()
 
     async def follow(
-        self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT
+        self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT_S
     ) -> AsyncIterator[str]:
         """Yield blocks of an event stream: every line after number `after`, queue positions, then the end."""
         tail = self._open.get(log)
         if tail is None or tail.end is not None:
-            tail = self._open[log] = Tail(log, state)
+            tail = self._open[log] = LogStream(log, state)
         tail.join()
         sent, queue = after + 1, None
         try:

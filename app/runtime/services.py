@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.runtime.active_sessions import Audience
-from app.runtime.uploads import Intake
+from app.runtime.active_sessions import ActiveSessions
+from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root
-from dmlviz.jobs.scheduler import Jobs
-from dmlviz.runs.quota import evict, limit_of
-from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.runs.quota import enforce, parse_limit
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import DamagedRun, Runs, runs_folder
 
 T = TypeVar("T")
-LOOK = 0.3  # seconds for which a look at the disk holds: a page asks several times
+SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks several times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Settings:
     runs: Path = field(default_factory=runs_folder)
     data: Path | None = None
     slots: int | None = None
-    disk_limit: int = field(default_factory=limit_of)
+    disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
 
@@ -45,16 +45,16 @@ class Services:
 
     settings: Settings
     runs: Runs
-    jobs: Jobs
-    intake: Intake
+    jobs: JobScheduler
+    intake: UploadManager
     routes: bool
-    audience: Audience = field(default_factory=Audience)
+    audience: ActiveSessions = field(default_factory=ActiveSessions)
     evicted: list[Run | DamagedRun] = field(default_factory=list)
     _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk, as of a moment ago."""
-        return self._recently(self.data, lambda: data.available(self.data))
+        return self._recently(self.data, lambda: data.available_datasets(self.data))
 
     def ready_made(self) -> Run | None:
         """The run that the first page plays, as of a moment ago: one that comes with the program, or the newest."""
@@ -65,15 +65,15 @@ class Services:
         for path in sorted(self.runs.bundled.glob("*/run.json")):
             try:
                 run = self.runs.get(path.parent.name)
-            except UnknownRun:  # a copy of it here is damaged
+            except RunNotFoundError:  # a copy of it here is damaged
                 continue
             if run.config.dataset in here and not run.info.get("fails"):
                 return run
         return next(iter(self.runs.list()), None)
 
     def _recently(self, what: object, look: Callable[[], T]) -> T:
-        at, known = self._seen.get(what, (-LOOK, None))
-        if time.monotonic() - at >= LOOK:
+        at, known = self._seen.get(what, (-SCAN_TTL_S, None))
+        if time.monotonic() - at >= SCAN_TTL_S:
             known = look()
             self._seen[what] = time.monotonic(), known
         return known
@@ -86,7 +86,7 @@ class Services:
         def in_use(run: str) -> bool:
             return run in shown or any(key.run == run for key, _ in self.jobs.under_way())
 
-        self.evicted.extend(evict(self.runs, self.settings.disk_limit, in_use))
+        self.evicted.extend(enforce(self.runs, self.settings.disk_limit, in_use))
 
     @property
     def data(self) -> Path:
@@ -102,7 +102,7 @@ _lock = threading.Lock()
 _services: Services | None = None
 
 
-def start(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
+def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
     """Start the process's services anew; what ran before is closed. With `warm`, a worker waits for the first job."""
     global _services
     with _lock:
@@ -112,17 +112,17 @@ def start(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.look_in(data_root(settings.data))
         runs = Runs(settings.runs)
-        jobs = Jobs(runs, slots=settings.slots, data_root=settings.data, warm=warm)
-        _services = Services(settings, runs, jobs, Intake(data_root(settings.data), runs), routes)
+        jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs), routes)
         return _services
 
 
 def services() -> Services:
     """The process's services; started from the environment where no server did (`streamlit run app/main.py`)."""
-    return _services or start(Settings(), routes=False)
+    return _services or start_services(Settings(), routes=False)
 
 
-def stop() -> None:
+def stop_services() -> None:
     """Close the jobs: their workers end."""
     global _services
     with _lock:

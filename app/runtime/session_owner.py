@@ -10,15 +10,15 @@ TOKEN = re.compile(r"[0-9a-f]{32}")
 _KEY = "owner"
 
 
-def owner_of(cookies: object) -> str | None:
+def owner_from_cookies(cookies: object) -> str | None:
     """The browser's token out of its cookies, None where it has none of ours."""
     value = cookies.get(COOKIE) if hasattr(cookies, "get") else None
     return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
-def owner() -> str:
+def session_owner() -> str:
     """An opaque name of the browser that this session belongs to."""
-    known = owner_of(st.context.cookies)
+    known = owner_from_cookies(st.context.cookies)
     if known is not None:
         return known
     return str(st.session_state.setdefault(_KEY, secrets.token_hex(16)))

@@ -17,14 +17,14 @@ from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import Colour
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
-from dmlviz.storage.files import make_folder, read_json, write_json
+from dmlviz.storage.files import ensure_dir, read_json, write_json
 
 PREFIX = ".look-"
 LABELS = (".npy", ".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ImportStatus:
     """How far a look is: reading, with a share of the files; then what was understood, or why not."""
 
     phase: Literal["reading", "understood", "failed"]
@@ -33,7 +33,7 @@ class Reading:
     reason: str = ""
 
 
-class Intake:
+class UploadManager:
     """The looks of one server: one a person, in folders beside the data, of which none is left behind."""
 
     def __init__(self, data: Path, runs: Runs) -> None:
@@ -46,9 +46,9 @@ class Intake:
 
     def bring(self, owner: str, files: dict[str, bytes]) -> None:
         """Lay files aside and begin to read them; raise UserError where they cannot be one data set."""
-        main, labels = _told_apart(list(files))
+        main, labels = _split_vectors_and_labels(list(files))
         self.drop(owner)
-        folder = make_folder(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
+        folder = ensure_dir(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir()
         order: dict[str, Any] = {"title": _title(main), "side": None, "colour": "auto", "labels": None}
         # Only the ending of a name that somebody sent is used.
@@ -76,7 +76,7 @@ class Intake:
             folder, _ = self._of[owner]
         return read_json(folder / "order.json")
 
-    def reading(self, owner: str) -> Reading | None:
+    def reading(self, owner: str) -> ImportStatus | None:
         """How far it is; None when this person brought nothing."""
         with self._lock:
             if owner not in self._of:
@@ -85,13 +85,13 @@ class Intake:
             ended = process is None or process.poll() is not None
         look = read_json(folder / "look.json")
         if look is None and ended:
-            return Reading("failed", reason="Reading this took too much time or memory; bring less at a time.")
+            return ImportStatus("failed", reason="Reading this took too much time or memory; bring less at a time.")
         if look is None:
             progress = read_json(folder / "progress.json") or {"done": 0, "of": 1}
-            return Reading("reading", progress["done"] / max(1, progress["of"]))
+            return ImportStatus("reading", progress["done"] / max(1, progress["of"]))
         if "error" in look:
-            return Reading("failed", reason=look["error"])
-        return Reading("understood", 1.0, look)
+            return ImportStatus("failed", reason=look["error"])
+        return ImportStatus("understood", 1.0, look)
 
     def keep(self, owner: str, title: str) -> tuple[str, str]:
         """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
@@ -112,7 +112,7 @@ class Intake:
         else:
             staged = folder / "runs" / name
             write_json(staged / "run.json", read_json(staged / "run.json") | {"title": title})
-            _move(staged, make_folder(self.runs.folder) / name)
+            _move(staged, ensure_dir(self.runs.folder) / name)
         self.drop(owner)
         return kind, name
 
@@ -148,7 +148,7 @@ class Intake:
         return folder
 
 
-def _told_apart(names: list[str]) -> tuple[str, str | None]:
+def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
     """The file with pictures or vectors, and the one with labels."""
     zips = [name for name in names if name.lower().endswith(".zip")]
     if len(names) == 1 and (zips or names[0].lower().endswith(SUFFIXES)):

@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 import streamlit as st
 
 
-class State(Protocol):
+class UrlState(Protocol):
     """The state of a page; `written` is the query that it last read from the address or gave it, None before that."""
 
     written: dict[str, str] | None
@@ -23,26 +23,26 @@ class State(Protocol):
         """Read an address."""
 
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=UrlState)
 
 
-def current(kind: type[S], key: str) -> S:
+def get_or_create(kind: type[S], key: str) -> S:
     """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
     query = _query()
-    known = held(kind, key)
+    known = peek(kind, key)
     if known is None or query not in (known.written, known.to_query()):
         known = st.session_state[key] = kind.from_query(query)
         known.written = query
     return known
 
 
-def held(kind: type[S], key: str) -> S | None:
+def peek(kind: type[S], key: str) -> S | None:
     """The state that a page of this session was left with; None for one that was never opened."""
     known = st.session_state.get(key)
     return known if isinstance(known, kind) else None
 
 
-def publish(state: State) -> None:
+def write_url(state: UrlState) -> None:
     """Write the state to the address, where it changed."""
     query = state.to_query()
     if query != state.written:

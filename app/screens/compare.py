@@ -6,23 +6,23 @@ from app.panels import compare_view, navigation, variant
 from app.runtime import url_state
 from app.runtime.services import services
 from app.state import compare, explore
-from app.widgets.error_boundary import as_sentences
-from app.widgets.markdown import plain
+from app.widgets.error_boundary import error_boundary
+from app.widgets.markdown import escape_markdown
 
 here = services()
-ui = url_state.current(compare.CompareState, compare.KEY)
+ui = url_state.get_or_create(compare.CompareState, compare.KEY)
 routes = here.routes
-pair = compare.found(ui, here, explore.left().run)
+pair = compare.resolve_pair(ui, here, explore.saved_state().run)
 
 if pair is None:
     st.caption("There is no run here yet. Train one in Explore.")
 else:
     here.audience.sees("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
-    with navigation.beside(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
         variant.menus(ui, here, pair.a.run)
     for note in ui.notes:
-        st.caption(f":orange[{plain(note)}]")
-    compare_view.chosen(ui, here, pair)
+        st.caption(f":orange[{escape_markdown(note)}]")
+    compare_view.run_pickers(ui, here, pair)
     compare_view.progress(ui, here, pair, routes)
 
     seen = pair
@@ -30,10 +30,10 @@ else:
     @st.fragment
     def maps() -> None:
         """The part that a click on a map changes."""
-        with as_sentences():
-            compare_view.maps(ui, here, seen, routes)
-            url_state.publish(ui)
+        with error_boundary():
+            compare_view.map_pair(ui, here, seen, routes)
+            url_state.write_url(ui)
 
     maps()
 
-url_state.publish(ui)
+url_state.write_url(ui)

@@ -4,12 +4,12 @@ import streamlit as st
 
 from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, toolbar
 from app.state import explore
-from app.state.current_view import fingerprint, look
-from app.widgets.error_boundary import as_sentences
-from app.widgets.markdown import plain
-from dmlviz.runs.damage import damage_of, told
+from app.state.current_view import context_key, page_context
+from app.widgets.error_boundary import error_boundary
+from app.widgets.markdown import escape_markdown
+from dmlviz.runs.damage import run_damage, told
 
-now, taught = sidebar.explored()
+now, taught = sidebar.last_explored()
 
 if taught is not None:
     task.panel(now, taught)
@@ -24,32 +24,32 @@ else:
         with left:
             toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
-        inspector.choice()
-    said = "" if now.shown.live else told(damage_of(now.shown.run))
+        inspector.selected_tab()
+    said = "" if now.shown.live else told(run_damage(now.shown.run))
     if said:
-        st.caption(f":orange[{plain(said)}]")
-    with navigation.beside():
-        map_panel.progress(now.ui, now.services, now.shown, now.routes)
-    seen, fresh = fingerprint(now), [now]
+        st.caption(f":orange[{escape_markdown(said)}]")
+    with navigation.top_bar_slot():
+        map_panel.progress_panel(now.ui, now.services, now.shown, now.routes)
+    seen, fresh = context_key(now), [now]
 
     @st.fragment
     def map_and_inspector() -> None:
         """The part that a click on the map changes, so that nothing else is run or sent again."""
-        with as_sentences():
-            here = fresh.pop() if fresh else look()
-            if here.shown is None or fingerprint(here) != seen:
+        with error_boundary():
+            here = fresh.pop() if fresh else page_context()
+            if here.shown is None or context_key(here) != seen:
                 st.rerun()
-            neighbours = inspector.neighbours_of(here.ui, here.shown)
+            neighbours = inspector.pinned_neighbors(here.ui, here.shown)
             left, right = st.columns([7, 3])
             with right:
-                answer = inspector.side(here.ui, here.services, here.shown, neighbours, here.routes)
+                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbours, here.routes)
             with left:
-                map_panel.the_map(here.ui, here.shown, neighbours, answer, here.routes)
+                map_panel.map_view(here.ui, here.shown, neighbours, answer, here.routes)
             explore.publish(here.ui)
 
     map_and_inspector()
     if taught is None or taught.revealed or not taught.task.look_first:
-        map_panel.scores(now.shown, now.routes)
+        map_panel.scores_panel(now.shown, now.routes)
         batch_explorer.lossview(now.shown, now.routes)
         curves.curves(now)
 

@@ -7,11 +7,11 @@ from app.panels import learn_entry, learn_index, learn_lesson, learn_topics, nav
 from app.runtime import url_state
 from app.state.learn import KEY, LearnState
 
-before = url_state.held(LearnState, KEY)
-ui = url_state.current(LearnState, KEY)
+before = url_state.peek(LearnState, KEY)
+ui = url_state.get_or_create(LearnState, KEY)
 if ui is not before:  # a link from Learn to Learn tells the server, but leaves the browser's address as it was
     st.query_params.from_dict(ui.to_query())
-url_state.publish(ui)  # before there is a link to click, which would find the address of a moment ago
+url_state.write_url(ui)  # before there is a link to click, which would find the address of a moment ago
 
 with st.container(key="learn"):
     if not ui.kind:
@@ -19,7 +19,7 @@ with st.container(key="learn"):
     else:
         navigation.link("learn", "All of Learn", {}, icon=":material/arrow_back:")
         if ui.kind in KINDS:
-            learn_entry.entry(KINDS[ui.kind], ui.name)
+            learn_entry.render_entry(KINDS[ui.kind], ui.name)
         elif ui.kind == "topic":
             learn_topics.TOPICS[ui.name]()
         else:

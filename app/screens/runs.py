@@ -8,17 +8,17 @@ from app.runtime.services import services
 from app.state import compare, explore, run_list
 
 here = services()
-ui = url_state.current(run_list.ShelfState, run_list.KEY)
+ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
 here.tidy()
 
 
-def arranged() -> None:
+def on_sort_change() -> None:
     """Take over how the person sorts and searches."""
-    chosen = run_list.ShelfState.from_query(st.session_state["cards"].get("arranged") or {})
+    chosen = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
     ui.sort, ui.search = chosen.sort, chosen.search
 
 
-def act() -> None:
+def on_action() -> None:
     """Do what a card was told; leaving the page is done below."""
     told = st.session_state["cards"].get("act") or {}
     ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
@@ -27,8 +27,9 @@ def act() -> None:
 mount(
     "shelf",
     key="cards",
-    data=run_list.shelf_data(ui, here) | {"explore": explore.left().to_query(), "compare": compare.left().to_query()},
-    on_arranged_change=arranged,
-    on_act_change=act,
+    data=run_list.run_list_props(ui, here)
+    | {"explore": explore.saved_state().to_query(), "compare": compare.saved_state().to_query()},
+    on_arranged_change=on_sort_change,
+    on_act_change=on_action,
 )
-url_state.publish(ui)
+url_state.write_url(ui)

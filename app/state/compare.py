@@ -9,22 +9,22 @@ import streamlit as st
 
 from app.runtime import url_state
 from app.runtime.services import Services
-from app.state.current_view import Shown, pictures_of
+from app.state.current_view import RunView, run_images
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalogue
+from dmlviz.catalog.parameters import Catalog
 from dmlviz.config import TrainConfig
-from dmlviz.runs.run import Run, UnknownRun
-from dmlviz.storage.files import is_id
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.storage.files import is_run_id
 
 KEY = "compare"
 LINK = "compare"
-_CATALOGUES: dict[str, Catalogue[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
-_NAMES = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
-_SILENT = ("loss_params", "miner_params", "snapshots", "watched")
+_CATALOGUES: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
+_LABELS = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
+_HIDDEN_SETTINGS = ("loss_params", "miner_params", "snapshots", "watched")
 
 
 @dataclass
@@ -45,7 +45,7 @@ class CompareState:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "CompareState":
         """Read an address; what cannot be followed is left out."""
-        a, b = (query[name] if is_id(query.get(name)) else None for name in ("a", "b"))
+        a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
         return cls(a, b, int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None)
 
     def choose(self, a: str | None, b: str | None) -> None:
@@ -55,9 +55,9 @@ class CompareState:
         self.a, self.b, self.pinned = a, b, None
 
 
-def left() -> CompareState:
+def saved_state() -> CompareState:
     """The state that Compare was left with, for other pages to change."""
-    known = url_state.held(CompareState, KEY)
+    known = url_state.peek(CompareState, KEY)
     if known is None:
         known = st.session_state[KEY] = CompareState()
     return known
@@ -67,8 +67,8 @@ def left() -> CompareState:
 class Pair:
     """The two runs as they are shown; `b` None while there is only one."""
 
-    a: Shown
-    b: Shown | None
+    a: RunView
+    b: RunView | None
 
     @property
     def alike(self) -> bool:
@@ -81,7 +81,7 @@ class Pair:
         return self.b is not None and self.alike and self.a.complete and self.b.complete
 
 
-def found(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
+def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
     """The pair that the state names; what it leaves open is filled with `preferred` and the newest of the same data."""
     runs = services.runs.list()
     if not runs:
@@ -90,7 +90,7 @@ def found(ui: CompareState, services: Services, preferred: str | None) -> Pair |
         try:
             if (named := getattr(ui, side)) is not None:
                 services.runs.get(named)
-        except UnknownRun:
+        except RunNotFoundError:
             ui.notes.append("A run that was compared is not here any more; another stands in for it.")
             setattr(ui, side, None)
     if ui.a is None:
@@ -101,16 +101,16 @@ def found(ui: CompareState, services: Services, preferred: str | None) -> Pair |
     if ui.b is None or ui.b == ui.a:
         like = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]
         ui.b = like[0].id if like else None
-    second = None if ui.b is None else shown(services.runs.get(ui.b), services)
-    return Pair(shown(first, services), second)
+    second = None if ui.b is None else run_view(services.runs.get(ui.b), services)
+    return Pair(run_view(first, services), second)
 
 
-def shown(run: Run, services: Services) -> Shown:
+def run_view(run: Run, services: Services) -> RunView:
     """A run with how it stands and its pictures."""
-    return Shown(run, services.jobs.status(run.id), pictures_of(run, services))
+    return RunView(run, services.jobs.status(run.id), run_images(run, services))
 
 
-def as_explored(one: Shown, ui: CompareState) -> UIState:
+def to_explore_state(one: RunView, ui: CompareState) -> UIState:
     """What Explore's state would be with this run and pin."""
     return UIState(run=one.run.id, pinned=ui.pinned)
 
@@ -120,23 +120,28 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     told = []
     for name in TrainConfig.model_fields:
         one, other = getattr(a, name), getattr(b, name)
-        if name not in _SILENT and one != other:
-            told.append((_NAMES.get(name, name.replace("_", " ")), _said(name, one), _said(name, other)))
+        if name not in _HIDDEN_SETTINGS and one != other:
+            told.append(
+                (_LABELS.get(name, name.replace("_", " ")), _format_setting(name, one), _format_setting(name, other))
+            )
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
             one, other = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
             apart = [key for key in one if one[key] != other.get(key)]
-            told += [(f"{role}'s {key}", _said(key, one[key]), _said(key, other.get(key))) for key in apart]
+            told += [
+                (f"{role}'s {key}", _format_setting(key, one[key]), _format_setting(key, other.get(key)))
+                for key in apart
+            ]
     return told
 
 
-def live_side(pair: Pair) -> Shown | None:
+def running_side(pair: Pair) -> RunView | None:
     """The run that learns now, the second before the first; without its drawing, since it is watched itself."""
     living = [one for one in (pair.b, pair.a) if one is not None and one.live]
     return replace(living[0], drawing=None) if living else None
 
 
-def _said(name: str, value: Any) -> str:
+def _format_setting(name: str, value: Any) -> str:
     if value is None:
         return "none"
     if name in _CATALOGUES:

@@ -7,21 +7,21 @@ import streamlit as st
 from app.payloads import sprites
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, services
-from app.runtime.session_owner import owner
+from app.runtime.session_owner import session_owner
 from app.state.explore import UIState, current
 from dmlviz.errors import UserError
 from dmlviz.jobs.scheduler import Status
-from dmlviz.runs.run import LIVE, Drawing, Run, UnknownRun
+from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 
 
 @dataclass(frozen=True)
-class Shown:
+class RunView:
     """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view."""
 
     run: Run
     status: Status
-    pictures: sprites.Pictures | None
-    drawing: Drawing | None = None
+    pictures: sprites.TestImages | None
+    drawing: ProjectionRun | None = None
     drawing_status: Status | None = None
 
     @property
@@ -41,25 +41,25 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Now:
+class PageContext:
     """All that a run of the page, or of a part of it, starts from; `routes` says whether the page can use /api."""
 
     ui: UIState
     services: Services
-    shown: Shown | None
+    shown: RunView | None
     routes: bool
 
 
-def look() -> Now:
+def page_context() -> PageContext:
     """What this session shows now."""
     ui, here = current(), services()
     routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
-    shown = resolve(ui, here, owner())
+    shown = resolve_view(ui, here, session_owner())
     here.audience.sees("explore", [shown.run.id] if shown is not None else [])
-    return Now(ui, here, shown, routes)
+    return PageContext(ui, here, shown, routes)
 
 
-def fingerprint(now: Now) -> tuple[object, ...]:
+def context_key(now: PageContext) -> tuple[object, ...]:
     """What parts of the page have in common: where it differs from what a part last saw, the whole page is run."""
     shown = now.shown
     if shown is None:
@@ -71,7 +71,7 @@ def fingerprint(now: Now) -> tuple[object, ...]:
     return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side"), chosen
 
 
-def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
+def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
     """Find what the state names, and start the projection it names where there is none yet.
 
     None when there is nothing to show at all; what cannot be shown is said in a note and left.
@@ -80,29 +80,29 @@ def resolve(ui: UIState, services: Services, who: str) -> Shown | None:
     if ui.run is not None:
         try:
             run = services.runs.get(ui.run)
-        except UnknownRun:
+        except RunNotFoundError:
             ui.notes.append("That run is not here any more; showing the ready-made one.")
             ui.show(None)
     run = run or services.ready_made()
     if run is None:
         return None
-    shown = Shown(run, services.jobs.status(run.id), pictures_of(run, services))
+    shown = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
         return _with_drawing(shown, ui, services, who)
     except UserError as error:
         ui.notes.append(str(error))
         ui.forget(ui.view)
         ui.back()
-        return shown if ui.view == LIVE else resolve(ui, services, who)
+        return shown if ui.view == LIVE else resolve_view(ui, services, who)
 
 
-def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Shown:
+def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> RunView:
     wanted = ui.projection()
     if wanted is None:
         return shown
     try:
         drawing = shown.run.drawing(wanted.id)
-    except UnknownRun:
+    except RunNotFoundError:
         services.jobs.project(shown.run.id, wanted, who)
         drawing = services.runs.get(shown.run.id).drawing(wanted.id)
     status = services.jobs.status(shown.run.id, wanted.id)
@@ -111,9 +111,9 @@ def _with_drawing(shown: Shown, ui: UIState, services: Services, who: str) -> Sh
     return replace(shown, drawing=drawing, drawing_status=status)
 
 
-def pictures_of(run: Run, services: Services) -> sprites.Pictures | None:
+def run_images(run: Run, services: Services) -> sprites.TestImages | None:
     """The pictures of a run's data; None while they are not on disk."""
     try:
-        return sprites.pictures(run.config.dataset, services.data)
+        return sprites.test_images(run.config.dataset, services.data)
     except UserError:
         return None

@@ -4,21 +4,21 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 
-from app.state.current_view import Shown
-from dmlviz.export import Kept
+from app.state.current_view import RunView
+from dmlviz.export import RunExport
 from dmlviz.figures.data import Measured, measure
 from dmlviz.runs.run import Run
 
 _measuring = threading.Lock()
 
 
-def step_of(shown: Shown, left_at: int | None) -> int | None:
+def step_of(shown: RunView, left_at: int | None) -> int | None:
     """The step that the map shows: where the replay stands, the epoch of a projection, the last one while it trains.
 
     None for the end, where all test images are.
     """
     if shown.drawing is not None:
-        return Kept(shown.run, shown.drawing).step
+        return RunExport(shown.run, shown.drawing).step
     if left_at is not None or shown.complete:
         return left_at
     return next(reversed(shown.run.epochs), None)

@@ -11,41 +11,45 @@ from pydantic import TypeAdapter, ValidationError
 from app.content.lessons import LESSONS, Lesson, Task
 from app.runtime import url_state
 from app.state.selection import Selection
-from app.state.training_form import SETTINGS, Planned
-from dmlviz.catalog.parameters import Declaration
+from app.state.training_form import SETTINGS, TrainingDraft
+from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projection_engines import Engine, declaration
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
-from dmlviz.storage.files import is_id
+from dmlviz.storage.files import is_run_id
 
 if TYPE_CHECKING:
     from dmlviz.ops.gallery import Metric
 
 # What the drawer below the map shows, first what it opens with.
 CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
-VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
-COLOURS = {
+PROJECTION_VIEWS = (
+    "pca",
+    "tsne",
+    "umap",
+)  # what the worker draws on request; plane and fan are what a run plays by itself
+COLOR_MODES = {
     "class": "Class",
     "error": "Error",
     "faithfulness": "Faithfulness",
     "centre": "Distance to class centre",
 }
-DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
+PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
 OURS: Engine = "dmlviz"
-_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "curves", "lesson", "task", "guess")
+_RESERVED_QUERY_KEYS = ("run", "view", "pin", "select", "colour", "metric", "step", "curves", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
-_DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in DRAWN}
+_DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
 }
 
 
 @dataclass
-class UIState(Planned):
+class UIState(TrainingDraft):
     """What a person chose: the next training's settings, the run and view that are shown, what is pinned and selected.
 
     `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
@@ -84,7 +88,7 @@ class UIState(Planned):
         declared = self._declared(engine)
         return declared.complete(self._params("view", declared.name))
 
-    def _declared(self, engine: Engine) -> ProjectionDeclaration:
+    def _declared(self, engine: Engine) -> ProjectionSpec:
         return declaration(self.view, engine)
 
     def look(self, view: str) -> None:
@@ -108,7 +112,7 @@ class UIState(Planned):
             if declared is not None:
                 self.params.pop(f"view.{declared.name}", None)
 
-    def _choices(self) -> dict[str, Declaration]:
+    def _choices(self) -> dict[str, Spec]:
         """What has parameters, by role: the shown projection too."""
         shown = {} if self.view == LIVE else {"view": self._declared(self.drawn.get("engine", OURS))}
         return super()._choices() | shown
@@ -126,7 +130,7 @@ class UIState(Planned):
         self.lesson, self.task, self.guess = lesson, task, None
         if self.teaching is not None:
             kept = {name: self.settings[name] for name in ("dataset",) if name in self.settings}
-            set_up = UIState.from_query(task_settings(self.teaching[1]))
+            set_up = UIState.from_query(settings_from_query(self.teaching[1]))
             self.settings, self.params = kept | set_up.settings, set_up.params
             self.show(None)
 
@@ -169,14 +173,14 @@ class UIState(Planned):
         state = cls()
         state._read_lesson(query)
         if state.teaching is not None:
-            query = task_settings(state.teaching[1]) | dict(query)
-        if "run" in query and not is_id(query["run"]):
+            query = settings_from_query(state.teaching[1]) | dict(query)
+        if "run" in query and not is_run_id(query["run"]):
             state.notes.append("The address names a run that cannot exist; showing the ready-made one.")
         elif "run" in query:
             state.run = query["run"]
-        if query.get("view") in VIEWS:
+        if query.get("view") in PROJECTION_VIEWS:
             state.view = query["view"]
-        if query.get("colour") in COLOURS:
+        if query.get("colour") in COLOR_MODES:
             state.colour = query["colour"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
@@ -197,9 +201,11 @@ class UIState(Planned):
             role, dot, parameter = name.partition(".")
             if dot and role in _ROLES:
                 state._try_param(role, parameter, text)
-            elif role == "map" and parameter in DRAWN:
+            elif role == "map" and parameter in PROJECTION_FIELDS:
                 state._try_drawn(parameter, text)
-            elif name not in SETTINGS and (name not in _OURS or (name == "lesson" and state.lesson is None)):
+            elif name not in SETTINGS and (
+                name not in _RESERVED_QUERY_KEYS or (name == "lesson" and state.lesson is None)
+            ):
                 state.other[name] = text
         return state
 
@@ -241,19 +247,19 @@ class UIState(Planned):
             self.settings |= {name: getattr(config, name) for name in change}
 
 
-def task_settings(task: Task) -> dict[str, str]:
+def settings_from_query(task: Task) -> dict[str, str]:
     """What a task sets of the next training; its view waits for the run."""
     return {name: text for name, text in task.query.items() if name.partition(".")[0] != "view"}
 
 
 def current() -> UIState:
     """This session's state of Explore."""
-    return url_state.current(UIState, _KEY)
+    return url_state.get_or_create(UIState, _KEY)
 
 
-def left() -> UIState:
+def saved_state() -> UIState:
     """The state that Explore was left with, for other pages to change or to link to."""
-    known = url_state.held(UIState, _KEY)
+    known = url_state.peek(UIState, _KEY)
     if known is None:
         known = st.session_state[_KEY] = UIState()
     return known
@@ -261,7 +267,7 @@ def left() -> UIState:
 
 def publish(ui: UIState) -> None:
     """Write the state to the address, where it changed."""
-    url_state.publish(ui)
+    url_state.write_url(ui)
 
 
 def _text(value: Any) -> str:

@@ -13,9 +13,9 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import damage_of, told
-from dmlviz.runs.quota import size_of, used
-from dmlviz.runs.run import Run, UnreadableRun
+from dmlviz.runs.damage import run_damage, told
+from dmlviz.runs.quota import run_size, total_size
+from dmlviz.runs.run import Run, UnreadableRunError
 from dmlviz.runs.store import DamagedRun, Runs
 
 KEY = "shelf"
@@ -25,7 +25,7 @@ SCORES = ("precision_at_1", "map_at_r")
 
 
 @dataclass
-class ShelfState:
+class RunListState:
     """How the shelf is sorted, and what is searched for.
 
     `deleted` is the run (id and title) that can be brought back by a click, `note` the sentence about what was done or
@@ -44,7 +44,7 @@ class ShelfState:
         return sort | ({"search": self.search} if self.search else {})
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "ShelfState":
+    def from_query(cls, query: Mapping[str, str]) -> "RunListState":
         """Read an address; what cannot be followed is left out."""
         sort = query.get("sort", "")
         return cls(sort if sort in SORTS else SORTS[0], query.get("search", "")[:80])
@@ -71,11 +71,11 @@ class ShelfState:
             self.note = str(error)
 
 
-def shelf_data(ui: ShelfState, services: Services) -> dict[str, Any]:
+def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
     """What the shelf's component shows."""
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
     gone = [run.title for run in services.evicted[-20:]]
-    disk = {"used": used(services.runs), "limit": services.settings.disk_limit, "gone": gone}
+    disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": gone}
     return {
         "cards": cards(services),
         "sort": ui.sort,
@@ -91,7 +91,7 @@ def _title(run: str, runs: Runs) -> str:
     """What a run is called that may be damaged; raise UnknownRun where there is none."""
     try:
         return runs.get(run).title
-    except UnreadableRun as error:
+    except UnreadableRunError as error:
         return DamagedRun(error.path.parent, error).title
 
 
@@ -118,7 +118,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "damage": f"{run.error.said}, so that the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
-        "bytes": size_of(run),
+        "bytes": run_size(run),
         "export": None,
         "portrait": None,
     }
@@ -129,23 +129,23 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     bundled = services.runs.comes_with_the_program(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.phase in LIVE_PHASES else damage_of(run)
+    damage = () if status.phase in LIVE_PHASES else run_damage(run)
     return {
         "run": run.id,
         "title": run.title,
         "ours": bundled,
         "tags": run.tags,
         "pinned": run.pinned,
-        "badges": badges(run.config),
+        "badges": setting_badges(run.config),
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
         "damage": told(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
-        "bytes": size_of(run),
+        "bytes": run_size(run),
         "export": f"/api/runs/{run.id}/run.zip" if services.routes and status.phase not in LIVE_PHASES else None,
-        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.stamp(run)}" if services.routes else None,
+        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}" if services.routes else None,
     }
 
 
@@ -158,7 +158,7 @@ def _tested(run: Run) -> int | None:
     return None if labels is None else len(labels)
 
 
-def badges(config: TrainConfig) -> list[str]:
+def setting_badges(config: TrainConfig) -> list[str]:
     """The settings that tell runs apart, as a person says them."""
     space = "sphere" if config.normalize else "free"
     told = [DATASETS[config.dataset].title, LOSSES[config.loss].title]

@@ -6,7 +6,7 @@ from binascii import Error
 from dataclasses import dataclass
 from typing import Self
 
-MOST_BYTES = 1 << 17  # a bit for each of a million images
+MAX_BYTES = 1 << 17  # a bit for each of a million images
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Selection:
         dataset, _, text = word.rpartition(".")
         try:
             inflating = zlib.decompressobj()
-            bits = inflating.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MOST_BYTES)
+            bits = inflating.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MAX_BYTES)
         except (Error, ValueError, zlib.error):
             return None
         return cls(dataset, b64encode(bits).decode()) if inflating.eof and any(bits) else None

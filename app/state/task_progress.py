@@ -9,17 +9,17 @@ import numpy as np
 
 from app.content.lessons import Lesson, Task
 from app.runtime.services import Services
-from app.state.explore import UIState, task_settings
+from app.state.explore import UIState, settings_from_query
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
-from dmlviz.runs.run import Drawing, Run, UnknownRun
+from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
 
 ACTIVE, ON_MAP = "active", "map."
 
 
 @dataclass(frozen=True)
-class Taught:
+class TaskProgress:
     """A task with the run that answers it: `run` None before it was asked for, `over` once it has ended well."""
 
     lesson: Lesson
@@ -46,38 +46,38 @@ class Taught:
         return self.run is not None and (self.guess is not None or self.task.look_first)
 
 
-def taught(ui: UIState, services: Services, dataset: str) -> Taught | None:
+def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress | None:
     """How the lesson that `ui` names stands; None without one. `dataset` stands in while none is chosen."""
     if ui.teaching is None:
         return None
     lesson, task = ui.teaching
-    config = config_of(task, ui.settings.get("dataset", dataset))
+    config = task_config(task, ui.settings.get("dataset", dataset))
     run = _run(config, services)
     over = run is not None and run.state == "finished" and services.jobs.status(run.id).phase == "finished"
-    return Taught(lesson, ui.task, task, ui.guess, config, run, over)
+    return TaskProgress(lesson, ui.task, task, ui.guess, config, run, over)
 
 
-def config_of(task: Task, dataset: str) -> TrainConfig:
+def task_config(task: Task, dataset: str) -> TrainConfig:
     """The training that a task asks for."""
-    return UIState.from_query(task_settings(task)).config(dataset)
+    return UIState.from_query(settings_from_query(task)).config(dataset)
 
 
-def view_of(task: Task) -> UIState:
+def task_view(task: Task) -> UIState:
     """A state that shows the map which a task is about."""
     return UIState.from_query({name: text for name, text in task.query.items() if name.partition(".")[0] == "view"})
 
 
-def answers(now: Taught, services: Services) -> list[tuple[str, dict[str, float]]]:
+def evaluate_answer(now: TaskProgress, services: Services) -> list[tuple[str, dict[str, float]]]:
     """What the runs of this task and of those before it gave: title, values by the words for them."""
     found = []
     for number, task in enumerate(now.lesson.tasks[: now.number], 1):
-        run = now.run if number == now.number else _run(config_of(task, now.config.dataset), services)
+        run = now.run if number == now.number else _run(task_config(task, now.config.dataset), services)
         if run is not None and run.state == "finished":
-            found.append((task.title, readings(run, task)))
+            found.append((task.title, task_measurements(run, task)))
     return found
 
 
-def readings(run: Run, task: Task) -> dict[str, float]:
+def task_measurements(run: Run, task: Task) -> dict[str, float]:
     """The numbers that a task reads from its run, by the words for them; what is not there is left out."""
     found: dict[str, float] = {}
     for name in task.reads:
@@ -97,20 +97,20 @@ def _words(name: str) -> str:
 
 def _value(run: Run, task: Task, name: str) -> float | None:
     if name == ACTIVE:
-        return _active(run)
+        return _active_fraction(run)
     if not name.startswith(ON_MAP):
         return run.metrics.get(name)
-    wanted = view_of(task).projection()
+    wanted = task_view(task).projection()
     try:
         drawing = None if wanted is None else run.drawing(wanted.id)
-    except UnknownRun:
+    except RunNotFoundError:
         return None
     if drawing is None or drawing.state != "finished":
         return None
-    return _on_map(drawing.path)[name.removeprefix(ON_MAP)]
+    return _on_map_values(drawing.path)[name.removeprefix(ON_MAP)]
 
 
-def _active(run: Run) -> float | None:
+def _active_fraction(run: Run) -> float | None:
     """The mean share of active terms over the last tenth of a run."""
     steps = [event for event in run.events() if event["event"] == "step"]
     last = [event["active"] for event in steps if event["step"] > 0.9 * run.config.steps]
@@ -118,14 +118,14 @@ def _active(run: Run) -> float | None:
 
 
 @lru_cache(maxsize=64)
-def _on_map(drawing: Path) -> Mapping[str, float]:
+def _on_map_values(drawing: Path) -> Mapping[str, float]:
     """The retrieval scores of a finished drawing, were it the embedding."""
-    places, labels = Drawing(drawing).coordinates, Run(drawing.parent.parent).labels
+    places, labels = ProjectionRun(drawing).coordinates, Run(drawing.parent.parent).labels
     return evaluate(places, labels, clustering=False, full_ranking=False, verification=False)
 
 
 def _run(config: TrainConfig, services: Services) -> Run | None:
     try:
         return services.runs.get(config.id)
-    except UnknownRun:
+    except RunNotFoundError:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.parameters import Catalogue, Declaration, LossDeclaration, Parameter
+from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
@@ -17,7 +17,7 @@ _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
 
 
 @dataclass
-class Planned:
+class TrainingDraft:
     """The settings of the next training.
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
@@ -67,9 +67,7 @@ class Planned:
     def adopt(self, config: TrainConfig) -> None:
         """Set up the next training as this one."""
         self.notes.clear()
-        roles: dict[str, tuple[Catalogue[Any], str, dict[str, Any]]] = {
-            "loss": (LOSSES, config.loss, config.loss_params)
-        }
+        roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalogue, name, values) in roles.items():
@@ -85,7 +83,7 @@ class Planned:
             if getattr(config, name) != getattr(recommended, name):
                 self.settings[name] = getattr(config, name)
 
-    def choose_param(self, role: str, choice: Declaration, parameter: Parameter, value: Any) -> None:
+    def choose_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
         chosen = self.params.setdefault(f"{role}.{choice.name}", {})
         chosen.pop(parameter.name, None)
@@ -94,7 +92,7 @@ class Planned:
         self._drop_misfits()
 
     @staticmethod
-    def _usual(role: str, choice: Declaration, dimensions: int) -> dict[str, Any]:
+    def _usual(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
         """The parameters as they are when nobody says."""
         if role == "loss":
             return LOSSES[choice.name].params_in(dimensions)
@@ -103,7 +101,7 @@ class Planned:
     def _params(self, role: str, choice: str) -> dict[str, Any]:
         return self.params.get(f"{role}.{choice}", {})
 
-    def _loss(self) -> LossDeclaration:
+    def _loss(self) -> LossSpec:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
         return loss.given(self._params("loss", loss.name))
 
@@ -122,11 +120,11 @@ class Planned:
             if name != chosen and name in self.settings and is_misfit(self.settings[name]):
                 del self.settings[name]
 
-    def _choices(self) -> dict[str, Declaration]:
+    def _choices(self) -> dict[str, Spec]:
         """What has parameters, by role."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
-        chosen: dict[str, Declaration] = {"loss": loss}
+        chosen: dict[str, Spec] = {"loss": loss}
         if miner is not None:
             chosen["miner"] = MINERS[miner]
         return chosen

@@ -2,20 +2,20 @@
 
 from typing import Any
 
-from app.payloads.agreement import agreement
-from app.state.compare import LINK, CompareState, Pair, as_explored
-from app.state.current_view import Shown
+from app.payloads.agreement import agreement_table
+from app.state.compare import LINK, CompareState, Pair, to_explore_state
+from app.state.current_view import RunView
 from app.widgets import component_props
 from dmlviz.errors import UserError
 
 
-def map_data(one: Shown, ui: CompareState, linked: bool, routes: bool) -> dict[str, Any]:
+def map_data(one: RunView, ui: CompareState, linked: bool, routes: bool) -> dict[str, Any]:
     """One of the maps: standing at its end, linked to the other."""
     try:
         neighbours = [] if ui.pinned is None else one.run.neighbours(ui.pinned, 10)
     except UserError:  # not embedded at this step
         neighbours = []
-    data = component_props.map_data(one, as_explored(one, ui), neighbours, None, routes)
+    data = component_props.map_data(one, to_explore_state(one, ui), neighbours, None, routes)
     data.pop("autoplay", None)
     return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
 
@@ -24,14 +24,14 @@ def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
     """Scores side by side, and the images that the two disagree about once both have come to their end."""
     assert pair.b is not None
     sides = [
-        component_props.source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps}
+        component_props.run_source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps}
         for one in (pair.a, pair.b)
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
     if pair.complete and routes:
         # Thousands of neighbours take a moment, for which nothing else on the page need wait.
-        version = f"{component_props.begun(pair.a)}-{component_props.begun(pair.b)}"
+        version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     elif pair.complete:
-        data["cells"] = agreement(pair.a.run, pair.b.run)
+        data["cells"] = agreement_table(pair.a.run, pair.b.run)
     return data

@@ -6,19 +6,19 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from app.widgets.markdown import plain
+from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError
 
-FAULT = "This page ran into a fault of the program; the log has the details. Reload to go on."
+INTERNAL_ERROR_MESSAGE = "This page ran into a fault of the program; the log has the details. Reload to go on."
 
 
 @contextmanager
-def as_sentences() -> Iterator[None]:
+def error_boundary() -> Iterator[None]:
     """Draw a UserError as its own words, and anything else as a fault that is in the log."""
     try:
         yield
     except UserError as error:
-        st.caption(f":orange[{plain(error)}]")
+        st.caption(f":orange[{escape_markdown(error)}]")
     except Exception:
         logging.getLogger("dmlviz").exception("a page failed")
-        st.caption(f":orange[{FAULT}]")
+        st.caption(f":orange[{INTERNAL_ERROR_MESSAGE}]")

@@ -5,6 +5,6 @@ import re
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~&-])")
 
 
-def plain(text: object) -> str:
+def escape_markdown(text: object) -> str:
     """A text that Markdown shows letter by letter: no link, no picture, no colour, no formula."""
     return _MARKS.sub(r"\\\1", str(text))

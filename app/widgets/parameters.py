@@ -8,17 +8,17 @@ from typing import Any
 import streamlit as st
 
 from app.state.explore import UIState
-from dmlviz.catalog.parameters import Declaration, Numbers, Parameter
+from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 
 Store = Callable[[Any], None]
 
-A_NUMBER = "a number"
+NUMBER_OPTION = "a number"
 _DRAWING = "drawing"
-_CUT_SHORT = "cut-short"
+_INTERRUPTED = "cut-short"
 
 
-def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
+def bound_widget(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
     """A widget that shows `value`, whatever it showed before, and hands what a person enters to `store`.
 
     The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
@@ -28,7 +28,7 @@ def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, sto
     from its default and would hand that in as if a person had entered it, so the default is the value too; and a
     value set in a run that was cut short is set again.
     """
-    if st.session_state.get(_CUT_SHORT) or key not in st.session_state or st.session_state[key] != value:
+    if st.session_state.get(_INTERRUPTED) or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     more |= _default(widget, value, more)
     if store is None:
@@ -43,9 +43,9 @@ def controlled(widget: Callable[..., Any], label: str, key: str, value: Any, sto
 
 
 @contextmanager
-def whole_run() -> Iterator[None]:
+def track_interrupted_rerun() -> Iterator[None]:
     """Around everything that a run of the page draws: notes when the run before was cut short by the next one."""
-    st.session_state[_CUT_SHORT] = st.session_state.get(_DRAWING, False)
+    st.session_state[_INTERRUPTED] = st.session_state.get(_DRAWING, False)
     st.session_state[_DRAWING] = True
     yield
     st.session_state[_DRAWING] = False  # not reached where a newer run takes over
@@ -61,7 +61,7 @@ def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> di
             return {"value": value}
 
 
-def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, Any]) -> None:
+def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> None:
     """Every parameter, two in a row; `role` is "loss", "miner" or "view". What is entered is set at once."""
     for column, parameter in _columns(choice.parameters):
         with column:
@@ -73,18 +73,18 @@ def parameters(ui: UIState, role: str, choice: Declaration, values: dict[str, An
             )
 
 
-def entered(ui: UIState, role: str, choice: Declaration) -> None:
+def form_values(ui: UIState, role: str, choice: Spec) -> None:
     """Set every parameter to what its widget of `fields` holds now."""
     for parameter in choice.parameters:
         key = _key(role, choice, parameter)
-        word = st.session_state.get(f"{key}.word", A_NUMBER)
-        if word != A_NUMBER:
+        word = st.session_state.get(f"{key}.word", NUMBER_OPTION)
+        if word != NUMBER_OPTION:
             _store(ui, role, choice, parameter, word)
         elif key in st.session_state:
             _store(ui, role, choice, parameter, st.session_state[key])
 
 
-def fields(role: str, choice: Declaration, shown: Sequence[Parameter], values: dict[str, Any]) -> None:
+def form_fields(role: str, choice: Spec, shown: Sequence[Parameter], values: dict[str, Any]) -> None:
     """Widgets for some parameters within a form: nothing is set before it is sent and `entered` called."""
     for column, parameter in _columns(shown):
         with column:
@@ -96,11 +96,11 @@ def _columns(shown: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
     return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(shown)]
 
 
-def _key(role: str, choice: Declaration, parameter: Parameter) -> str:
+def _key(role: str, choice: Spec, parameter: Parameter) -> str:
     return f"{role}.{choice.name}.{parameter.name}"
 
 
-def _store(ui: UIState, role: str, choice: Declaration, parameter: Parameter, entered: Any) -> None:
+def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, entered: Any) -> None:
     try:
         ui.choose_param(role, choice, parameter, parameter.check(choice.name, entered))
     except UserError as error:
@@ -110,17 +110,17 @@ def _store(ui: UIState, role: str, choice: Declaration, parameter: Parameter, en
 def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
     label = parameter.name.replace("_", " ").capitalize()
     if parameter.kind is bool:
-        controlled(st.checkbox, label, key, value, store, help=parameter.help)
+        bound_widget(st.checkbox, label, key, value, store, help=parameter.help)
     elif parameter.kind is str:
         # A loss within a sum may come with parameters of its own, as no choice does.
         options = list(parameter.choices) if value in parameter.choices else [value, *parameter.choices]
-        controlled(st.selectbox, label, key, value, store, options=options, format_func=_name, help=parameter.help)
-    elif isinstance(parameter, Numbers):
+        bound_widget(st.selectbox, label, key, value, store, options=options, format_func=_name, help=parameter.help)
+    elif isinstance(parameter, VectorParameter):
         for place, number in enumerate(value):
-            part = None if store is None else partial(_store_part, store, value, place)
+            part = None if store is None else partial(_store_component, store, value, place)
             _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, part)
     elif parameter.words:
-        _number_or_word(parameter, label, key, value, store)
+        _number_or_special(parameter, label, key, value, store)
     else:
         _number(parameter, label, key, value, store)
 
@@ -129,26 +129,26 @@ def _name(choice: Any) -> str:
     return str(choice["name"]) if isinstance(choice, dict) else str(choice)
 
 
-def _store_part(store: Store, value: list[float], place: int, entered: float) -> None:
+def _store_component(store: Store, value: list[float], place: int, entered: float) -> None:
     store([*value[:place], entered, *value[place + 1 :]])
 
 
-def _number_or_word(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
+def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
     """Chosen by word first, so that the number keeps a field of its own."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
     chosen = None if store is None else lambda word: store(word if word in parameter.words else number)
 
-    picked = value if isinstance(value, str) else A_NUMBER
-    options = [A_NUMBER, *parameter.words]
-    controlled(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
+    picked = value if isinstance(value, str) else NUMBER_OPTION
+    options = [NUMBER_OPTION, *parameter.words]
+    bound_widget(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
     if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
         _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)
 
 
 def _number(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
     kind = parameter.kind
-    controlled(
+    bound_widget(
         st.number_input,
         label,
         key,

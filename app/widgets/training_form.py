@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from app.state.explore import UIState
-from app.widgets.parameters import controlled, parameters
+from app.widgets.parameters import bound_widget, parameters
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
@@ -20,13 +20,13 @@ SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "st
 SPACES = {True: "Sphere", False: "Free"}
 MORE = "more"
 NO_MINER = "None: the whole batch"
-LARGEST_STEP_COUNT = 20_000  # what the page offers; the command line goes on
+MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
-def training(ui: UIState, config: TrainConfig, available: Sequence[str], below_data: Callable[[], object]) -> None:
+def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], below_data: Callable[[], object]) -> None:
     """Every setting of the next training. `config` is what they come to now; `available` is what is on disk."""
     form = _Form(ui, config)
-    form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _fetched(config.dataset))
+    form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _download_note(config.dataset))
     below_data()
     form.choice("net", "Net", NETS)
     left, right = st.columns(2)
@@ -44,7 +44,7 @@ def training(ui: UIState, config: TrainConfig, available: Sequence[str], below_d
             form.descent()
 
 
-def some(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
+def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
     """Only these settings of the next training: fields of the config, "loss" for the chosen loss's parameters."""
     form = _Form(ui, config)
     drawn: dict[str, Callable[[], None]] = {
@@ -53,7 +53,7 @@ def some(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
         "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
         "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
         "miner": form.miner,
-        "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=LARGEST_STEP_COUNT, step=100),
+        "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
     }
     for name in names:
         drawn[name]()
@@ -62,7 +62,7 @@ def some(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
 _SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."
 
 
-def _fetched(dataset: str) -> str:
+def _download_note(dataset: str) -> str:
     return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
 
 
@@ -73,7 +73,7 @@ class _Form:
         self.ui = ui
         self.config = config
 
-    def choice(self, name: str, label: str, catalogue: Catalogue[Any], note: str = "") -> None:
+    def choice(self, name: str, label: str, catalogue: Catalog[Any], note: str = "") -> None:
         """One of a catalogue, with the sentence about it on its question mark."""
         chosen = catalogue[getattr(self.config, name)]
         self.pick(name, label, list(catalogue), lambda key: catalogue[key].title, help=chosen.summary)
@@ -91,13 +91,13 @@ class _Form:
 
     def _controlled(self, widget: Callable[..., Any], name: str, label: str, **more: Any) -> None:
         value = getattr(self.config, name)
-        controlled(widget, label, f"set.{name}", value, lambda entered: self.ui.choose(name, entered), **more)
+        bound_widget(widget, label, f"set.{name}", value, lambda entered: self.ui.choose(name, entered), **more)
 
     def loss(self) -> None:
         """The loss, family by family, with its parameters, its sentence and its formula."""
         chosen = LOSSES[self.config.loss]
         self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
-        _explained(chosen)
+        _explanation(chosen)
         parameters(self.ui, "loss", chosen, self.config.loss_params)
 
     def miner(self) -> None:
@@ -106,7 +106,7 @@ class _Form:
         offered = [name for name, miner in MINERS.items() if miner.makes in accepts]
         if not offered:
             return
-        controlled(
+        bound_widget(
             st.selectbox,
             "Miner",
             "set.miner",
@@ -116,7 +116,7 @@ class _Form:
             format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
         )
         if self.config.miner is not None:
-            _explained(MINERS[self.config.miner])
+            _explanation(MINERS[self.config.miner])
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
 
     def batches(self) -> None:
@@ -134,7 +134,7 @@ class _Form:
     def unseen(self) -> None:
         """The classes that training does not show the net."""
         names = DATASETS[self.config.dataset].classes
-        controlled(
+        bound_widget(
             st.multiselect,
             "Unseen classes",
             "set.unseen_classes",
@@ -151,7 +151,7 @@ class _Form:
         left, right = st.columns(2)
         with left:
             self.pick("optimizer", "Optimiser", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
-            self.number("steps", "Steps", min_value=1, max_value=max(LARGEST_STEP_COUNT, self.config.steps), step=100)
+            self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
         with right:
             self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
             self.pick("schedule", "Schedule", list(SCHEDULES), SCHEDULES.__getitem__)
@@ -162,7 +162,7 @@ class _Form:
             self.number("seed", "Seed", min_value=0, max_value=2**31 - 1, step=1)
 
 
-def _explained(choice: Declaration) -> None:
+def _explanation(choice: Spec) -> None:
     st.caption(choice.summary)
     if choice.formula:
         # In the text, not on a line of its own: there a long formula can go over to the next line.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.errors import DataUnavailable, UserError
+from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.arrays import read_array
-from dmlviz.storage.files import is_id, make_folder, read_json, write_array, write_json
+from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_array, write_json
 
 PREFIX = "own-"
 FOLDER = "own"
@@ -18,38 +18,38 @@ DESCRIBED = "dataset.json"
 PARTS = ("train", "test")
 
 
-def is_own(name: object) -> bool:
+def is_custom(name: object) -> bool:
     """Whether this is the name of somebody's own data: `own-` and 16 hexadecimal digits."""
-    return isinstance(name, str) and name.startswith(PREFIX) and is_id(name.removeprefix(PREFIX))
+    return isinstance(name, str) and name.startswith(PREFIX) and is_run_id(name.removeprefix(PREFIX))
 
 
-def names(root: Path) -> Iterator[str]:
+def list_names(root: Path) -> Iterator[str]:
     """Those in a data folder, the oldest first."""
-    found = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_own(path.parent.name)]
+    found = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_custom(path.parent.name)]
     yield from (path.parent.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path)))
 
 
-def described(root: Path, name: str) -> dict[str, Any] | None:
+def load_description(root: Path, name: str) -> dict[str, Any] | None:
     """What `keep` was told of it; None where it is not there."""
     found = read_json(root / FOLDER / name / DESCRIBED)
     return found if isinstance(found, dict) else None
 
 
-def arrays(root: Path, name: str) -> dict[str, np.ndarray]:
+def load_arrays(root: Path, name: str) -> dict[str, np.ndarray]:
     """{"train_images", "train_labels", "test_images", "test_labels"}, mapped from disk."""
     folder, found = root / FOLDER / name, {}
     for part in PARTS:
         for kind in ("images", "labels"):
             array = read_array(folder / f"{part}_{kind}.npy")
             if array is None:
-                raise DataUnavailable(f"{folder} has no {part} {kind}: add the data again with dmlviz data add.")
+                raise DataUnavailableError(f"{folder} has no {part} {kind}: add the data again with dmlviz data add.")
             found[f"{part}_{kind}"] = array
     return found
 
 
-def keep(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np.ndarray]) -> None:
+def save(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np.ndarray]) -> None:
     """Put a data set into the data folder, whole or not at all; one that is there already stays."""
-    place = make_folder(root / FOLDER) / name
+    place = ensure_dir(root / FOLDER) / name
     if (place / DESCRIBED).exists():
         return
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=place.parent))
@@ -68,7 +68,7 @@ def keep(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np
 def remove(root: Path, name: str) -> None:
     """Delete it from the data folder; raise UserError where it is not there."""
     place = root / FOLDER / name
-    if not is_own(name) or not place.is_dir():
+    if not is_custom(name) or not place.is_dir():
         raise UserError(f"There is no data set {str(name)[:40]!r} of your own in {root}.")
     doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
     place.rename(doomed / name)

@@ -8,14 +8,14 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.parameters import Catalogue, Declaration
-from dmlviz.errors import UnknownName
+from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.errors import UnknownNameError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema import DATASET
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetDeclaration(Declaration):
+class DatasetSpec(Spec):
     """A data set of small images; `classes` are the class names, by label.
 
     `mean` and `std` are those of the training pixels, scaled to [0, 1]; `light_ground` says that the images are dark on
@@ -52,12 +52,12 @@ _DESCRIBED = (
 )
 
 
-class Datasets(Catalogue[DatasetDeclaration]):
+class Datasets(Catalog[DatasetSpec]):
     """The declared data sets, and people's own: found in the data folders at run time, or told of by a run."""
 
-    def __init__(self, entries: Iterable[DatasetDeclaration]) -> None:
+    def __init__(self, entries: Iterable[DatasetSpec]) -> None:
         super().__init__("data set", entries)
-        self._own: dict[str, DatasetDeclaration] = {}
+        self._own: dict[str, DatasetSpec] = {}
         self._roots: list[Path] = []
 
     @property
@@ -76,35 +76,37 @@ class Datasets(Catalogue[DatasetDeclaration]):
         What a data folder here says of it counts more than what a run says.
         """
         name = str(told.get("name")) if isinstance(told, Mapping) else ""
-        if custom_datasets.is_own(name) and name not in self._own:
+        if custom_datasets.is_custom(name) and name not in self._own:
             self._find(name)
             self._learn(told)
 
     def _find(self, name: str) -> None:
         for root in self._places():
-            self._learn(custom_datasets.described(root, name) or {})
+            self._learn(custom_datasets.load_description(root, name) or {})
 
     def _learn(self, told: Mapping[str, Any]) -> None:
         try:
             fields = DATASET.validate_python(dict(told) | {"classes": [*told.get("classes", ())]})
-            declared = DatasetDeclaration.described(fields)
+            declared = DatasetSpec.described(fields)
         except (ValidationError, TypeError):
             return
         self._own.setdefault(declared.name, declared)
 
-    def __getitem__(self, name: str) -> DatasetDeclaration:
-        if not custom_datasets.is_own(name):
+    def __getitem__(self, name: str) -> DatasetSpec:
+        if not custom_datasets.is_custom(name):
             return super().__getitem__(name)
         if name not in self._own:
             self._find(name)
         try:
             return self._own[name]
         except KeyError:
-            raise UnknownName(f"The data set {name} is not on this machine: add it with dmlviz data add.") from None
+            raise UnknownNameError(
+                f"The data set {name} is not on this machine: add it with dmlviz data add."
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
-        yield from dict.fromkeys(name for root in self._places() for name in custom_datasets.names(root))
+        yield from dict.fromkeys(name for root in self._places() for name in custom_datasets.list_names(root))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -114,7 +116,7 @@ class Datasets(Catalogue[DatasetDeclaration]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplerDeclaration(Declaration):
+class SamplerSpec(Spec):
     """A way to put batches together: from P classes with K images each when `by_class`, else so many images.
 
     `makes` is "pairs" or "triplets" for one that decides itself what the loss compares, so that no miner does.
@@ -128,7 +130,7 @@ _DIGITS = tuple("0123456789")
 
 DATASETS = Datasets(
     [
-        DatasetDeclaration(
+        DatasetSpec(
             name="mnist",
             title="MNIST",
             summary="Handwritten digits, 28 × 28: 60,000 to train on, 10,000 to test on.",
@@ -138,7 +140,7 @@ DATASETS = Datasets(
             mean=0.1307,
             std=0.3081,
         ),
-        DatasetDeclaration(
+        DatasetSpec(
             name="fashion_mnist",
             title="Fashion-MNIST",
             summary="Photographs of clothes, 28 × 28: 60,000 to train on, 10,000 to test on. Harder than digits.",
@@ -148,7 +150,7 @@ DATASETS = Datasets(
             mean=0.2860,
             std=0.3530,
         ),
-        DatasetDeclaration(
+        DatasetSpec(
             name="kmnist",
             title="KMNIST",
             summary="Cursive Japanese characters from old books, 28 × 28: 60,000 to train on, 10,000 to test on.",
@@ -159,7 +161,7 @@ DATASETS = Datasets(
             mean=0.1918,
             std=0.3483,
         ),
-        DatasetDeclaration(
+        DatasetSpec(
             name="emnist_letters",
             title="EMNIST letters",
             summary="Handwritten letters, capital or small, 28 × 28: 124,800 to train on, 20,800 to test on.",
@@ -171,7 +173,7 @@ DATASETS = Datasets(
             first_label=1,
             transposed=True,
         ),
-        DatasetDeclaration(
+        DatasetSpec(
             name="digits",
             title="Digits 8 × 8",
             summary="1,797 tiny handwritten digits that come with the program: nothing to download.",
@@ -184,10 +186,10 @@ DATASETS = Datasets(
     ],
 )
 
-SAMPLERS = Catalogue(
+SAMPLERS = Catalog(
     "sampler",
     [
-        SamplerDeclaration(
+        SamplerSpec(
             name="balanced",
             title="Balanced",
             summary="P classes with K images each, so that every image has partners.",
@@ -195,13 +197,13 @@ SAMPLERS = Catalogue(
             " make negatives harder to tell, more images of each give more positives.",
             by_class=True,
         ),
-        SamplerDeclaration(
+        SamplerSpec(
             name="shuffled",
             title="Shuffled",
             summary="Plain shuffled batches, for losses that compare images with class weights.",
             when="With proxy losses, which compare images with class weights and need no partner in the batch.",
         ),
-        SamplerDeclaration(
+        SamplerSpec(
             name="episodes",
             title="Episodes",
             summary="P classes with K images each, every batch drawn anew: the first images of a class support, the "
@@ -211,7 +213,7 @@ SAMPLERS = Catalogue(
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
             by_class=True,
         ),
-        SamplerDeclaration(
+        SamplerSpec(
             name="random_pairs",
             title="Random pairs",
             summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
@@ -220,7 +222,7 @@ SAMPLERS = Catalogue(
             reference="Bromley, Guyon, LeCun, Säckinger, Shah 1993",
             makes="pairs",
         ),
-        SamplerDeclaration(
+        SamplerSpec(
             name="random_triplets",
             title="Random triplets",
             summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",

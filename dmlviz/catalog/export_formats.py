@@ -2,70 +2,70 @@
 
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalog, Spec
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormatDeclaration(Declaration):
+class ExportFormatSpec(Spec):
     """A kind of file: how its name ends and what it is called on the web (RFC 6838)."""
 
     suffix: str
     media_type: str
 
 
-FORMATS = Catalogue(
+FORMATS = Catalog(
     "format",
     [
-        FormatDeclaration(
+        ExportFormatSpec(
             name="html",
             title="Page to pass on",
             summary="The map that plays, in one file; needs no server.",
             suffix=".html",
             media_type="text/html",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="csv",
             title="Table, CSV",
             summary="Class, place on the map and ten neighbours of each image.",
             suffix=".csv",
             media_type="text/csv",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="parquet",
             title="Table, Parquet",
             summary="The same table, and the embeddings.",
             suffix=".parquet",
             media_type="application/vnd.apache.parquet",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="projector",
             title="TensorFlow Projector",
             summary="Vectors, metadata and sprite, zipped.",
             suffix=".zip",
             media_type="application/zip",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="figures",
             title="Figures",
             summary="Recall@k, ROC, distances, confusion, training, map: pages for any browser, with tables, zipped.",
             suffix=".zip",
             media_type="application/zip",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="weights",
             title="Weights",
             summary="The trained net as safetensors.",
             suffix=".safetensors",
             media_type="application/octet-stream",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="python",
             title="Python",
             summary="The script that gives the same numbers.",
             suffix=".py",
             media_type="text/x-python",
         ),
-        FormatDeclaration(
+        ExportFormatSpec(
             name="command",
             title="Command",
             summary="The commands that give the same numbers.",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalog, Spec
 
 _REALITY = "Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020"
 _MANNING = "Manning, Raghavan, Schütze: Introduction to information retrieval, 2008, chapter 8"
@@ -10,7 +10,7 @@ _LFW = "Huang, Ramesh, Berg, Learned-Miller: Labeled faces in the wild, 2007"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricDeclaration(Declaration):
+class MetricSpec(Spec):
     """A metric by the key that `evaluate` gives it (k in a name stands for the numbers asked for).
 
     Its values lie in [`low`, `high`], None where there is no end; `better` is "higher", "lower" or, for a description
@@ -28,10 +28,10 @@ class MetricDeclaration(Declaration):
         return f"{ends}; {self.better} is better" if self.better else ends
 
 
-METRICS = Catalogue(
+METRICS = Catalog(
     "metric",
     [
-        MetricDeclaration(
+        MetricSpec(
             name="precision_at_1",
             title="P@1",
             family="retrieval",
@@ -41,7 +41,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \big[\,y_{(1)}=y_q\,\big]",
             reference=_MANNING,
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="recall_at_k",
             title="R@k",
             family="retrieval",
@@ -52,7 +52,7 @@ METRICS = Catalogue(
             reference="Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, "
             "CVPR 2016",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="cmc_at_k",
             title="CMC@k",
             family="retrieval",
@@ -63,7 +63,7 @@ METRICS = Catalogue(
             reference="Gray, Brennan, Tao: Evaluating appearance models for recognition, reacquisition, and tracking, "
             "PETS 2007",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="r_precision",
             title="R-precision",
             family="retrieval",
@@ -72,7 +72,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i=1}^{R_q}\big[\,y_{(i)}=y_q\,\big]",
             reference=_MANNING,
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="map_at_r",
             title="MAP@R",
             family="retrieval",
@@ -82,7 +82,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i=1}^{R_q}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_REALITY,
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="map",
             title="MAP",
             family="retrieval",
@@ -92,7 +92,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_MANNING,
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="mrr",
             title="MRR",
             family="retrieval",
@@ -102,7 +102,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \frac1{\min\{i:\ y_{(i)}=y_q\}}",
             reference="Voorhees: The TREC-8 question answering track report, 1999",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="knn_accuracy",
             title="kNN",
             family="classification",
@@ -111,7 +111,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \big[\,\mathrm{majority}(y_{(1)},\dots,y_{(5)})=y_q\,\big]",
             reference="Cover, Hart: Nearest neighbor pattern classification, 1967",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="nearest_mean_accuracy",
             title="Nearest mean",
             family="classification",
@@ -120,7 +120,7 @@ METRICS = Catalogue(
             formula=r"\frac1n\sum_q \Big[\,\arg\min_c \|f_q-\bar f_c\|=y_q\,\Big]",
             reference="Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, PAMI 2013",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="nmi",
             title="NMI",
             family="clustering",
@@ -130,7 +130,7 @@ METRICS = Catalogue(
             formula=r"\frac{2\,I(\text{classes};\text{clusters})}{H(\text{classes})+H(\text{clusters})}",
             reference="Strehl, Ghosh: Cluster ensembles, JMLR 2002",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="ami",
             title="AMI",
             family="clustering",
@@ -140,7 +140,7 @@ METRICS = Catalogue(
             formula=r"\frac{I-\mathbb E[I]}{\tfrac12(H_{\text{classes}}+H_{\text{clusters}})-\mathbb E[I]}",
             reference="Vinh, Epps, Bailey: Information theoretic measures for clusterings comparison, JMLR 2010",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="pairwise_f1",
             title="Pairwise F1",
             family="clustering",
@@ -150,7 +150,7 @@ METRICS = Catalogue(
             formula=r"\frac{2\,P\,R}{P+R}\ \text{ over pairs}",
             reference="Manning, Raghavan, Schütze: Introduction to information retrieval, 2008, chapter 16",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="roc_auc",
             title="ROC area",
             family="verification",
@@ -160,7 +160,7 @@ METRICS = Catalogue(
             formula=r"\Pr(d_P < d_N)",
             reference="Fawcett: An introduction to ROC analysis, 2006",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="eer",
             title="Equal error rate",
             family="verification",
@@ -170,7 +170,7 @@ METRICS = Catalogue(
             formula=r"\Pr(d_N\le t)=\Pr(d_P>t)",
             reference="Jain, Ross, Prabhakar: An introduction to biometric recognition, 2004",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="fpr_at_95_recall",
             title="FPR at 95 %",
             family="verification",
@@ -180,7 +180,7 @@ METRICS = Catalogue(
             formula=r"\Pr(d_N\le t),\quad \Pr(d_P\le t)=0.95",
             reference="Brown, Hua, Winder: Discriminative learning of local image descriptors, PAMI 2011",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="accuracy_10_fold",
             title="Ten-fold accuracy",
             family="verification",
@@ -191,7 +191,7 @@ METRICS = Catalogue(
             formula=r"\tfrac1{10}\sum_{k}\ \mathrm{accuracy}_k\big(\arg\max_t \mathrm{accuracy}_{\ne k}(t)\big)",
             reference=_LFW,
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="mean_positive_distance",
             title="Mean distance within classes",
             family="space",
@@ -201,7 +201,7 @@ METRICS = Catalogue(
             better="",
             formula=r"\overline{d_{ij}},\ y_i=y_j",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="mean_negative_distance",
             title="Mean distance between classes",
             family="space",
@@ -211,7 +211,7 @@ METRICS = Catalogue(
             better="",
             formula=r"\overline{d_{ij}},\ y_i\ne y_j",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="effective_rank",
             title="Effective rank",
             family="space",
@@ -223,7 +223,7 @@ METRICS = Catalogue(
             formula=r"\exp\Big(-\sum_i p_i\log p_i\Big),\quad p_i=\sigma_i\big/\textstyle\sum_j\sigma_j",
             reference="Roy, Vetterli: The effective rank, EUSIPCO 2007",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="mean_norm",
             title="Mean norm",
             family="space",
@@ -234,7 +234,7 @@ METRICS = Catalogue(
             better="",
             formula=r"\overline{\|f_i\|}",
         ),
-        MetricDeclaration(
+        MetricSpec(
             name="collapsed",
             title="Collapse",
             family="space",

@@ -1,6 +1,6 @@
 """The miners, as they are offered."""
 
-from dmlviz.catalog.parameters import Catalogue, MinerDeclaration, Parameter
+from dmlviz.catalog.parameters import Catalog, MinerSpec, Parameter
 
 _DISTANCE = Parameter(
     name="distance",
@@ -15,10 +15,10 @@ def _margin(default: float, text: str) -> Parameter:
     return Parameter(name="margin", kind=float, default=default, minimum=0, maximum=100, step=0.05, help=text)
 
 
-MINERS = Catalogue(
+MINERS = Catalog(
     "miner",
     [
-        MinerDeclaration(
+        MinerSpec(
             name="all_pairs",
             title="All pairs",
             family="pairs",
@@ -29,7 +29,7 @@ MINERS = Catalogue(
             formula=r"\{(i,j): i<j\}",
             reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="balanced_pairs",
             title="Balanced pairs",
             family="pairs",
@@ -40,7 +40,7 @@ MINERS = Catalogue(
             formula=r"P\cup N',\quad N'\subset N \text{ at random},\ |N'|=\min(|P|,|N|)",
             reference="Chopra, Hadsell, LeCun: Learning a similarity metric discriminatively, CVPR 2005",
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="hard_negative_pairs",
             title="Hard negative pairs",
             family="pairs",
@@ -52,7 +52,7 @@ MINERS = Catalogue(
             reference="Simo-Serra et al.: Discriminative learning of deep convolutional feature descriptors, ICCV 2015",
             parameters=(_DISTANCE,),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="multi_similarity",
             title="Multi-similarity",
             family="pairs",
@@ -77,7 +77,7 @@ MINERS = Catalogue(
                 ),
             ),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="random_negative",
             title="Random negative",
             family="triplets",
@@ -88,7 +88,7 @@ MINERS = Catalogue(
             formula=r"n \sim \mathrm{Uniform}\,N(a) \text{ for each } (a,p)",
             reference="Hoffer, Ailon: Deep metric learning using triplet network, SIMBAD 2015",
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="hardest_negative",
             title="Hardest negative",
             family="triplets",
@@ -100,7 +100,7 @@ MINERS = Catalogue(
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
             parameters=(_DISTANCE,),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="random_hard_negative",
             title="Random hard negative",
             family="triplets",
@@ -112,7 +112,7 @@ MINERS = Catalogue(
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
             parameters=(_margin(0.2, "the loss's margin: nearer than this beyond the positive is hard"), _DISTANCE),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="semihard_nearest",
             title="Semi-hard, nearest",
             family="triplets",
@@ -125,7 +125,7 @@ MINERS = Catalogue(
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015, as implemented in TensorFlow",
             parameters=(_DISTANCE,),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="semihard_random",
             title="Semi-hard, random",
             family="triplets",
@@ -137,7 +137,7 @@ MINERS = Catalogue(
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
             parameters=(_margin(0.2, "the loss's margin: how much farther a semi-hard negative may be"), _DISTANCE),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="batch_hard",
             title="Batch hard",
             family="triplets",
@@ -149,7 +149,7 @@ MINERS = Catalogue(
             reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
             parameters=(_DISTANCE,),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="easy_positive",
             title="Easy positive",
             family="triplets",
@@ -162,7 +162,7 @@ MINERS = Catalogue(
             reference="Xuan, Stylianou, Pless: Improved embeddings with easy positive triplet mining, WACV 2020",
             parameters=(_DISTANCE,),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="distance_weighted",
             title="Distance weighted",
             family="triplets",
@@ -195,7 +195,7 @@ MINERS = Catalogue(
                 ),
             ),
         ),
-        MinerDeclaration(
+        MinerSpec(
             name="offline_hard",
             title="Offline hard",
             family="triplets",

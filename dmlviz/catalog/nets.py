@@ -1,37 +1,37 @@
 """The embedding nets, as they are offered."""
 
-from dmlviz.catalog.parameters import Catalogue, Declaration
+from dmlviz.catalog.parameters import Catalog, Spec
 
-NETS = Catalogue(
+NETS = Catalog(
     "net",
     [
-        Declaration(
+        Spec(
             name="small",
             title="Small",
             summary="Strided convolutions: learns digits in seconds on a laptop. The net for watching.",
             when="For watching and for trying losses: nearly as good as LeNet on digits in a fraction of the time.",
         ),
-        Declaration(
+        Spec(
             name="lenet",
             title="LeNet",
             summary="The classical siamese net, two convolutions with pooling: about seven times the work per step.",
             when="To compare with papers and lectures that use the siamese net on MNIST.",
             reference="LeCun, Bottou, Bengio, Haffner 1998; Chopra, Hadsell, LeCun 2005",
         ),
-        Declaration(
+        Spec(
             name="mlp",
             title="MLP",
             summary="Two hidden layers, no idea of neighbouring pixels: the fastest, and a baseline.",
             when="As a baseline: what convolution adds is the difference to this. Quickest of all on small images.",
         ),
-        Declaration(
+        Spec(
             name="protonet",
             title="ProtoNet",
             summary="Four blocks of convolution, batch normalisation and pooling, as in few-shot learning.",
             when="With episodes and the prototypical loss, as in the few-shot literature.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
         ),
-        Declaration(
+        Spec(
             name="resnet18",
             title="ResNet-18",
             summary="Eighteen layers with shortcuts, for larger colour images; slow without a GPU.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
-from dmlviz.errors import UnknownName, UserError
+from dmlviz.errors import UnknownNameError, UserError
 
 LONGEST = 2000  # characters of a text that may spell a value
 TRIES = 5
@@ -62,7 +62,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Parameter):
+class VectorParameter(Parameter):
     """`length` numbers, each within the range; also read from text like "1, 0.5"."""
 
     length: int
@@ -75,7 +75,7 @@ class Numbers(Parameter):
 
     def check(self, owner: str, value: Any) -> list[float]:
         """Return `value` as a list; raise UserError when it is not so many numbers or one is out of range."""
-        numbers = literal(value)
+        numbers = parse_literal(value)
         if not isinstance(numbers, list | tuple) or len(numbers) != self.length:
             raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {brief(value)}.")
         return [self.each.check(owner, number) for number in numbers]
@@ -88,7 +88,7 @@ def _is_finite(value: float | int) -> bool:
         return False
 
 
-def literal(value: Any) -> Any:
+def parse_literal(value: Any) -> Any:
     """Return what a text spells (a number, a list, a mapping), or `value` itself where it spells nothing."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return value
@@ -113,7 +113,7 @@ def brief(value: Any, most: int = 80) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaration:
+class Spec:
     """One choice: its name, what a person reads about it, and its parameters; `when` says when to use it."""
 
     name: str
@@ -138,7 +138,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossDeclaration(Declaration):
+class LossSpec(Spec):
     """A loss. `accepts` holds the kinds of tuples a miner may hand it ("pairs", "triplets").
 
     `recommended` maps TrainConfig fields to the values this loss was found to train well with; they stand in for
@@ -167,22 +167,22 @@ class LossDeclaration(Declaration):
         """Return every parameter with the value that it has when nobody says, in so many dimensions."""
         return self.complete(self.recommended_in(embedding_dim).get("loss_params", {}))
 
-    def given(self, params: Mapping[str, Any]) -> "LossDeclaration":
+    def given(self, params: Mapping[str, Any]) -> "LossSpec":
         """Return what holds with these parameters; only a loss made of other losses changes with them."""
         return self
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinerDeclaration(Declaration):
+class MinerSpec(Spec):
     """A miner; `makes` is "pairs" or "triplets"."""
 
     makes: str
 
 
-D = TypeVar("D", bound=Declaration)
+D = TypeVar("D", bound=Spec)
 
 
-class Catalogue(Mapping[str, D], Generic[D]):
+class Catalog(Mapping[str, D], Generic[D]):
     """Declarations by name, in the order in which they are offered."""
 
     def __init__(self, noun: str, entries: Iterable[D]) -> None:
@@ -199,7 +199,7 @@ class Catalogue(Mapping[str, D], Generic[D]):
         except (KeyError, TypeError):
             near = get_close_matches(name[:80], self._entries, n=1) if isinstance(name, str) else []
             hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(self._entries)}."
-            raise UnknownName(f"There is no {self.noun} called {brief(name)}: {hint}") from None
+            raise UnknownNameError(f"There is no {self.noun} called {brief(name)}: {hint}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.errors import UserError
 
 Engine = Literal["dmlviz", "reference"]
 
 
-def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionDeclaration:
+def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionSpec:
     """What a method is and takes when this engine draws it; raise UserError where the engine does not know it."""
     own = PROJECTIONS[method]
     if engine == "dmlviz":

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import Catalogue, Declaration, Parameter
+from dmlviz.catalog.parameters import Catalog, Parameter, Spec
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectionDeclaration(Declaration):
+class ProjectionSpec(Spec):
     """A projection; `caution` says in two lines what may not be read from its picture.
 
     A `native` one is what a run plays by itself, without being asked.
@@ -37,10 +37,10 @@ METRIC = Parameter(
     help="distance by which points are neighbours",
 )
 
-PROJECTIONS = Catalogue(
+PROJECTIONS = Catalog(
     "projection",
     [
-        ProjectionDeclaration(
+        ProjectionSpec(
             name="plane",
             title="Learned space",
             summary="No projection: the net's own two or three dimensions.",
@@ -49,7 +49,7 @@ PROJECTIONS = Catalogue(
             caution="Nothing is lost: distances on the map are the distances that the loss saw. "
             "So few dimensions leave little room, though: classes may overlap that would part in more.",
         ),
-        ProjectionDeclaration(
+        ProjectionSpec(
             name="fan",
             title="Class fan",
             summary="A flat view without distortion, turned so that the class centres fan out, first class on top.",
@@ -59,7 +59,7 @@ PROJECTIONS = Catalogue(
             caution="The view is chosen with the labels of the images shown, to tell classes apart. "
             "Which class stands beside which means nothing.",
         ),
-        ProjectionDeclaration(
+        ProjectionSpec(
             name="pca",
             title="PCA",
             summary="The directions in which the embeddings vary most.",
@@ -80,7 +80,7 @@ PROJECTIONS = Catalogue(
             caution="Two groups that overlap here may be apart in a direction that is not drawn. "
             "The axes are those of the widest spread, which need not be the ones that tell classes apart.",
         ),
-        ProjectionDeclaration(
+        ProjectionSpec(
             name="tsne",
             title="t-SNE",
             summary="Keeps near neighbours near, and lets the rest go.",
@@ -119,7 +119,7 @@ PROJECTIONS = Catalogue(
                 METRIC,
             ),
         ),
-        ProjectionDeclaration(
+        ProjectionSpec(
             name="umap",
             title="UMAP",
             summary="Lays out a graph of near neighbours.",

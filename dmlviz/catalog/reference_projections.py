@@ -4,7 +4,7 @@ The metrics are those by which we can also measure what a map keeps.
 """
 
 from dmlviz.catalog.parameters import Parameter
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionDeclaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 
 METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev", "canberra", "braycurtis")
 
@@ -18,7 +18,7 @@ def _number(name: str, default: float, minimum: float, maximum: float, step: flo
     return Parameter(name=name, kind=kind, default=default, minimum=minimum, maximum=maximum, step=step, help=help)
 
 
-_TSNE = ProjectionDeclaration(
+_TSNE = ProjectionSpec(
     name="scikit-learn",
     title="t-SNE by scikit-learn",
     summary="The reference: sklearn.manifold.TSNE as it is. It shows nothing before its end.",
@@ -57,7 +57,7 @@ _TSNE = ProjectionDeclaration(
     ),
 )
 
-_UMAP = ProjectionDeclaration(
+_UMAP = ProjectionSpec(
     name="umap-learn",
     title="UMAP by umap-learn",
     summary="The reference: the authors' own program as it is. It compiles before each map: a minute or two.",
@@ -87,4 +87,4 @@ _UMAP = ProjectionDeclaration(
     ),
 )
 
-REFERENCES: dict[str, ProjectionDeclaration] = {"tsne": _TSNE, "umap": _UMAP}
+REFERENCES: dict[str, ProjectionSpec] = {"tsne": _TSNE, "umap": _UMAP}

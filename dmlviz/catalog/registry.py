@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dmlviz.catalog.parameters import Catalogue
+from dmlviz.catalog.parameters import Catalog
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -11,7 +11,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 class Registry(dict[str, Callable[..., Any]]):
     """Code by name; a name must be declared, and only once."""
 
-    def __init__(self, catalogue: Catalogue[Any]) -> None:
+    def __init__(self, catalogue: Catalog[Any]) -> None:
         super().__init__()
         self.catalogue = catalogue
 

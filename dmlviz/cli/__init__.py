@@ -15,7 +15,7 @@ DataFolder = Annotated[
 ]
 
 
-def one_thread() -> None:
+def limit_to_one_thread() -> None:
     """Compute on one thread, as the app's workers do: the same settings give the same numbers, and nothing spins."""
     import faiss
     import torch
@@ -24,6 +24,6 @@ def one_thread() -> None:
     faiss.omp_set_num_threads(1)
 
 
-def command_app() -> typer.Typer:
+def single_command_app() -> typer.Typer:
     """A Typer for one command."""
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False)

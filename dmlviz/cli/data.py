@@ -10,13 +10,13 @@ from rich.table import Table
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import DataFolder, RunsFolder, command_app, one_thread
-from dmlviz.data import available, data_root
-from dmlviz.data.image_folder import Colour, understand
-from dmlviz.data.import_report import Understood
+from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
+from dmlviz.data import available_datasets, data_root
+from dmlviz.data.image_folder import Colour, import_image_folder
+from dmlviz.data.import_report import ImportedDataset
 from dmlviz.runs.store import Runs, runs_folder
 
-app = command_app()
+app = single_command_app()
 VECTORS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 
 
@@ -25,7 +25,7 @@ def listed(data: DataFolder = None) -> None:
     """List the data sets: those on disk, and those that a training fetches first."""
     root = data_root(data)
     DATASETS.look_in(root)
-    here = available(root)
+    here = available_datasets(root)
     table = Table("name", "title", "", box=None, pad_edge=False)
     for name in [*here, *(name for name in DATASETS.declared if name not in here)]:
         table.add_row(name, DATASETS[name].title, "" if name in here else "fetched on first use")
@@ -52,14 +52,14 @@ def add(
     console = Console(highlight=False, soft_wrap=True)
     with Progress(console=console, transient=True) as shown:
         task = shown.add_task("Reading", total=None)
-        found = understand(
+        found = import_image_folder(
             path,
             title=title,
             side=side,
             colour=colour,
             progress=lambda done, of: shown.update(task, completed=done, total=of),
         )
-    _tell(found, console)
+    _print_report(found, console)
     print(found.keep(data_root(data)))
 
 
@@ -72,7 +72,7 @@ def remove(
     custom_datasets.remove(data_root(data), name)
 
 
-def _tell(found: Understood, console: Console) -> None:
+def _print_report(found: ImportedDataset, console: Console) -> None:
     console.print(f"{found.declared.title}: {found.declared.summary}", markup=False)
     table = Table("class", "to train on", "to test on", box=None, pad_edge=False)
     for one in found.report["classes"]:
@@ -86,12 +86,12 @@ def _tell(found: Understood, console: Console) -> None:
 
 
 def _add_vectors(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
-    from dmlviz.data.embedding_file import read
-    from dmlviz.runs.import_embeddings import keep_vectors
+    from dmlviz.data.embedding_file import read_embeddings
+    from dmlviz.runs.import_embeddings import import_embeddings
 
-    found = read(path, labels)
-    one_thread()
-    run = keep_vectors(runs, found, title)
+    found = read_embeddings(path, labels)
+    limit_to_one_thread()
+    run = import_embeddings(runs, found, title)
     n, d = found.embeddings.shape
     print(f"{run.title}: {n:,} vectors of {d} dimensions in {len(found.classes)} classes, kept as a run without a net")
     print(run.path)

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import RunsFolder, command_app
+from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
-app = command_app()
+app = single_command_app()
 
 
 @app.command()

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, command_app
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
-from dmlviz.export import FORMATS, Kept, save, write
-from dmlviz.runs.run import Drawing, Run
+from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
 
-app = command_app()
+app = single_command_app()
 _FORMATS = "; ".join(
     f"{name}: {format.summary[0].lower()}{format.summary[1:].rstrip('.')}" for name, format in FORMATS.items()
 )
@@ -36,14 +36,14 @@ def export(
     """Keep a run outside the program: a page that plays it, tables, files for other tools, the script that made it."""
     _ = FORMATS[format]
     chosen = Runs(runs_folder(runs)).get(run)
-    kept = Kept.of(chosen, _drawing(chosen, view), data_root(data))
+    kept = RunExport.of(chosen, _drawing(chosen, view), data_root(data))
     if str(out) == "-":
         write(format, kept, sys.stdout.buffer)
     else:
         print(save(format, kept, out))
 
 
-def _drawing(run: Run, view: str | None) -> Drawing | None:
+def _drawing(run: Run, view: str | None) -> ProjectionRun | None:
     """The finished projection of that method (the newest) or id; None for the run's own view."""
     if view is None:
         return None

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dmlviz.cli import one_thread
+from dmlviz.cli import limit_to_one_thread
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.embedding_file import table as read_table
+from dmlviz.data.embedding_file import read_table as read_table
 from dmlviz.errors import UserError
 
 
@@ -22,7 +22,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
     if not source.is_file():
         raise UserError(f"There is no file {source}; give a run's 16 digits or a file of vectors.")
     vectors, labels = read_table(source)
-    one_thread()
+    limit_to_one_thread()
     from dmlviz.projection import project
 
     title = config.declared.title
@@ -37,7 +37,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
             on_phase=lambda words, iteration, of: shown.update(task, description=words, completed=iteration, total=of),
         )
     target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
-    known = [[row] if labels is None else [row, label] for row, label in enumerate(_words(labels, len(vectors)))]
+    known = [[row] if labels is None else [row, label] for row, label in enumerate(_label_column(labels, len(vectors)))]
     write_table(target, ["row"] if labels is None else ["row", "class"], known, drawn.coordinates)
     print(f"{title}: {in_words(drawn.faithfulness.summary)}")
     print(target)
@@ -59,5 +59,5 @@ def write_table(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]],
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _words(labels: np.ndarray | None, count: int) -> list[str]:
+def _label_column(labels: np.ndarray | None, count: int) -> list[str]:
     return [""] * count if labels is None else [str(label) for label in labels]

@@ -9,17 +9,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from dmlviz.catalog.parameters import Catalogue
+from dmlviz.catalog.parameters import Catalog
 from dmlviz.config import NONE, Config, flag
 from dmlviz.errors import UserError
 
 _METAVARS = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
 
 
-def with_options(
+def add_config_options(
     command: Callable[..., None],
     config: type[Config],
-    catalogues: Mapping[str, Catalogue[Any]],
+    catalogues: Mapping[str, Catalog[Any]],
     panels: Mapping[str, tuple[str, ...]],
 ) -> Callable[..., None]:
     """Give `command(settings, **own)` an option for each field of the config besides its own, for Typer to read.
@@ -50,7 +50,7 @@ def with_options(
     return called
 
 
-def _option(name: str, field: FieldInfo, catalogue: Catalogue[Any] | None, panel: str) -> Any:
+def _option(name: str, field: FieldInfo, catalogue: Catalog[Any] | None, panel: str) -> Any:
     kind = _kind(field.annotation)
     text = field.description or ""
     if catalogue is not None:
@@ -84,11 +84,11 @@ def _kind(annotation: Any) -> type:
 def _read(name: str, value: Any) -> Any:
     """A list of name=value as a dictionary; the word none as None."""
     if isinstance(value, list):
-        return dict(_pair(flag(name), text) for text in value)
+        return dict(_parse_key_value(flag(name), text) for text in value)
     return None if value == NONE else value
 
 
-def _pair(option: str, text: str) -> tuple[str, Any]:
+def _parse_key_value(option: str, text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise UserError(f"{option} takes name=value, as in {option} margin=0.2; got {text!r}.")

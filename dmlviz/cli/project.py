@@ -12,18 +12,18 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli import RunsFolder, command_app, one_thread
+from dmlviz.cli import RunsFolder, limit_to_one_thread, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.maps import in_words, project_file, write_table
-from dmlviz.cli.options import with_options
+from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.errors import UserError
-from dmlviz.runs.projection_run import film_steps
-from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.projection_run import epoch_steps
+from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
 
-app = command_app()
+app = single_command_app()
 
 
 def project(
@@ -53,24 +53,24 @@ def project(
     print(table or drawing.path)
 
 
-app.command()(with_options(project, ProjectionConfig, {"method": PROJECTIONS}, {}))
+app.command()(add_config_options(project, ProjectionConfig, {"method": PROJECTIONS}, {}))
 
 
-def _finished(run: Run, config: ProjectionConfig) -> Drawing | None:
+def _finished(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
     known = {drawing.id: drawing for drawing in run.drawings()}
     drawing = known.get(config.id)
     return drawing if drawing is not None and drawing.state == "finished" else None
 
 
-def _draw(drawing: Drawing, console: Console) -> Drawing:
+def _draw(drawing: ProjectionRun, console: Console) -> ProjectionRun:
     """Draw in a thread, so that Ctrl-C is heard between two iterations, and show how far it is."""
-    from dmlviz.runs.projection_run import draw_into
+    from dmlviz.runs.projection_run import run_projection
 
-    one_thread()
+    limit_to_one_thread()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as shown:
         task = shown.add_task(drawing.config.declared.title, total=None)
-        work = threading.Thread(target=draw_into, args=(drawing.path,), kwargs={"stop": stop}, daemon=True)
+        work = threading.Thread(target=run_projection, args=(drawing.path,), kwargs={"stop": stop}, daemon=True)
         work.start()
         seen = 0
         while work.is_alive():
@@ -89,11 +89,11 @@ def _draw(drawing: Drawing, console: Console) -> Drawing:
     return drawing
 
 
-def _kept(drawing: Drawing) -> str:
+def _kept(drawing: ProjectionRun) -> str:
     return in_words((drawing.end or {}).get("faithfulness") or {})
 
 
-def _write_run(path: Path, run: Run, drawing: Drawing) -> None:
+def _write_run(path: Path, run: Run, drawing: ProjectionRun) -> None:
     """Every image that the map shows; of a film at every epoch, which then has a column."""
     config, names = drawing.config, DATASETS[run.config.dataset].classes
     coordinates, labels, watched = drawing.coordinates, run.labels, run.watched
@@ -105,6 +105,6 @@ def _write_run(path: Path, run: Run, drawing: Drawing) -> None:
     if not config.film:
         write_table(path, ["image", "class"], rows, coordinates)
         return
-    steps = film_steps(run, config)
+    steps = epoch_steps(run, config)
     rows = [[step, *row] for step in steps for row in rows]
     write_table(path, ["step", "image", "class"], rows, coordinates.reshape(-1, config.dims))

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dmlviz.cli import RunsFolder, command_app
+from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
-app = command_app()
+app = single_command_app()
 SCORES = {"precision_at_1": "P@1", "map_at_r": "MAP@R"}
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")]
 
@@ -64,34 +64,34 @@ def export(
     runs: RunsFolder = None,
 ) -> None:
     """Write a run as one file that `dmlviz runs import` and the app take in."""
-    from dmlviz.runs.archive import pack
-    from dmlviz.storage.files import atomic
+    from dmlviz.runs.archive import export_run
+    from dmlviz.storage.files import atomic_write
 
     found, target = Runs(runs_folder(runs)).get(run), file or Path(f"{run}.zip")
     try:
-        with atomic(target) as opened:
-            pack(found, opened)
+        with atomic_write(target) as opened:
+            export_run(found, opened)
     except OSError as error:
         raise UserError(f"{target} cannot be written: {error.strerror}.") from None
     print(target)
 
 
 @app.command("import")
-def take_in(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: RunsFolder = None) -> None:
+def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: RunsFolder = None) -> None:
     """Take a run in that `export` wrote."""
-    from dmlviz.runs.archive import unpack
+    from dmlviz.runs.archive import import_run
 
     try:
         with open(file, "rb") as opened:
-            run = unpack(opened, Runs(runs_folder(runs)))
+            run = import_run(opened, Runs(runs_folder(runs)))
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}.") from None
     print(f"{run.id}  {run.title}")
 
 
 def _list(known: Runs) -> None:
-    from dmlviz.runs.damage import damage_of, told
-    from dmlviz.runs.quota import readable, used
+    from dmlviz.runs.damage import run_damage, told
+    from dmlviz.runs.quota import format_bytes, total_size
 
     console = Console(highlight=False)
     found, damaged = known.look()
@@ -104,7 +104,7 @@ def _list(known: Runs) -> None:
     for run in found:
         config = run.config
         scores = [run.score(key) for key in SCORES]
-        said = told(damage_of(run))
+        said = told(run_damage(run))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,
@@ -124,4 +124,4 @@ def _list(known: Runs) -> None:
             f"{broken.touched.astimezone():%Y-%m-%d}",
         )
     console.print(table)
-    console.print(f"{readable(used(known))} in {known.folder}", style="dim", soft_wrap=True)
+    console.print(f"{format_bytes(total_size(known))} in {known.folder}", style="dim", soft_wrap=True)

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, command_app
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
-app = command_app()
-EVERYWHERE = ("0.0.0.0", "::", "")
+app = single_command_app()
+ANY_HOST = ("0.0.0.0", "::", "")
 
 
 @app.command()
@@ -30,27 +30,27 @@ def serve(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser where there is one")] = True,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Ctrl-C ends it."""
-    check_free(host, port)
+    check_port_free(host, port)
     from app.server import Settings
     from app.server import serve as serve_app
-    from dmlviz.runs.quota import limit_of
+    from dmlviz.runs.quota import parse_limit
     from dmlviz.runs.store import runs_folder
-    from dmlviz.storage.files import make_folder
+    from dmlviz.storage.files import ensure_dir
 
     def ready(address: str) -> None:
         print(f"\n  dmlviz is at {address}\n\n  Ctrl-C ends it.", flush=True)
-        if host in EVERYWHERE:
+        if host in ANY_HOST:
             print("  Everybody in this network can open it and train.", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     print("Starting …", end="\r", flush=True)
-    room = limit_of(disk_limit)
-    settings = Settings(runs=make_folder(runs_folder(runs)), data=data, host=host, port=port, disk_limit=room)
+    room = parse_limit(disk_limit)
+    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=room)
     serve_app(settings, on_ready=ready)
 
 
-def check_free(host: str, port: int) -> None:
+def check_port_free(host: str, port: int) -> None:
     """Raise UserError, with what to do, where nobody could listen at this address."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]

@@ -13,20 +13,20 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalogue
-from dmlviz.cli import DataFolder, RunsFolder, command_app, one_thread
+from dmlviz.catalog.parameters import Catalog
+from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
-from dmlviz.cli.options import with_options
+from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
-from dmlviz.training.diagnostics import Alarm, Watch, remedies
+from dmlviz.training.diagnostics import Alarm, TrainingMonitor, suggestions
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
-app = command_app()
-CATALOGUES: dict[str, Catalogue[Any]] = {
+app = single_command_app()
+CATALOGS: dict[str, Catalog[Any]] = {
     "dataset": DATASETS,
     "net": NETS,
     "loss": LOSSES,
@@ -44,7 +44,13 @@ PANELS = {
     "Length and repeatability": ("steps", "max_seconds", "seed"),
     "What is watched": ("watched", "snapshots"),
 }
-SHOWN = {"precision_at_1": "P@1", "recall_at_5": "R@5", "map_at_r": "MAP@R", "r_precision": "R-precision", "nmi": "NMI"}
+SCORE_LABELS = {
+    "precision_at_1": "P@1",
+    "recall_at_5": "R@5",
+    "map_at_r": "MAP@R",
+    "r_precision": "R-precision",
+    "nmi": "NMI",
+}
 LIVE = ("precision_at_1", "map_at_r")
 STOPPING = "Stopping; the test images are embedded and scored. Ctrl-C again leaves at once."
 LINES = 10  # when nobody watches a terminal, say so often how far it is
@@ -66,7 +72,7 @@ def train(
     config = TrainConfig(**settings)
     known = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
-    run = _known(known, config)
+    run = _existing_run(known, config)
     if run is not None and not again:
         if run.state == "running":
             raise UserError(f"This run is being trained by another process: {run.path}.")
@@ -86,21 +92,21 @@ def train(
         console.print(f"{how} {last.step:,} steps in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
         for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
-            found = _scores({key: last.metrics[f"{group}/{key}"] for key in SHOWN})
+            found = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORE_LABELS})
             console.print(f"{found} on those of {group} classes, among themselves")
     console.print(str(run.path))
     if stop():
         raise typer.Exit(130)
 
 
-app.command()(with_options(train, TrainConfig, CATALOGUES, PANELS))
+app.command()(add_config_options(train, TrainConfig, CATALOGS, PANELS))
 
 
-def _known(runs: Runs, config: TrainConfig) -> Run | None:
+def _existing_run(runs: Runs, config: TrainConfig) -> Run | None:
     """The run of these settings, if it is complete or under way."""
     try:
         run = runs.get(config.id)
-    except UnknownRun:
+    except RunNotFoundError:
         return None
     return run if run.state in ("finished", "running") else None
 
@@ -117,10 +123,10 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    from dmlviz.runs.writer import train_into
+    from dmlviz.runs.writer import train_and_record
 
-    one_thread()
-    return train_into(run, data=dataset, stop=stop)
+    limit_to_one_thread()
+    return train_and_record(run, data=dataset, stop=stop)
 
 
 def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Event | None:
@@ -133,10 +139,10 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
     terminal = console.is_terminal
     with Progress(*columns, console=console, disable=not terminal) as progress:
         task = progress.add_task("getting ready", total=config.steps)
-        watch = Watch(config)
+        watch = TrainingMonitor(config)
         for event in events:
             for alarm in watch.take(event)[0]:
-                console.print(_alarmed(alarm, config))
+                console.print(_print_alarm(alarm, config))
             match event:
                 case Started():
                     console.print(f"{event.train_images:,} images to train on, {event.test_images:,} to test on")
@@ -154,12 +160,12 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
     return event
 
 
-def _alarmed(alarm: Alarm, config: TrainConfig) -> str:
+def _print_alarm(alarm: Alarm, config: TrainConfig) -> str:
     """What went wrong, and what to try."""
-    words = " or ".join(remedy.words for remedy in remedies(alarm.name, config))
+    words = " or ".join(remedy.words for remedy in suggestions(alarm.name, config))
     return f"{alarm.sentence} Try {words}." if words else alarm.sentence
 
 
-def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SHOWN)) -> str:
-    found = [f"{SHOWN[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
+def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SCORE_LABELS)) -> str:
+    found = [f"{SCORE_LABELS[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
     return "  ".join(found) or "without scores"

@@ -7,13 +7,22 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.data import download, idx
-from dmlviz.errors import DataUnavailable, UserError
+from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.arrays import read_arrays
-from dmlviz.storage.paths import cache_folder, data_root
+from dmlviz.storage.paths import cache_dir, data_root
 
-__all__ = ["Dataset", "Split", "available", "cache_folder", "data_root", "fetch", "load", "watched_subset"]
+__all__ = [
+    "Dataset",
+    "Split",
+    "available_datasets",
+    "cache_dir",
+    "data_root",
+    "download_dataset",
+    "load",
+    "stratified_subset",
+]
 
 Progress = Callable[[int, int], object]
 """Told how many bytes are here, and of how many."""
@@ -61,32 +70,34 @@ class Dataset:
         return 1 if self.test.images.ndim == 3 else self.test.images.shape[3]
 
 
-def available(root: str | Path | None = None) -> list[str]:
+def available_datasets(root: str | Path | None = None) -> list[str]:
     """Names of the data sets that need no download, in the order in which they are offered."""
     place = data_root(root)
     declared = [name for name in DATASETS.declared if not _missing(name, place)]
-    return [*declared, *custom_datasets.names(place)]
+    return [*declared, *custom_datasets.list_names(place)]
 
 
-def fetch(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
+def download_dataset(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
     """Download what is missing of a data set, checked and file by file complete; raise DataUnavailable if it fails."""
     _ = DATASETS[name]
     missing = _missing(name, data_root(root))
     if missing:
         source = download.SOURCES[name]
         try:
-            download.fetch(source, data_root(root) / source.folder, missing, progress)
-        except DataUnavailable as error:
-            here = " and ".join(available(root))
-            raise DataUnavailable(f"{DATASETS[name].title} is not on disk. {error} Available now: {here}.") from None
+            download.download_dataset(source, data_root(root) / source.folder, missing, progress)
+        except DataUnavailableError as error:
+            here = " and ".join(available_datasets(root))
+            raise DataUnavailableError(
+                f"{DATASETS[name].title} is not on disk. {error} Available now: {here}."
+            ) from None
 
 
 def load(name: str, root: str | Path | None = None, progress: Progress | None = None) -> Dataset:
     """Return a data set, fetching what is missing; raise DataUnavailable where files are missing, damaged or odd."""
-    fetch(name, root, progress)
+    download_dataset(name, root, progress)
     declared = DATASETS[name]
-    if custom_datasets.is_own(name):
-        train, test = _own(name, data_root(root))
+    if custom_datasets.is_custom(name):
+        train, test = _load_custom(name, data_root(root))
     elif name == "digits":
         train, test = _digits()
     else:
@@ -95,11 +106,11 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         train, test = (_idx_split(folder, part, declared) for part in source.parts)
         if train.images.shape[1:] != test.images.shape[1:]:
             shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
-            raise DataUnavailable(f"{folder} holds training and test images of different sizes: {shapes}.")
+            raise DataUnavailableError(f"{folder} holds training and test images of different sizes: {shapes}.")
     return Dataset(name, declared.classes, train, test, declared.mean, declared.std)
 
 
-def watched_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
+def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
     """Return `count` sorted indices (int64), drawn from every class in proportion; all when `count` is not smaller."""
     labels = np.asarray(labels)
     if count >= len(labels):
@@ -121,8 +132,8 @@ def _missing(name: str, root: Path) -> list[str]:
     return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
 
 
-def _own(name: str, root: Path) -> tuple[Split, Split]:
-    found = custom_datasets.arrays(root, name)
+def _load_custom(name: str, root: Path) -> tuple[Split, Split]:
+    found = custom_datasets.load_arrays(root, name)
     train, test = (
         Split(np.array(found[f"{part}_images"]), np.array(found[f"{part}_labels"], np.int64))
         for part in custom_datasets.PARTS
@@ -130,19 +141,21 @@ def _own(name: str, root: Path) -> tuple[Split, Split]:
     return train, test
 
 
-def _idx_split(folder: Path, part: str, declared: DatasetDeclaration) -> Split:
+def _idx_split(folder: Path, part: str, declared: DatasetSpec) -> Split:
     paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
     if paths[0] is None or paths[1] is None:  # removed since `fetch` looked
-        raise DataUnavailable(f"{folder} has no {part} images or no {part} labels.")
+        raise DataUnavailableError(f"{folder} has no {part} images or no {part} labels.")
     images, labels = idx.read(paths[0], 3), idx.read(paths[1], 1)
     if len(images) != len(labels):
-        raise DataUnavailable(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
+        raise DataUnavailableError(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
     if len(images) == 0:
-        raise DataUnavailable(f"{folder}: the {part} split holds no image. {idx.HINT}")
+        raise DataUnavailableError(f"{folder}: the {part} split holds no image. {idx.HINT}")
     first, last = declared.first_label, declared.first_label + len(declared.classes) - 1
     outside = labels[(labels < first) | (labels > last)]
     if len(outside):
-        raise DataUnavailable(f"{paths[1]} holds the label {outside[0]}; labels run from {first} to {last}. {idx.HINT}")
+        raise DataUnavailableError(
+            f"{paths[1]} holds the label {outside[0]}; labels run from {first} to {last}. {idx.HINT}"
+        )
     if declared.transposed:
         images = np.ascontiguousarray(images.swapaxes(1, 2))
     return Split(images, labels.astype(np.int64) - first)

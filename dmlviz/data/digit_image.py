@@ -9,14 +9,14 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 WIDTH, HEIGHT, BLOCK = 20, 32, 4
-NARROWEST = 8  # a one stays one
-STEEPEST = 0.6  # no shear moves the top of a figure farther than this share of its height
+MIN_WIDTH = 8  # a one stays one
+MAX_SHEAR = 0.6  # no shear moves the top of a figure farther than this share of its height
 THIN = 15.5  # blocks full of ink; 99 of 100 images of the data have more
-INK = 18.0  # what a thinner figure is thickened to; the data have 19.6 on average
+TARGET_INK = 18.0  # what a thinner figure is thickened to; the data have 19.6 on average
 FULL = 0.9  # a line of pixels with that much ink of the most is inside the figure, not its edge
 
 
-def upright(ink: np.ndarray) -> np.ndarray:
+def deskew(ink: np.ndarray) -> np.ndarray:
     """Shear a figure (h × w, 0 to 1) so that it leans neither way, and crop it.
 
     Two lines join the ends of its top row with those of its bottom row, one on the left, one on the right. The lean is
@@ -24,7 +24,7 @@ def upright(ink: np.ndarray) -> np.ndarray:
     """
     ink = cropped(ink)
     height = len(ink)
-    lean = float(np.clip(_lean(ink), -STEEPEST, STEEPEST))
+    lean = float(np.clip(_lean(ink), -MAX_SHEAR, MAX_SHEAR))
     if not lean:
         return ink
     room = int(np.ceil(abs(lean) * height))
@@ -59,16 +59,16 @@ def cropped(ink: np.ndarray, faint: float = 0.12) -> np.ndarray:
 def framed(ink: np.ndarray) -> np.ndarray:
     """Stretch a cropped figure into a frame of 32 × 32 (0 to 1), with strokes about as thick as the data's."""
     frame = _stretched(ink, 0)
-    if counted(frame).sum() >= THIN:
+    if block_counts(frame).sum() >= THIN:
         return frame
     for thicker in range(1, BLOCK + 1):
         frame = _stretched(ink, thicker)
-        if counted(frame).sum() >= INK:
+        if block_counts(frame).sum() >= TARGET_INK:
             break
     return frame
 
 
-def counted(frame: np.ndarray) -> np.ndarray:
+def block_counts(frame: np.ndarray) -> np.ndarray:
     """The share of ink in each of the 8 × 8 blocks."""
     side = HEIGHT // BLOCK
     return frame.reshape(side, BLOCK, side, BLOCK).mean(axis=(1, 3))
@@ -79,7 +79,7 @@ def _stretched(ink: np.ndarray, thicker: int) -> np.ndarray:
     tall, _ = ink.shape
     height = HEIGHT - 2 * thicker
     left, right = edges(ink.max(axis=0))
-    width = min(WIDTH - 2 * thicker, max(NARROWEST, (right - left) * HEIGHT / tall))
+    width = min(WIDTH - 2 * thicker, max(MIN_WIDTH, (right - left) * HEIGHT / tall))
     scale = (right - left) / width  # pixels of the picture for one of the frame
     room = int(np.ceil(HEIGHT * scale))
     middle, reach = room + (left + right) / 2, HEIGHT / 2 * scale

@@ -14,15 +14,15 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
-from dmlviz.errors import DataUnavailable
-from dmlviz.storage.files import atomic
+from dmlviz.errors import DataUnavailableError
+from dmlviz.storage.files import atomic_write
 
 CHUNK = 1 << 16
-MOST_UNPACKED = 1 << 28  # bytes; the largest file of any source unpacks to 47 MB
+MAX_UNPACKED_BYTES = 1 << 28  # bytes; the largest file of any source unpacks to 47 MB
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFile:
     """A file as its mirrors hold it, compressed: its checksum and its size in bytes, which may be `rough`."""
 
     md5: str
@@ -36,7 +36,7 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """Where a data set comes from; `folder` is where it goes, below the data root, as torchvision lays it out.
 
     `files` are fetched one by one, as `<name>.gz`; or they lie in one `archive`, a zip, as `gzip/<name>.gz`, whose
@@ -45,64 +45,64 @@ class Source:
 
     folder: str
     mirrors: tuple[str, ...]
-    files: Mapping[str, Remote]
-    archive: tuple[str, Remote] | None = None
+    files: Mapping[str, RemoteFile]
+    archive: tuple[str, RemoteFile] | None = None
     parts: tuple[str, str] = ("train", "t10k")
 
 
 SOURCES = {
-    "mnist": Source(
+    "mnist": DatasetSource(
         folder="MNIST/raw",
         mirrors=(
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
             "https://storage.googleapis.com/cvdf-datasets/mnist/",
         ),
         files={
-            "train-images-idx3-ubyte": Remote("f68b3c2dcbeaaa9fbdd348bbdeb94873", 9_912_422),
-            "train-labels-idx1-ubyte": Remote("d53e105ee54ea40749a09fcbcd1e9432", 28_881),
-            "t10k-images-idx3-ubyte": Remote("9fb629c4189551a2d022fa330f9573f3", 1_648_877),
-            "t10k-labels-idx1-ubyte": Remote("ec29112dd5afa0611ce80d1b7f02629c", 4_542),
+            "train-images-idx3-ubyte": RemoteFile("f68b3c2dcbeaaa9fbdd348bbdeb94873", 9_912_422),
+            "train-labels-idx1-ubyte": RemoteFile("d53e105ee54ea40749a09fcbcd1e9432", 28_881),
+            "t10k-images-idx3-ubyte": RemoteFile("9fb629c4189551a2d022fa330f9573f3", 1_648_877),
+            "t10k-labels-idx1-ubyte": RemoteFile("ec29112dd5afa0611ce80d1b7f02629c", 4_542),
         },
     ),
-    "fashion_mnist": Source(
+    "fashion_mnist": DatasetSource(
         folder="FashionMNIST/raw",
         mirrors=(
             "https://fashion-mnist.s3.eu-central-1.amazonaws.com/",
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         ),
         files={
-            "train-images-idx3-ubyte": Remote("8d4fb7e6c68d591d4c3dfef9ec88bf0d", 26_421_880),
-            "train-labels-idx1-ubyte": Remote("25c81989df183df01b3e8a0aad5dffbe", 29_515),
-            "t10k-images-idx3-ubyte": Remote("bef4ecab320f06d8554ea6380940ec79", 4_422_102),
-            "t10k-labels-idx1-ubyte": Remote("bb300cfdad3c16e7a12a480ee83cd310", 5_148),
+            "train-images-idx3-ubyte": RemoteFile("8d4fb7e6c68d591d4c3dfef9ec88bf0d", 26_421_880),
+            "train-labels-idx1-ubyte": RemoteFile("25c81989df183df01b3e8a0aad5dffbe", 29_515),
+            "t10k-images-idx3-ubyte": RemoteFile("bef4ecab320f06d8554ea6380940ec79", 4_422_102),
+            "t10k-labels-idx1-ubyte": RemoteFile("bb300cfdad3c16e7a12a480ee83cd310", 5_148),
         },
     ),
-    "kmnist": Source(
+    "kmnist": DatasetSource(
         folder="KMNIST/raw",
         mirrors=("http://codh.rois.ac.jp/kmnist/dataset/kmnist/",),
         files={
-            "train-images-idx3-ubyte": Remote("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, rough=True),
-            "train-labels-idx1-ubyte": Remote("e144d726b3acfaa3e44228e80efcd344", 30_000, rough=True),
-            "t10k-images-idx3-ubyte": Remote("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, rough=True),
-            "t10k-labels-idx1-ubyte": Remote("7320c461ea6c1c855c0b718fb2a4b134", 5_200, rough=True),
+            "train-images-idx3-ubyte": RemoteFile("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, rough=True),
+            "train-labels-idx1-ubyte": RemoteFile("e144d726b3acfaa3e44228e80efcd344", 30_000, rough=True),
+            "t10k-images-idx3-ubyte": RemoteFile("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, rough=True),
+            "t10k-labels-idx1-ubyte": RemoteFile("7320c461ea6c1c855c0b718fb2a4b134", 5_200, rough=True),
         },
     ),
-    "emnist_letters": Source(
+    "emnist_letters": DatasetSource(
         folder="EMNIST/raw",
         mirrors=("https://biometrics.nist.gov/cs_links/EMNIST/",),
         files={
-            f"emnist-letters-{part}-{kind}": Remote("", 0)
+            f"emnist-letters-{part}-{kind}": RemoteFile("", 0)
             for part in ("train", "test")
             for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
         },
-        archive=("gzip.zip", Remote("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, rough=True)),
+        archive=("gzip.zip", RemoteFile("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, rough=True)),
         parts=("emnist-letters-train", "emnist-letters-test"),
     ),
 }
 
 
-def fetch(
-    source: Source,
+def download_dataset(
+    source: DatasetSource,
     folder: Path,
     names: Iterable[str],
     progress: Callable[[int, int], object] | None = None,
@@ -117,17 +117,21 @@ def fetch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if source.archive is None:
-            _one_by_one(source, folder, {name: source.files[name] for name in names}, tell, timeout)
+            _download_files(source, folder, {name: source.files[name] for name in names}, tell, timeout)
         else:
             _from_archive(source, folder, names, tell, timeout)
     except OSError as error:
-        raise DataUnavailable(
+        raise DataUnavailableError(
             f"{folder} cannot be written ({error.strerror or error}): choose another folder with --data or DMLVIZ_DATA."
         ) from None
 
 
-def _one_by_one(
-    source: Source, folder: Path, wanted: Mapping[str, Remote], tell: Callable[[int, int], object], timeout: float
+def _download_files(
+    source: DatasetSource,
+    folder: Path,
+    wanted: Mapping[str, RemoteFile],
+    tell: Callable[[int, int], object],
+    timeout: float,
 ) -> None:
     total, done = sum(remote.size for remote in wanted.values()), 0
     for name, remote in wanted.items():
@@ -139,7 +143,7 @@ def _one_by_one(
 
 
 def _from_archive(
-    source: Source, folder: Path, names: Iterable[str], tell: Callable[[int, int], object], timeout: float
+    source: DatasetSource, folder: Path, names: Iterable[str], tell: Callable[[int, int], object], timeout: float
 ) -> None:
     """Half a gigabyte goes to disk, not into memory, and is removed when what is wanted has been taken out."""
     assert source.archive is not None
@@ -151,35 +155,42 @@ def _from_archive(
                 for wanted in names:
                     _write(folder / wanted, _unpack(archive.read(f"gzip/{wanted}.gz"), wanted))
         except (zipfile.BadZipFile, KeyError, zlib.error) as error:
-            raise DataUnavailable(f"{name} does not hold what it should ({error}).") from None
+            raise DataUnavailableError(f"{name} does not hold what it should ({error}).") from None
     tell(remote.size, remote.size)
 
 
 def _download(
-    source: Source, name: str, remote: Remote, file: IO[bytes], report: Callable[[int], object], timeout: float
+    source: DatasetSource,
+    name: str,
+    remote: RemoteFile,
+    file: IO[bytes],
+    report: Callable[[int], object],
+    timeout: float,
 ) -> None:
     """Write a checked file of the first mirror that has it; raise DataUnavailable with what each one said."""
     complaints = []
     for mirror in source.mirrors:
         try:
-            return _from_mirror(f"{mirror}{name}", remote, file, report, timeout)
-        except _Unwritable as error:
+            return _download_from(f"{mirror}{name}", remote, file, report, timeout)
+        except _DiskWriteError as error:
             raise error.cause from None
         except (OSError, HTTPException, ValueError) as error:
             host = mirror.split("/")[2]
             cause = getattr(error, "reason", None) or error
             complaints.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
-    raise DataUnavailable(f"{name} could not be fetched ({'; '.join(complaints)}).")
+    raise DataUnavailableError(f"{name} could not be fetched ({'; '.join(complaints)}).")
 
 
-class _Unwritable(Exception):
+class _DiskWriteError(Exception):
     """The disk is at fault, not the mirror."""
 
     def __init__(self, cause: OSError) -> None:
         self.cause = cause
 
 
-def _from_mirror(url: str, remote: Remote, file: IO[bytes], report: Callable[[int], object], timeout: float) -> None:
+def _download_from(
+    url: str, remote: RemoteFile, file: IO[bytes], report: Callable[[int], object], timeout: float
+) -> None:
     """Write the checked bytes; raise ValueError where they are not the announced ones, OSError without a network."""
     size = 0
     file.seek(0)
@@ -196,7 +207,7 @@ def _from_mirror(url: str, remote: Remote, file: IO[bytes], report: Callable[[in
             try:
                 file.write(chunk)
             except OSError as error:
-                raise _Unwritable(error) from None
+                raise _DiskWriteError(error) from None
             report(size)
             # A mirror that drips one byte a second passes every socket timeout: ask for 10 kB/s on average.
             if time.monotonic() > deadline + size / 10_000:
@@ -208,15 +219,15 @@ def _from_mirror(url: str, remote: Remote, file: IO[bytes], report: Callable[[in
 def _unpack(data: bytes, name: str) -> bytes:
     """Unpack gzip; the checksum has vouched for `data`, so a failure here is a wrong entry in SOURCES."""
     try:
-        unpacked = zlib.decompressobj(wbits=31).decompress(data, MOST_UNPACKED)
+        unpacked = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:
-        raise DataUnavailable(f"{name}.gz is not gzip ({error}).") from None
+        raise DataUnavailableError(f"{name}.gz is not gzip ({error}).") from None
     return unpacked
 
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file that is whole, or not there: also when two processes download at once, or the power fails."""
-    with atomic(path) as file:
+    with atomic_write(path) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

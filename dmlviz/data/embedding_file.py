@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 ANY = f"{NUMBERS}cSU"  # kinds of dtypes; what is no number is refused later, in words of its own
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
-LABELS = ("label", "labels", "class", "classes", "target", "targets", "y")
-VECTORS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
-MOST_VECTORS = 20_000
-MOST_DIMENSIONS = 4096
-MOST_CLASSES = 200
+LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
+VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
+MAX_VECTORS = 20_000
+MAX_DIMENSIONS = 4096
+MAX_CLASSES = 200
 
 
 @dataclass(frozen=True)
-class Vectors:
+class LabeledEmbeddings:
     """Embeddings (n × d, float32), the class of each (n, int64), and what the classes are called."""
 
     embeddings: np.ndarray
@@ -31,14 +31,14 @@ class Vectors:
     classes: tuple[str, ...]
 
 
-def read(path: Path, labels: Path | None = None) -> Vectors:
+def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings:
     """Read vectors and labels; `labels` is a file of labels alone, where they are not in the first one.
 
     npy: n × d numbers. npz: arrays `vectors` and `labels`. csv and parquet: a row each, numbers in every column but the
     one called label (or class, target, y), or one column of lists called vector. Raise UserError for anything else.
     """
     path = Path(path)
-    found, named = table(path)
+    found, named = read_table(path)
     if labels is not None:
         _, named = _read_labels(Path(labels))
     if named is None:
@@ -46,10 +46,10 @@ def read(path: Path, labels: Path | None = None) -> Vectors:
             f"{path.name} holds vectors without labels: give them in a second file (npy, csv or txt, one for each), "
             "or in a column called label."
         )
-    return _checked(path.name, found, named)
+    return _validate(path.name, found, named)
 
 
-def table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """The numbers in a file, and the labels in it if there are any, as they are; see `read`."""
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     read = kinds.get(path.suffix.lower())
@@ -73,7 +73,7 @@ def _read_labels(path: Path) -> tuple[None, np.ndarray]:
         raise UserError(f"Labels come as .npy, .csv or .txt, one a line; got {path.name}.")
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     lines = [line for line in lines if line]
-    return None, np.array(lines[1:] if lines and lines[0].lower() in LABELS else lines, dtype=object)
+    return None, np.array(lines[1:] if lines and lines[0].lower() in LABEL_KEYS else lines, dtype=object)
 
 
 def _npy(path: Path) -> tuple[np.ndarray, None]:
@@ -91,10 +91,10 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     try:
         listed = names_of(path)
         names = {name.lower(): name for name in listed}
-        vectors = next((names[name] for name in VECTORS if name in names), None)
+        vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
         if vectors is None:
             raise UserError(f"{path.name} has no array called vectors; it has {', '.join(listed) or 'none'}.")
-        labels = next((names[name] for name in LABELS if name in names), None)
+        labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz: {error.why}.") from None
@@ -121,7 +121,7 @@ def _parquet(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
 
     with parquet.ParquetFile(path) as file:
         rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        if rows > MOST_VECTORS or columns > MOST_DIMENSIONS + 16:
+        if rows > MAX_VECTORS or columns > MAX_DIMENSIONS + 16:
             _too_many(path.name, rows, columns)
         return _columns(path, file.read())
 
@@ -134,14 +134,14 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
         name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
     }
     lowered = {name.lower(): name for name in columns}
-    label = next((lowered[name] for name in LABELS if name in lowered), None)
+    label = next((lowered[name] for name in LABEL_KEYS if name in lowered), None)
     label = label or next(
         (name for name, number in numeric.items() if not number and not _is_list(columns[name])), None
     )
     lists = [name for name, column in columns.items() if _is_list(column)]
     labels = None if label is None else np.array(columns[label].to_pylist(), dtype=object)
     if lists:
-        name = next((lowered[wanted] for wanted in VECTORS if lowered.get(wanted) in lists), lists[0])
+        name = next((lowered[wanted] for wanted in VECTOR_KEYS if lowered.get(wanted) in lists), lists[0])
         rows = columns[name].to_pylist()
         if len({len(row) if row is not None else -1 for row in rows}) > 1:
             raise UserError(f"{path.name}: the vectors in column {name} have different lengths.")
@@ -169,15 +169,15 @@ def _is_number(text: str) -> bool:
 
 def _too_many(name: str, rows: int, dimensions: int) -> None:
     raise UserError(
-        f"Up to {MOST_VECTORS:,} vectors of up to {MOST_DIMENSIONS:,} dimensions can be looked at; "
+        f"Up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions can be looked at; "
         f"{name} holds {rows:,} of {dimensions:,}."
     )
 
 
-def _checked(name: str, vectors: np.ndarray, labels: np.ndarray) -> Vectors:
+def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbeddings:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
         raise UserError(f"Vectors are n × d numbers; {name} holds {vectors.dtype} of shape {vectors.shape}.")
-    if len(vectors) > MOST_VECTORS or vectors.shape[1] > MOST_DIMENSIONS:
+    if len(vectors) > MAX_VECTORS or vectors.shape[1] > MAX_DIMENSIONS:
         _too_many(name, *vectors.shape)
     labels = np.asarray(labels)
     if labels.shape != (len(vectors),):
@@ -186,15 +186,15 @@ def _checked(name: str, vectors: np.ndarray, labels: np.ndarray) -> Vectors:
     broken = int((~np.isfinite(embeddings)).any(axis=1).sum())
     if broken:
         raise UserError(f"Vectors are finite numbers; in {name} {broken:,} rows hold NaN, infinity or nothing.")
-    words = [_word(label) for label in labels.tolist()]
+    words = [_label_text(label) for label in labels.tolist()]
     classes = sorted(set(words), key=lambda word: (not word.isdigit(), int(word) if word.isdigit() else 0, word))
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise UserError(f"Labels name 2 to {MOST_CLASSES} classes; {name} has {len(classes):,}.")
+    if not 2 <= len(classes) <= MAX_CLASSES:
+        raise UserError(f"Labels name 2 to {MAX_CLASSES} classes; {name} has {len(classes):,}.")
     numbers = {word: number for number, word in enumerate(classes)}
-    return Vectors(embeddings, np.array([numbers[word] for word in words], np.int64), tuple(classes))
+    return LabeledEmbeddings(embeddings, np.array([numbers[word] for word in words], np.int64), tuple(classes))
 
 
-def _word(label: Any) -> str:
+def _label_text(label: Any) -> str:
     if isinstance(label, bytes):
         label = label.decode(errors="replace")
     if isinstance(label, float) and label.is_integer():

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from dmlviz.errors import UserError
 
-MOST_FILES = 100_000
-MOST_BYTES = 20 * 1024**2  # of one file
-MOST_UNPACKED = 4 * 1024**3  # of all together
+MAX_FILES = 100_000
+MAX_BYTES = 20 * 1024**2  # of one file
+MAX_UNPACKED = 4 * 1024**3  # of all together
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Entry:
 
 
 @contextmanager
-def entries(path: Path) -> Iterator[list[Entry]]:
+def iter_files(path: Path) -> Iterator[list[Entry]]:
     """Every file in a folder or zip, sorted by path; hidden ones and those of the system are passed over.
 
     Raise UserError where there is no such thing, too much of it, or a zip that is damaged.
     """
     if path.is_dir():
-        found = list(_in_folder(path))
+        found = list(_dir_entries(path))
         _check(path.name, len(found), sum(entry.size for entry in found))
         yield sorted(found, key=lambda entry: entry.parts)
         return
@@ -46,23 +46,23 @@ def entries(path: Path) -> Iterator[list[Entry]]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check(path.name, len(members), sum(member.file_size for member in members))
-            found = [_member(archive, member) for member in members if not member.is_dir()]
+            found = [_zip_entry(archive, member) for member in members if not member.is_dir()]
             yield sorted((entry for entry in found if not _hidden(entry.parts)), key=lambda entry: entry.parts)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UserError(f"{path.name} is not a zip that can be read ({error}); pack the folder again.") from None
 
 
 def _check(name: str, files: int, size: int) -> None:
-    if files > MOST_FILES:
-        raise UserError(f"{name} holds {files:,} files; up to {MOST_FILES:,} can be taken: leave some out.")
-    if size > MOST_UNPACKED:
+    if files > MAX_FILES:
+        raise UserError(f"{name} holds {files:,} files; up to {MAX_FILES:,} can be taken: leave some out.")
+    if size > MAX_UNPACKED:
         raise UserError(
-            f"{name} unpacks to {size / 1024**3:.1f} GB; up to {MOST_UNPACKED / 1024**3:.0f} GB can be taken: "
+            f"{name} unpacks to {size / 1024**3:.1f} GB; up to {MAX_UNPACKED / 1024**3:.0f} GB can be taken: "
             "leave some out."
         )
 
 
-def _in_folder(top: Path) -> Iterator[Entry]:
+def _dir_entries(top: Path) -> Iterator[Entry]:
     for folder, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if not _hidden((name,)))
         for name in files:
@@ -79,7 +79,7 @@ def _in_folder(top: Path) -> Iterator[Entry]:
             yield Entry(parts, size, path.read_bytes, trouble or _too_large(size))
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
+def _zip_entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
     path = PurePosixPath(member.filename.replace("\\", "/"))
     parts = tuple(part for part in path.parts if part not in ("/", "."))
     trouble = _too_large(member.file_size)
@@ -94,7 +94,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
 
 
 def _too_large(size: int) -> str:
-    return f"larger than {MOST_BYTES // 1024**2} MB" if size > MOST_BYTES else ""
+    return f"larger than {MAX_BYTES // 1024**2} MB" if size > MAX_BYTES else ""
 
 
 def _hidden(parts: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.errors import DataUnavailable
+from dmlviz.errors import DataUnavailableError
 
 UINT8 = 0x08
 HINT = "Delete it to have it fetched again."
@@ -25,9 +25,9 @@ def read(path: Path, dims: int) -> np.ndarray:
     try:
         data = _bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataUnavailable(f"{path} is damaged or cut off ({error}). {HINT}") from None
+        raise DataUnavailableError(f"{path} is damaged or cut off ({error}). {HINT}") from None
     except OSError as error:
-        raise DataUnavailable(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise DataUnavailableError(f"{path} cannot be read: {error.strerror or error}.") from None
     return parse(data, dims, str(path))
 
 
@@ -37,18 +37,18 @@ def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
     magic = bytes(data[:4])
     if magic != bytes([0, 0, UINT8, dims]):
         kind = "images" if dims == 3 else "labels"
-        raise DataUnavailable(
+        raise DataUnavailableError(
             f"{name} is no IDX file of {kind}: it begins with {magic.hex(' ') or 'nothing'}, "
             f"not with 00 00 08 {dims:02x}. {HINT}"
         )
     if data.size < header:
-        raise DataUnavailable(f"{name} is cut off: {data.size} bytes do not hold its header. {HINT}")
+        raise DataUnavailableError(f"{name} is cut off: {data.size} bytes do not hold its header. {HINT}")
     shape = tuple(int(side) for side in data[4:header].view(">u4"))
     expected = header + int(np.prod(shape, dtype=object))
     if data.size != expected:
         what = "is cut off" if data.size < expected else "is too long"
         sides = " × ".join(map(str, shape))
-        raise DataUnavailable(
+        raise DataUnavailableError(
             f"{name} {what}: it announces {sides} values, {expected:,} bytes, and has {data.size:,}. {HINT}"
         )
     return data[header:].reshape(shape)

@@ -11,22 +11,29 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.data.file_source import Entry, entries
-from dmlviz.data.image_ops import is_grey, shape_of, square
-from dmlviz.data.import_report import Shaping, Understood, counts, declaration, greyed, warnings
+from dmlviz.data.file_source import Entry, iter_files
+from dmlviz.data.image_ops import decode_square, is_grey, read_size
+from dmlviz.data.import_report import (
+    ImportedDataset,
+    Preprocessing,
+    class_counts,
+    declaration,
+    import_warnings,
+    to_grayscale,
+)
 from dmlviz.errors import UserError
 
 Colour = Literal["auto", "grey", "colour"]
 
-USUAL_SIDE = 32
+DEFAULT_SIDE = 32
 LEAST_SIDE, MOST_SIDE = 8, 64
-MOST_IMAGES = 60_000
-MOST_CLASSES = 200
-LEAST_OF_A_CLASS = 3  # two to train on, since a loss compares them, and one to test on
+MAX_IMAGES = 60_000
+MAX_CLASSES = 200
+MIN_PER_CLASS = 3  # two to train on, since a loss compares them, and one to test on
 TEST_SHARE = 0.2
 TRAINING = ("train", "training")
 TESTING = ("test", "testing", "val", "valid", "validation")
-NAMED = 5  # files named for each reason why some were left out
+MAX_NAMED = 5  # files named for each reason why some were left out
 
 
 @dataclass
@@ -40,7 +47,7 @@ class _LeftOut:
 
     def told(self) -> list[dict[str, Any]]:
         counted = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
-        return [{"reason": why, "count": len(names), "names": names[:NAMED]} for why, names in counted]
+        return [{"reason": why, "count": len(names), "names": names[:MAX_NAMED]} for why, names in counted]
 
 
 @dataclass(frozen=True)
@@ -52,14 +59,14 @@ class _Picture:
     shape: tuple[int, int]
 
 
-def understand(
+def import_image_folder(
     path: Path,
     *,
     title: str = "",
     side: int | None = None,
     colour: Colour = "auto",
     progress: Callable[[int, int], object] = lambda done, of: None,
-) -> Understood:
+) -> ImportedDataset:
     """Read a folder or zip with a folder of pictures for each class.
 
     Each picture becomes a square of `side` pixels: as they are where all have the same small square size, otherwise 32.
@@ -69,16 +76,16 @@ def understand(
     if side is not None and not LEAST_SIDE <= side <= MOST_SIDE:
         raise UserError(f"Pictures are made {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}.")
     left_out = _LeftOut()
-    with entries(Path(path)) as files:
-        pictures = _enough(_unique(_look(files, left_out, progress), left_out), left_out)
+    with iter_files(Path(path)) as files:
+        pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
         shapes = {picture.shape for picture in pictures}
-        side = side or _common_side(shapes) or USUAL_SIDE
-        squares, kept = _squares(pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files)))
+        side = side or _common_side(shapes) or DEFAULT_SIDE
+        squares, kept = _decode_all(pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files)))
         kept_pictures = [pictures[index] for index in kept]
-    kept_pictures, squares = _still_enough(kept_pictures, squares, left_out)
+    kept_pictures, squares = _check_after_decode(kept_pictures, squares, left_out)
     grey = is_grey(squares)
-    shaping = Shaping(shapes, side, grey, not grey.all() if colour == "auto" else colour == "colour")
-    images = squares if shaping.coloured else greyed(squares)
+    shaping = Preprocessing(shapes, side, grey, not grey.all() if colour == "auto" else colour == "colour")
+    images = squares if shaping.coloured else to_grayscale(squares)
     names = sorted({picture.name for picture in kept_pictures}, key=_natural)
     labels = np.array([names.index(picture.name) for picture in kept_pictures])
     test, split = _test_images(kept_pictures, labels)
@@ -88,22 +95,22 @@ def understand(
         "test_images": images[test],
         "test_labels": labels[test],
     }
-    classes = counts(names, parts)
+    classes = class_counts(names, parts)
     report = {
         "files": len(files),
         "taken": len(kept_pictures),
         "classes": classes,
         "left_out": left_out.told(),
         "notes": [*shaping.notes(), split],
-        "warnings": warnings(classes),
+        "warnings": import_warnings(classes),
     }
-    return Understood(declaration(title or _title(path), names, parts), parts, report)
+    return ImportedDataset(declaration(title or _title(path), names, parts), parts, report)
 
 
-def _look(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
+def _scan(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
     """The pictures among the files, by header alone."""
     top = _common_top(files)
-    split = all(_split_of(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
+    split = all(_split_name(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
     split = split and any(len(entry.parts) > top + 2 for entry in files)
     found = []
     for number, entry in enumerate(files):
@@ -114,19 +121,19 @@ def _look(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int],
             continue
         try:
             data = entry.read()
-            shape = shape_of(data)
+            shape = read_size(data)
         except UserError as error:
             left_out.add(str(error), entry.name)
         except Exception:  # a member that does not unpack fails in as many ways as there are compressions
             left_out.add("cannot be read", entry.name)
         else:
-            part = _split_of(entry.parts[top]) if split else ""
+            part = _split_name(entry.parts[top]) if split else ""
             name = _class_name(entry.parts[place])
             found.append(_Picture(entry, name, part, hashlib.sha256(data).hexdigest(), shape))
     return found
 
 
-def _split_of(folder: str) -> str:
+def _split_name(folder: str) -> str:
     """Which split a folder's name stands for; empty for none."""
     name = folder.lower()
     return "train" if name in TRAINING else "test" if name in TESTING else ""
@@ -152,31 +159,31 @@ def _unique(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
     return sorted(known.values(), key=lambda picture: picture.digest)
 
 
-def _enough(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
+def _check_class_sizes(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
     """The pictures of classes that have enough; raise UserError where no two classes are left, or too many."""
     counts = Counter(picture.name for picture in pictures)
-    small = {name for name, count in counts.items() if count < LEAST_OF_A_CLASS}
+    small = {name for name, count in counts.items() if count < MIN_PER_CLASS}
     for picture in pictures:
         if picture.name in small:
             many = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
-            left_out.add(f"class {picture.name} has {many}: {LEAST_OF_A_CLASS} are needed", picture.entry.name)
+            left_out.add(f"class {picture.name} has {many}: {MIN_PER_CLASS} are needed", picture.entry.name)
     classes = len(counts) - len(small)
     if classes < 2:
         why = left_out.told()
         most = f" Most files were left out because: {why[0]['reason']}." if why else ""
         raise UserError(
-            f"A data set has 2 classes or more, each a folder with {LEAST_OF_A_CLASS} pictures or more; "
+            f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
             f"found {classes} of them.{most}"
         )
-    if classes > MOST_CLASSES:
-        raise UserError(f"Up to {MOST_CLASSES} classes can be taken; got {classes}: leave some folders out.")
+    if classes > MAX_CLASSES:
+        raise UserError(f"Up to {MAX_CLASSES} classes can be taken; got {classes}: leave some folders out.")
     kept = [picture for picture in pictures if picture.name not in small]
-    if len(kept) > MOST_IMAGES:
-        raise UserError(f"Up to {MOST_IMAGES:,} pictures can be taken; got {len(kept):,}: leave some out.")
+    if len(kept) > MAX_IMAGES:
+        raise UserError(f"Up to {MAX_IMAGES:,} pictures can be taken; got {len(kept):,}: leave some out.")
     return kept
 
 
-def _squares(
+def _decode_all(
     pictures: list[_Picture], side: int, left_out: _LeftOut, progress: Callable[[int], object]
 ) -> tuple[np.ndarray, list[int]]:
     squares = np.empty((len(pictures), side, side, 3), np.uint8)
@@ -184,7 +191,7 @@ def _squares(
     for number, picture in enumerate(pictures):
         progress(number)
         try:
-            squares[len(kept)] = square(picture.entry.read(), side)
+            squares[len(kept)] = decode_square(picture.entry.read(), side)
         except UserError as error:
             left_out.add(str(error), picture.entry.name)
         else:
@@ -192,11 +199,11 @@ def _squares(
     return squares[: len(kept)], kept
 
 
-def _still_enough(
+def _check_after_decode(
     pictures: list[_Picture], squares: np.ndarray, left_out: _LeftOut
 ) -> tuple[list[_Picture], np.ndarray]:
     """Decoding may have cost a class some of its pictures."""
-    kept = _enough(pictures, left_out)
+    kept = _check_class_sizes(pictures, left_out)
     if len(kept) == len(pictures):
         return pictures, squares
     names = {picture.name for picture in kept}

@@ -9,32 +9,32 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
-from dmlviz.data.image_ops import border
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.data.image_ops import border_pixels
 
-FEW = 8  # images of a class to train on, below which a person is told
+FEW_IMAGES = 8  # images of a class to train on, below which a person is told
 
 
 @dataclass(frozen=True)
-class Understood:
+class ImportedDataset:
     """A data set that was understood, and what a person should know of it before training.
 
     `parts` holds uint8 images (n × s × s or n × s × s × 3) and int64 labels of both splits; `report` is plain JSON.
     """
 
-    declared: DatasetDeclaration
+    declared: DatasetSpec
     parts: dict[str, np.ndarray]
     report: dict[str, Any]
 
     def keep(self, root: Path) -> str:
         """Put it into a data folder; its name, by which it is from now on a data set like the others."""
-        custom_datasets.keep(root, self.declared.name, self.declared.describe(), self.parts)
+        custom_datasets.save(root, self.declared.name, self.declared.describe(), self.parts)
         DATASETS.look_in(root)
         return self.declared.name
 
 
 @dataclass(frozen=True)
-class Shaping:
+class Preprocessing:
     """How the pictures became squares: (width, height) of the originals, the side, which were grey, what was kept."""
 
     shapes: set[tuple[int, int]]
@@ -63,7 +63,7 @@ class Shaping:
         return "All pictures are in colour." if self.coloured else "All pictures are grey."
 
 
-def greyed(squares: np.ndarray) -> np.ndarray:
+def to_grayscale(squares: np.ndarray) -> np.ndarray:
     """Colour (n × s × s × 3) as grey (n × s × s), by the weights of Rec. 601, in whole numbers."""
     mixed = np.empty(squares.shape[:3], np.uint8)
     for start in range(0, len(squares), 1000):
@@ -72,12 +72,12 @@ def greyed(squares: np.ndarray) -> np.ndarray:
     return mixed
 
 
-def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetDeclaration:
+def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetSpec:
     """What the data set is like; its name is decided by its content."""
     images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
     side, coloured = images.shape[1], images.ndim == 4
-    grounds = [border(image).mean() for image in images[:: max(1, len(images) // 500)]]
-    return DatasetDeclaration(
+    grounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
+    return DatasetSpec(
         name=_name(names, parts),
         title=title,
         summary=f"Your own: {len(images) + tests:,} {'colour' if coloured else 'grey'} pictures of {len(names)} "
@@ -103,7 +103,7 @@ def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
     return custom_datasets.PREFIX + digest.hexdigest()[:16]
 
 
-def counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """Of each class how many images are to train on and to test on."""
     found = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in custom_datasets.PARTS}
     return [
@@ -112,10 +112,10 @@ def counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[s
     ]
 
 
-def warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+def import_warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
     """What will make training hard."""
     fewest = min(classes, key=lambda one: one["train"])
-    if fewest["train"] >= FEW:
+    if fewest["train"] >= FEW_IMAGES:
         return []
     return [
         f"{fewest['name']} has only {fewest['train']} pictures to train on, so a balanced batch takes no more than "

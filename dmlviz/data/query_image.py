@@ -11,20 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dmlviz.catalog.custom_datasets import is_own
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.catalog.custom_datasets import is_custom
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.data import digit_image
-from dmlviz.data.image_ops import fitted_in, upright
-from dmlviz.data.import_report import greyed
+from dmlviz.data.image_ops import letterbox, upright
+from dmlviz.data.import_report import to_grayscale
 from dmlviz.errors import UserError
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_SIDE = 4096
-WORKING_SIDE = 512  # more pixels than this add nothing to an image of 28 × 28
+MAX_WORKING_SIDE = 512  # more pixels than this add nothing to an image of 28 × 28
 TOO_LARGE = f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels"
 FORMATS = ("PNG", "JPEG", "WEBP")
-HANDPRINT = "digits"  # made in another way than the others: see `handprint`
-FAINT = 0.12  # ink below this share of the darkest stroke is paper
+NIST_DATASET = "digits"  # made in another way than the others: see `handprint`
+INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; what differs less from the ground was trimmed from the pictures of clothes
 
 
@@ -37,7 +37,7 @@ class PreparationStep:
 
 
 @dataclass(frozen=True)
-class Query:
+class PreparedImage:
     """`image` is the net's input before normalisation, uint8 size × size (× 3); `steps` lead to it and end with it."""
 
     image: np.ndarray
@@ -45,7 +45,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Framing:
+class Normalization:
     """How the images of a data set sit in their square: longest side `box`, centered by mass or by outline.
 
     `photographs` have levels that mean something and stay as they are; ink is made as dark as it goes.
@@ -61,10 +61,10 @@ class Framing:
 # (Cohen et al. 2017; that the border is of 2 pixels of the 28 is our reading); and KMNIST, whose authors do not say
 # how they framed its characters, so that its box is a guess.
 FRAMINGS = {
-    "mnist": Framing(20, True),
-    "fashion_mnist": Framing(28, False, photographs=True),
-    "kmnist": Framing(26, False),
-    "emnist_letters": Framing(24, False),
+    "mnist": Normalization(20, True),
+    "fashion_mnist": Normalization(28, False, photographs=True),
+    "kmnist": Normalization(26, False),
+    "emnist_letters": Normalization(24, False),
 }
 
 
@@ -84,10 +84,10 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             width, height = picture.size
             if max(width, height) > MAX_SIDE:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
-            if is_own(dataset):
+            if is_custom(dataset):
                 return upright(picture, declared.size)
-            picture.draft("RGB", (WORKING_SIDE, WORKING_SIDE))
-            return np.asarray(_plain(ImageOps.exif_transpose(picture)).convert("L"))
+            picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
+            return np.asarray(_flatten_modes(ImageOps.exif_transpose(picture)).convert("L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UserError(
             f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels; this one announces far more."
@@ -100,25 +100,25 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
         raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
 
 
-def _declared(dataset: str) -> DatasetDeclaration:
+def _declared(dataset: str) -> DatasetSpec:
     declared = DATASETS[dataset]
     if declared.size == 0:
         raise UserError(f"{declared.title} holds vectors that came without a net, so no picture can be placed there.")
     return declared
 
 
-def _plain(picture: Image.Image) -> Image.Image:
+def _flatten_modes(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I"):  # 16 bits a pixel: Pillow's own conversion would clip them
         deep = np.asarray(picture, dtype=np.float64)
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
-    picture.thumbnail((WORKING_SIDE, WORKING_SIDE))
+    picture.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
     return picture
 
 
-def prepare(picture: np.ndarray, dataset: str) -> Query:
+def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     """Frame a grey picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one.
 
     Among somebody's own pictures one in colour (h × w × 3) is fitted whole, as they were; a grey one is a drawing, and
@@ -129,13 +129,13 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
     if (
         picture.ndim == 3
         and picture.shape[2] == 3
-        and dataset not in (*FRAMINGS, HANDPRINT)
+        and dataset not in (*FRAMINGS, NIST_DATASET)
         and picture.dtype == np.uint8
     ):
-        return _fitted(picture, declared)
+        return _letterbox(picture, declared)
     if declared.channels == 3:
         raise UserError(f"{declared.title} is in colour, which cannot be drawn: upload a picture instead.")
-    framing = FRAMINGS.get(dataset) or Framing(round(0.8 * declared.size), False)
+    framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * declared.size), False)
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a grey uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
     steps = [PreparationStep("grey", picture)]
@@ -150,11 +150,11 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
     if peak < 16:
         raise UserError("The picture is blank: nothing stands out from its ground. Draw or choose something else.")
     ink = np.clip(ink / (255 - ground if framing.photographs else peak), 0, 1)
-    ink[ink < (TRIM if framing.photographs else FAINT)] = 0
+    ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
     ink = digit_image.cropped(ink, 0)
     steps.append(PreparationStep("cropped to the ink", _as_bytes(ink * 255)))
-    if dataset == HANDPRINT:
-        return _as_handprint(ink, steps)
+    if dataset == NIST_DATASET:
+        return _prepare_digit(ink, steps)
 
     ink = _scale(ink, framing.box)
     if not framing.photographs:
@@ -167,32 +167,32 @@ def prepare(picture: np.ndarray, dataset: str) -> Query:
     if declared.light_ground:
         image = 255 - image
         steps.append(PreparationStep("dark on light, as the data are", image))
-    return Query(image=image, steps=tuple(steps))
+    return PreparedImage(image=image, steps=tuple(steps))
 
 
-def _as_handprint(ink: np.ndarray, steps: list[PreparationStep]) -> Query:
-    ink = digit_image.upright(ink)
+def _prepare_digit(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:
+    ink = digit_image.deskew(ink)
     steps.append(PreparationStep("set upright", _as_bytes(ink * 255)))
     frame = digit_image.framed(ink)
     steps.append(PreparationStep("stretched in 32 × 32", _as_bytes(frame * 255)))
-    image = _as_bytes(digit_image.counted(frame) * 255)
+    image = _as_bytes(digit_image.block_counts(frame) * 255)
     steps.append(PreparationStep("counted in 8 × 8", image))
-    return Query(image=image, steps=tuple(steps))
+    return PreparedImage(image=image, steps=tuple(steps))
 
 
-def _fitted(picture: np.ndarray, declared: DatasetDeclaration) -> Query:
+def _letterbox(picture: np.ndarray, declared: DatasetSpec) -> PreparedImage:
     size = declared.size
-    fitted = fitted_in(picture, size)
+    fitted = letterbox(picture, size)
     shown = Image.fromarray(picture)
-    shown.thumbnail((WORKING_SIDE, WORKING_SIDE))
+    shown.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     steps = [
         PreparationStep("as it came", np.asarray(shown)),
         PreparationStep(f"fitted whole into {size} × {size}", fitted),
     ]
     if declared.channels == 1:
-        fitted = greyed(fitted[None])[0]
+        fitted = to_grayscale(fitted[None])[0]
         steps.append(PreparationStep("grey, as the data are", fitted))
-    return Query(image=fitted, steps=tuple(steps))
+    return PreparedImage(image=fitted, steps=tuple(steps))
 
 
 def _border(image: np.ndarray) -> np.ndarray:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import IO
 
 from dmlviz.catalog.export_formats import FORMATS
-from dmlviz.export.contents import Kept, Sheets
-from dmlviz.storage.files import atomic
+from dmlviz.export.contents import RunExport, SpriteSheets
+from dmlviz.storage.files import atomic_write
 
-__all__ = ["FORMATS", "Kept", "Sheets", "save", "write"]
+__all__ = ["FORMATS", "RunExport", "SpriteSheets", "save", "write"]
 
 _HOMES = {
     "python": "script",
@@ -22,15 +22,15 @@ _HOMES = {
 }
 
 
-def write(format: str, kept: Kept, file: IO[bytes]) -> None:
+def write(format: str, kept: RunExport, file: IO[bytes]) -> None:
     """Write what is kept of a run; raise UserError for an unknown format, and for a run that has not got that far."""
     _ = FORMATS[format]
     getattr(import_module(f"dmlviz.export.{_HOMES[format]}"), f"write_{format}")(kept, file)
 
 
-def save(format: str, kept: Kept, path: Path | None = None) -> Path:
+def save(format: str, kept: RunExport, path: Path | None = None) -> Path:
     """As `write`, into a file, by default one in this folder that is named after the run; returns where it is."""
     path = path or Path(kept.file_name(format))
-    with atomic(path) as file:
+    with atomic_write(path) as file:
         write(format, kept, file)
     return path

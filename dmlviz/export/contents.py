@@ -13,14 +13,14 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.runs.projection_run import film_steps
-from dmlviz.runs.run import Drawing, Run
+from dmlviz.runs.projection_run import epoch_steps
+from dmlviz.runs.run import ProjectionRun, Run
 
 NEIGHBOURS = 10
 
 
 @dataclass(frozen=True)
-class Sheets:
+class SpriteSheets:
     """The test images as PNG sheets of square tiles: `sprite_sheet.COLUMNS` a row, `sprite_sheet.PER_SHEET` a sheet."""
 
     tile: int
@@ -28,32 +28,34 @@ class Sheets:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunExport:
     """A run as it is to be kept; `drawing` is the projection that is shown, None for the view that the run plays.
 
     `sheets` None has none where the data set is not on disk.
     """
 
     run: Run
-    drawing: Drawing | None = None
-    sheets: Sheets | None = None
+    drawing: ProjectionRun | None = None
+    sheets: SpriteSheets | None = None
 
     @classmethod
-    def of(cls, run: Run, drawing: Drawing | None = None, data_root: Path | None = None) -> "Kept":
+    def of(cls, run: Run, drawing: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
         """With the pictures of its data set, where that is on disk."""
         name = run.config.dataset
-        if name not in data.available(data_root):
+        if name not in data.available_datasets(data_root):
             return cls(run, drawing)
         images = data.load(name, data_root).test.images
-        pngs = tuple(sprite_sheet.png(images, number) for number in range(sprite_sheet.count(len(images))))
-        return cls(run, drawing, Sheets(int(images.shape[1]), pngs))
+        pngs = tuple(
+            sprite_sheet.encode_sheet(images, number) for number in range(sprite_sheet.sheet_count(len(images)))
+        )
+        return cls(run, drawing, SpriteSheets(int(images.shape[1]), pngs))
 
     @property
     def step(self) -> int | None:
         """The epoch that the map shows, of a film the last; None for the end, where all test images are."""
         if self.drawing is None:
             return None
-        return film_steps(self.run, self.drawing.config)[-1] if self.drawing.config.film else self.drawing.config.step
+        return epoch_steps(self.run, self.drawing.config)[-1] if self.drawing.config.film else self.drawing.config.step
 
     @cached_property
     def items(self) -> np.ndarray:

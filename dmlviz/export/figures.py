@@ -9,7 +9,7 @@ import numpy as np
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.export.contents import Kept
+from dmlviz.export.contents import RunExport
 from dmlviz.figures import data
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PAGE = """<!doctype html>
 SHOWN = {"displaylogo": False, "responsive": True}
 
 
-def write_figures(kept: Kept, file: IO[bytes]) -> None:
+def write_figures(kept: RunExport, file: IO[bytes]) -> None:
     """Write NAME.html and NAME.csv for each figure, the script that all pages share, and README.txt, which lists them.
 
     A figure that this run does not give is left out, and README.txt says why. Raises UserError before the run's end.
@@ -61,7 +61,7 @@ def write_figures(kept: Kept, file: IO[bytes]) -> None:
         archive.writestr("README.txt", "\n".join(told) + "\n")
 
 
-def _made(name: str, kept: Kept) -> "tuple[go.Figure, dict[str, np.ndarray]]":
+def _made(name: str, kept: RunExport) -> "tuple[go.Figure, dict[str, np.ndarray]]":
     from dmlviz.figures import drawing
 
     if name == "map":
@@ -74,7 +74,7 @@ def _made(name: str, kept: Kept) -> "tuple[go.Figure, dict[str, np.ndarray]]":
     return drawing.draw(name, measured), data.columns(measured)
 
 
-def _places(kept: Kept) -> dict[str, np.ndarray]:
+def _places(kept: RunExport) -> dict[str, np.ndarray]:
     called = np.array([data.class_name(kept.classes, int(label)) for label in kept.labels])
     axes = dict(zip("xyz", np.asarray(kept.coordinates).T, strict=False))
     return {"item": kept.items, "class": called, **axes}

@@ -12,15 +12,15 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Declaration
+from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.bundle import import_map
-from dmlviz.export.contents import Kept
-from dmlviz.runs.run import Record
+from dmlviz.export.contents import RunExport
+from dmlviz.runs.run import EventLogDir
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "app" / "components"
-MOST_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so
-LARGEST_DISTANCE = 65535
+MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so
+MAX_DISTANCE = 65535
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -54,7 +54,7 @@ PAGE = """<!doctype html>
 """
 
 
-def write_html(kept: Kept, file: IO[bytes]) -> None:
+def write_html(kept: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError before the run's end, and for a projection that is not finished."""
     saved = COMPONENTS / "saved"
     described = _described(kept)
@@ -62,14 +62,14 @@ def write_html(kept: Kept, file: IO[bytes]) -> None:
         title=html.escape(kept.run.title),
         style=(saved / "saved.css").read_text(encoding="utf-8"),
         modules=import_map(saved / "saved.js", COMPONENTS),
-        facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in facts(kept)),
-        measured=html.escape(measured(kept, described["left_out"])),
+        facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(kept)),
+        measured=html.escape(quality_note(kept, described["left_out"])),
         kept=json.dumps(described, separators=(",", ":")).replace("<", "\\u003c"),
     )
     file.write(text.encode())
 
 
-def facts(kept: Kept) -> list[tuple[str, str]]:
+def page_data(kept: RunExport) -> list[tuple[str, str]]:
     """The settings as a person reads them."""
     config = kept.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
@@ -87,13 +87,13 @@ def facts(kept: Kept) -> list[tuple[str, str]]:
     return [(name, text) for name, text in found if text]
 
 
-def _map_of(kept: Kept) -> str:
+def _map_of(kept: RunExport) -> str:
     return PROJECTIONS[kept.view].title if kept.drawing is None else kept.drawing.config.declared.title
 
 
-def measured(kept: Kept, left_out: int) -> str:
+def quality_note(kept: RunExport, left_out: int) -> str:
     """On what everything was measured."""
-    n, d = Kept(kept.run).embeddings.shape
+    n, d = RunExport(kept.run).embeddings.shape
     given = DATASETS[kept.run.config.dataset].size == 0
     parts = [
         f"The points are all {n:,} vectors."
@@ -107,21 +107,23 @@ def measured(kept: Kept, left_out: int) -> str:
     return " ".join([*parts, f"Run {kept.run.id} of dmlviz, {kept.run.created:%Y-%m-%d}."])
 
 
-def _with_params(choice: Declaration, params: dict[str, Any]) -> str:
+def _with_params(choice: Spec, params: dict[str, Any]) -> str:
     """Its title, and the parameters that are not as usual."""
     usual = choice.complete({})
     said = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != usual.get(name)]
     return f"{choice.title} ({', '.join(said)})" if said else choice.title
 
 
-def _described(kept: Kept) -> dict[str, Any]:
+def _described(kept: RunExport) -> dict[str, Any]:
     """All that saved.js reads; arrays are base64 of little-endian numbers."""
-    run, whole = kept.run, Kept(kept.run)  # neighbours are those at the end, whichever epoch the map shows
+    run, whole = kept.run, RunExport(kept.run)  # neighbours are those at the end, whichever epoch the map shows
     _ = kept.coordinates  # a map that is not finished is said to be so
     labels, (distances, neighbours) = whole.labels, whole.neighbours
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
-    streams = [_stream(run, None)] + ([_stream(kept.drawing, kept.drawing.id)] if kept.drawing is not None else [])
+    streams = [_event_payload(run, None)] + (
+        [_event_payload(kept.drawing, kept.drawing.id)] if kept.drawing is not None else []
+    )
     watched = run.watched
     return {
         "run": run.id,
@@ -135,8 +137,8 @@ def _described(kept: Kept) -> dict[str, Any]:
             "k": neighbours.shape[1],
             "wide": wide,
             "items": _base64(neighbours, wide),
-            "distances": _base64(np.rint(distances / farthest * LARGEST_DISTANCE), "<u2"),
-            "unit": farthest / LARGEST_DISTANCE,
+            "distances": _base64(np.rint(distances / farthest * MAX_DISTANCE), "<u2"),
+            "unit": farthest / MAX_DISTANCE,
         },
         "sprites": {
             "pngs": [b64encode(png).decode() for png in kept.sheets.pngs] if kept.sheets else [],
@@ -147,17 +149,17 @@ def _described(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _stream(record: Record, pid: str | None) -> tuple[dict[str, Any], int]:
+def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any], int]:
     """The events of a record with its frames, and how many frames were left out so that the rest fit."""
     events = record.events()
     replay = next((event for event in events if event["event"] == "replay"), None)
     if replay is None:
-        events, left_out = _thinned(events, [event for event in events if event["event"] in ("snapshot", "frame")])
+        events, left_out = _drop_frames(events, [event for event in events if event["event"] in ("snapshot", "frame")])
         shown = [event["frame"] for event in events if event.get("frame")]
     else:
         # In the plane the frames that came on the way are those of the replay, and nobody asks for them.
         plane = replay["view"] == "plane"
-        taken = _fitting(replay["frames"], each=1 if plane else 2)
+        taken = _fit_frame_budget(replay["frames"], each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
         events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
         events[events.index(replay)] = replay | {"frames": taken}
@@ -166,18 +168,18 @@ def _stream(record: Record, pid: str | None) -> tuple[dict[str, Any], int]:
     return {"pid": pid, "events": [*events, {"event": "end", "state": record.state}], "frames": frames}, left_out
 
 
-def _thinned(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+def _drop_frames(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The events without those of `drawn` whose frames do not fit, and how many these are."""
-    kept = {frame["id"] for frame in _fitting([event["frame"] for event in drawn])}
+    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn])}
     gone = [event for event in drawn if event["frame"]["id"] not in kept]
     return [event for event in events if event not in gone], len(gone)
 
 
-def _fitting(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
+def _fit_frame_budget(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
     """All frames, or every second, third …, and the last, so that they fit; each of them is kept `each` times."""
     for every in range(1, len(frames) + 1):
         chosen = [frame for place, frame in enumerate(frames) if place % every == 0 or place == len(frames) - 1]
-        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MOST_FRAME_BYTES:
+        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MAX_FRAME_BYTES:
             return chosen
     return frames[-1:]
 

@@ -6,7 +6,7 @@ from typing import IO
 import numpy as np
 
 from dmlviz.data import sprite_sheet
-from dmlviz.export.contents import Kept
+from dmlviz.export.contents import RunExport
 from dmlviz.storage.run_schema import one_line
 
 CONFIG = """embeddings {{
@@ -21,10 +21,10 @@ SPRITE = """  sprite {{
     single_image_dim: {tile}
   }}
 """
-LARGEST_SIDE = 8192  # pixels: the tool takes no larger sprite
+MAX_SIDE = 8192  # pixels: the tool takes no larger sprite
 
 
-def sprite_of(kept: Kept) -> bytes | None:
+def sprite_of(kept: RunExport) -> bytes | None:
     """A PNG with the picture of each vector; None without pictures, or where they do not fit on one sheet.
 
     The tool finds the column of picture i as i modulo the tiles in a row, and its row as i divided by the tiles in a
@@ -32,12 +32,12 @@ def sprite_of(kept: Kept) -> bytes | None:
     """
     if kept.sheets is None:
         return None
-    if sprite_sheet.columns_of_square(len(kept.items)) * kept.sheets.tile > LARGEST_SIDE:
+    if sprite_sheet.columns_of_square(len(kept.items)) * kept.sheets.tile > MAX_SIDE:
         return None
     return sprite_sheet.square_png(sprite_sheet.tiles(kept.sheets.pngs, kept.sheets.tile)[kept.items])
 
 
-def write_projector(kept: Kept, file: IO[bytes]) -> None:
+def write_projector(kept: RunExport, file: IO[bytes]) -> None:
     """Write vectors.tsv, metadata.tsv, sprite.png (where `sprite_of` has one) and projector_config.pbtxt.
 
     Raise UserError before the run's end.

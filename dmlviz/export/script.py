@@ -7,45 +7,48 @@ from typing import IO, Any, TypeVar
 
 from dmlviz.config import NONE, Config, flag
 from dmlviz.errors import UserError
-from dmlviz.export.contents import Kept
-from dmlviz.runs.run import Drawing
+from dmlviz.export.contents import RunExport
+from dmlviz.runs.run import ProjectionRun
 
 C = TypeVar("C", bound=Config)
 LINE = 100
 
 
-def differing(config: Config) -> dict[str, Any]:
+def minimal_overrides(config: Config) -> dict[str, Any]:
     """The fewest fields that have to be said: `type(config)(**fields)` is the same config."""
     said = config.model_dump(mode="json")
     for name in list(said):
-        said = _without(type(config), said, name, config.id)
+        said = _drop_field(type(config), said, name, config.id)
     for name, value in list(said.items()):
         if name.endswith("params"):
             for param in list(value):
                 fewer = {key: kept for key, kept in said[name].items() if key != param}
-                if _is(type(config), said | {name: fewer}, config.id):
+                if _resolves_to(type(config), said | {name: fewer}, config.id):
                     said = said | {name: fewer}
     return said
 
 
-def _without(kind: type[Config], fields: dict[str, Any], name: str, id: str) -> dict[str, Any]:
+def _drop_field(kind: type[Config], fields: dict[str, Any], name: str, id: str) -> dict[str, Any]:
     fewer = {key: value for key, value in fields.items() if key != name}
-    return fewer if _is(kind, fewer, id) else fields
+    return fewer if _resolves_to(kind, fewer, id) else fields
 
 
-def _is(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool:
+def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool:
     try:
         return kind(**fields).id == id
     except UserError:
         return False
 
 
-def as_python(kept: Kept) -> str:
+def as_python(kept: RunExport) -> str:
     """A script that trains the run anew and draws its map: `end.metrics`, `end.embeddings`, `coordinates`."""
     run, drawn = kept.run, kept.drawing
-    kept_alone = drawn is not None and (drawn.config.film or kept.step is not None or _looks_back(drawn))
+    kept_alone = drawn is not None and (drawn.config.film or kept.step is not None or _uses_other_epochs(drawn))
     if kept_alone:  # the epochs on the way are kept in less digits than a training has at hand
-        return as_python(Kept(run)) + f"# The map on the screen is of epochs that are kept: {_drawn_by(kept)}\n"
+        return (
+            as_python(RunExport(run))
+            + f"# The map on the screen is of epochs that are kept: {_projection_call(kept)}\n"
+        )
     device = f", device={_literal(run.info['device'])}" if run.info.get("device") else ""
     lines = [
         _docstring(f"{run.title}: run {run.id} of dmlviz."),
@@ -53,12 +56,14 @@ def as_python(kept: Kept) -> str:
         "import torch",
         "",
         f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
-        "from dmlviz.projection import project" if drawn else "from dmlviz.ops.linear_projection import native",
+        "from dmlviz.projection import project"
+        if drawn
+        else "from dmlviz.ops.linear_projection import default_projection",
         "",
         f"torch.set_num_threads({_literal(run.info.get('threads', 1))})  # as it was trained",
         "",
         *(f"# {note}" for note in _notes(kept)),
-        f"config = {_call('TrainConfig', differing(run.config))}",
+        f"config = {_call('TrainConfig', minimal_overrides(run.config))}",
         f"for event in train(config{device}):",
         "    pass",
         "end = event",
@@ -67,7 +72,7 @@ def as_python(kept: Kept) -> str:
         "labels = data.load(config.dataset).test.labels",
     ]
     if drawn:
-        lines.append(f"view = {_call('ProjectionConfig', differing(drawn.config))}")
+        lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(drawn.config))}")
         lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
     else:
         lines.append("coordinates = native(end.embeddings, labels).project(end.embeddings)")
@@ -76,36 +81,36 @@ def as_python(kept: Kept) -> str:
     return "\n".join([*lines, ""])
 
 
-def as_command(kept: Kept) -> str:
+def as_command(kept: RunExport) -> str:
     """The commands that train the run anew and draw its map."""
     lines = [f"# {note}" for note in _notes(kept)]
-    lines.append(_options("dmlviz train", differing(kept.run.config)))
+    lines.append(_options("dmlviz train", minimal_overrides(kept.run.config)))
     if kept.drawing:
-        lines.append(_drawn_by(kept))
+        lines.append(_projection_call(kept))
     return "\n".join([*lines, ""])
 
 
-def _looks_back(drawing: Drawing) -> bool:
+def _uses_other_epochs(drawing: ProjectionRun) -> bool:
     """Whether its axes were fitted to all epochs."""
     return drawing.config.params.get("fitted") == "all"
 
 
-def _drawn_by(kept: Kept) -> str:
+def _projection_call(kept: RunExport) -> str:
     assert kept.drawing is not None
-    return _options(f"dmlviz project {kept.run.id}", differing(kept.drawing.config))
+    return _options(f"dmlviz project {kept.run.id}", minimal_overrides(kept.drawing.config))
 
 
-def write_python(kept: Kept, file: IO[bytes]) -> None:
+def write_python(kept: RunExport, file: IO[bytes]) -> None:
     """Write `as_python`."""
     file.write(as_python(kept).encode())
 
 
-def write_command(kept: Kept, file: IO[bytes]) -> None:
+def write_command(kept: RunExport, file: IO[bytes]) -> None:
     """Write `as_command`."""
     file.write(as_command(kept).encode())
 
 
-def _notes(kept: Kept) -> list[str]:
+def _notes(kept: RunExport) -> list[str]:
     """What the same settings do not give again."""
     end = kept.run.end or {}
     if end.get("event") != "stopped":

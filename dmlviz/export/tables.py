@@ -5,7 +5,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from dmlviz.export.contents import Kept
+from dmlviz.export.contents import RunExport
 
 if TYPE_CHECKING:
     import pyarrow
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 AXES = ("x", "y", "z")
 
 
-def table(kept: Kept) -> "pyarrow.Table":
+def table(kept: RunExport) -> "pyarrow.Table":
     """A row for each test image on the map, in the official order: item, label, class, x, y (z), then neighbour and
     distance of the k nearest of them, nearest first. Raise UserError before the run's end.
     """
@@ -33,14 +33,14 @@ def table(kept: Kept) -> "pyarrow.Table":
     return pyarrow.table(columns)
 
 
-def write_csv(kept: Kept, file: IO[bytes]) -> None:
+def write_csv(kept: RunExport, file: IO[bytes]) -> None:
     """Write the table as CSV (RFC 4180, UTF-8), with a line of names."""
     from pyarrow import csv
 
     csv.write_csv(table(kept), file, csv.WriteOptions(quoting_style="needed"))
 
 
-def write_parquet(kept: Kept, file: IO[bytes]) -> None:
+def write_parquet(kept: RunExport, file: IO[bytes]) -> None:
     """Write the table with the column `embedding` (d numbers each) as Parquet; its metadata say which run it is."""
     import pyarrow
     from pyarrow import parquet

@@ -5,10 +5,10 @@ from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.export.contents import Kept
+from dmlviz.export.contents import RunExport
 
 
-def write_weights(kept: Kept, file: IO[bytes]) -> None:
+def write_weights(kept: RunExport, file: IO[bytes]) -> None:
     """Write the safetensors file; raise UserError for a run that has none."""
     path = kept.run.path / "weights.safetensors"
     if not path.exists():
@@ -17,7 +17,7 @@ def write_weights(kept: Kept, file: IO[bytes]) -> None:
         shutil.copyfileobj(stored, file)
 
 
-def loading(kept: Kept) -> str:
+def loading(kept: RunExport) -> str:
     """Five lines of Python that load the file: `images` (uint8, n × c × h × w) to `embeddings`."""
     config, data = kept.run.config, DATASETS[kept.run.config.dataset]
     net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'

@@ -12,7 +12,7 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves
-from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.runs.run import Run, RunNotFoundError
 
 _Columns = dict[str, np.ndarray]
 
@@ -61,7 +61,7 @@ def _of_run(run: Run, step: int | None) -> Images:
     if step is None and not whole:
         known = run.epochs
         if not known:
-            raise UnknownRun(
+            raise RunNotFoundError(
                 f"{run.title} has no embeddings yet; its first ones are there when the training has begun."
             )
         step = known[-1]

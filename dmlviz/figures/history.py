@@ -8,7 +8,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 SCORES = ("precision_at_1", "r_precision", "map_at_r")
 
 
@@ -47,7 +47,7 @@ def history(run: Run) -> History:
         raise UserError(f"{run.title} has trained no step yet, so there is no curve of it.")
     losses = np.array([np.nan if event["loss"] is None else event["loss"] for event in told], float)
     steps = np.array([event["step"] for event in told], np.int64)
-    every = max(1, -(-len(steps) // MOST_POINTS))
+    every = max(1, -(-len(steps) // MAX_POINTS))
     starts = np.arange(0, len(steps), every)
     ends = np.minimum(starts + every, len(steps))
     means = np.add.reduceat(losses, starts) / (ends - starts) if len(steps) else losses

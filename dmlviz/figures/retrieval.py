@@ -12,11 +12,11 @@ from dmlviz.metrics import curves
 
 MARKED = (1, 5, 10)  # the k of the table of scores
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-MOST_NUMBERED = 15  # classes, up to which every cell has room for its count
+MAX_NUMBERED = 15  # classes, up to which every cell has room for its count
 
 
 def recall_at_k(
-    embeddings: Any, labels: Any = None, *, step: int | None = None, most: int = curves.MOST_RANKS, dark: bool = False
+    embeddings: Any, labels: Any = None, *, step: int | None = None, most: int = curves.MAX_RANKS, dark: bool = False
 ) -> go.Figure:
     """Recall@k, also called CMC, for k from 1 to `most`: of a run, or of embeddings (n × d) with class ids (n).
 
@@ -79,14 +79,14 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     total, right = int(counts.sum()), int(np.trace(counts))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     own = np.eye(len(names), dtype=bool)
-    written = {"texttemplate": "%{text}", "textfont": {"size": 12}} if len(names) <= MOST_NUMBERED else {}
+    written = {"texttemplate": "%{text}", "textfont": {"size": 12}} if len(names) <= MAX_NUMBERED else {}
     text = np.where(counts > 0, np.char.mod("%d", counts), "")
     rest = {"x": called, "y": called, "text": text, "xgap": 1, "ygap": 1, **written}
     errors = go.Heatmap(
         z=np.where(own, np.nan, shares),
         colorscale=[[0, GROUND[theme]], [1, ERROR[theme]]],
         zmin=0,
-        showscale=len(names) > MOST_NUMBERED,
+        showscale=len(names) > MAX_NUMBERED,
         colorbar={"title": {"text": "share of the row", "font": {"size": 12}}, "tickformat": ".1%", "thickness": 12},
         hovertemplate="%{y}, nearest to %{x}:<br>%{text} images, %{z:.2%} of %{y}<extra></extra>",
         **rest,

@@ -27,8 +27,8 @@ ONE_THREAD = dict.fromkeys(
     (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
     "1",
 )
-LONGEST = 1 << 17  # bytes of a request, most of which is the environment
-LOST = -signal.SIGKILL  # what became of the workers of a nursery that was killed
+MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
+SERVER_DIED = -signal.SIGKILL  # what became of the workers of a nursery that was killed
 
 
 class Process(Protocol):
@@ -66,7 +66,7 @@ def launch(arguments: list[str], errors: IO[bytes]) -> Process:
     )
 
 
-class Forked:
+class ForkedProcess:
     """A worker that the nursery forks, or will fork when it has imported what a worker needs."""
 
     def __init__(self, stdin: int, stdout: int) -> None:
@@ -132,7 +132,7 @@ class Forked:
                     os.kill(self._pid, wish)
 
 
-class Nursery:
+class ForkServer:
     """The process that forks, seen from the server."""
 
     def __init__(self) -> None:
@@ -146,18 +146,18 @@ class Nursery:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        self._forked: dict[int, Forked] = {}  # that have not ended
+        self._forked: dict[int, ForkedProcess] = {}  # that have not ended
         self._numbers = itertools.count()
         self._change = threading.Lock()
         self.alive = True
         self._listening = threading.Thread(target=self._listen, name="nursery", daemon=True)
         self._listening.start()
 
-    def fork(self, arguments: list[str], errors: IO[bytes]) -> Forked:
+    def fork(self, arguments: list[str], errors: IO[bytes]) -> ForkedProcess:
         """Ask for a worker: one that is there at once, when the nursery is ready."""
         orders, stdin = os.pipe()
         stdout, answers = os.pipe()
-        forked = Forked(stdin, stdout)
+        forked = ForkedProcess(stdin, stdout)
         try:
             with self._change:
                 number = next(self._numbers)
@@ -166,7 +166,7 @@ class Nursery:
                 message = json.dumps(asked).encode()
                 socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
         except OSError:  # it was killed meanwhile
-            forked.ends(LOST)
+            forked.ends(SERVER_DIED)
         finally:
             os.close(orders)
             os.close(answers)
@@ -179,7 +179,7 @@ class Nursery:
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError):
-            while told := self._control.recv(LONGEST):
+            while told := self._control.recv(MAX_REQUEST_BYTES):
                 message = json.loads(told)
                 if "pid" in message:
                     self._forked[message["number"]].begins(message["pid"])
@@ -190,23 +190,23 @@ class Nursery:
             lost = [*self._forked.values()]
         for forked in lost:
             forked.kill()
-            forked.ends(LOST)
+            forked.ends(SERVER_DIED)
         self._process.wait()
         self._control.close()
 
 
-_only: Nursery | None = None
-_making = threading.Lock()
+_instance: ForkServer | None = None
+_lock = threading.Lock()
 
 
-def _nursery() -> Nursery:
+def _nursery() -> ForkServer:
     """The nursery of this process: the same for all, another one when it was killed."""
-    global _only
-    with _making:
-        if _only is None or not _only.alive:
-            _only = Nursery()
-            atexit.register(_only.close)
-        return _only
+    global _instance
+    with _lock:
+        if _instance is None or not _instance.alive:
+            _instance = ForkServer()
+            atexit.register(_instance.close)
+        return _instance
 
 
 @dataclass(frozen=True)
@@ -237,10 +237,10 @@ class _Forks:
         """Take in a request or bury the dead; False where neither came in so many seconds. Exit with the server."""
         ready = _readable(self.control.fileno(), self.ended, patience=patience)
         if self.ended in ready:
-            os.read(self.ended, LONGEST)
+            os.read(self.ended, MAX_REQUEST_BYTES)
             self._bury()
         if self.control.fileno() in ready:
-            told, pipes, _, _ = socket.recv_fds(self.control, LONGEST, 3)
+            told, pipes, _, _ = socket.recv_fds(self.control, MAX_REQUEST_BYTES, 3)
             if not told:
                 os._exit(0)
             self.waiting.append(_Request(pipes=pipes, **json.loads(told)))
@@ -311,7 +311,7 @@ def main() -> None:
 
     os.nice(worker.NICENESS)
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
-    for prepare in worker.preparations(forking=True):
+    for prepare in worker.warm_up_steps(forking=True):
         prepare()
         while forks.attend(patience=0):
             pass

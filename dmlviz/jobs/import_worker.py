@@ -19,9 +19,9 @@ from dmlviz.errors import UserError
 from dmlviz.storage.files import read_json, write_json
 
 NICENESS = 10
-MOST_SECONDS = 900  # of processor time
-MOST_MEMORY = 6 * 1024**3
-EVERY = 0.2  # seconds between two words on the progress
+MAX_SECONDS = 900  # of processor time
+MAX_MEMORY = 6 * 1024**3
+PROGRESS_INTERVAL_S = 0.2  # seconds between two words on the progress
 TILES, MOST_TILES = 8, 240  # of a class, and in all
 
 
@@ -31,7 +31,11 @@ def main() -> None:
     _be_modest()
     order = read_json(folder / "order.json")
     try:
-        look = _vectors(folder, order) if Path(order["file"]).suffix.lower() != ".zip" else _pictures(folder, order)
+        look = (
+            _import_embeddings(folder, order)
+            if Path(order["file"]).suffix.lower() != ".zip"
+            else _import_images(folder, order)
+        )
     except UserError as error:
         look = {"error": str(error)}
     except MemoryError:
@@ -41,18 +45,18 @@ def main() -> None:
     write_json(folder / "look.json", look)
 
 
-def _pictures(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.image_folder import understand
+def _import_images(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+    from dmlviz.data.image_folder import import_image_folder
 
     said = 0.0
 
     def progress(done: int, of: int) -> None:
         nonlocal said
-        if time.monotonic() - said > EVERY:
+        if time.monotonic() - said > PROGRESS_INTERVAL_S:
             said = time.monotonic()
             write_json(folder / "progress.json", {"done": done, "of": of})
 
-    found = understand(
+    found = import_image_folder(
         Path(order["file"]),
         title=order["title"],
         side=order["side"],
@@ -66,11 +70,11 @@ def _pictures(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
         "title": found.declared.title,
         "summary": found.declared.summary,
         "side": found.declared.size,
-        "tiles": _tiles(found.parts, len(found.declared.classes)),
+        "tiles": _preview_tiles(found.parts, len(found.declared.classes)),
     }
 
 
-def _tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]:
+def _preview_tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]:
     """The first pictures of each class, a row a class, as one PNG."""
     from PIL import Image
 
@@ -90,20 +94,20 @@ def _tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]:
     return {"url": f"data:image/png;base64,{png}", "side": side, "columns": columns, "counts": counts}
 
 
-def _vectors(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.embedding_file import read
-    from dmlviz.runs.import_embeddings import declaration, keep_vectors
+def _import_embeddings(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+    from dmlviz.data.embedding_file import read_embeddings
+    from dmlviz.runs.import_embeddings import dataset_spec, import_embeddings
     from dmlviz.runs.store import Runs
 
-    found = read(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
-    run = keep_vectors(Runs(folder / "runs", folder / "none"), found, order["title"])
+    found = read_embeddings(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
+    run = import_embeddings(Runs(folder / "runs", folder / "none"), found, order["title"])
     counts = np.bincount(found.labels, minlength=len(found.classes))
     score = run.score("precision_at_1")
     return {
         "kind": "vectors",
         "name": run.id,
         "title": order["title"],
-        "summary": declaration(found, order["title"]).summary,
+        "summary": dataset_spec(found, order["title"]).summary,
         "classes": [{"name": name, "test": int(count)} for name, count in zip(found.classes, counts, strict=True)],
         "notes": [
             "There is nothing to train: the vectors are shown as they are, as a finished run without a net.",
@@ -120,8 +124,8 @@ def _be_modest() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
 
 
 if __name__ == "__main__":

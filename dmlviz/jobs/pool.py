@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.worker_process import Worker, worker_arguments
+from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 
 
-class Crew:
+class WorkerPool:
     """Hires a worker for an order: the warm one, when there is one, or a new one, which has no data at hand yet.
 
     `likely` is the data set that the warm one has at hand, at first; later that of the order before. `heard` hears
@@ -23,11 +23,11 @@ class Crew:
         data_root: Path | None,
         warm: bool,
         likely: str | None,
-        heard: Callable[[Worker, dict[str, Any]], object],
-        gone: Callable[[Worker, str], object],
+        heard: Callable[[WorkerProcess, dict[str, Any]], object],
+        gone: Callable[[WorkerProcess, str], object],
     ) -> None:
         self.warm = warm
-        self.spare: Worker | None = None
+        self.spare: WorkerProcess | None = None
         self._data_root = data_root
         self._likely = likely
         self._heard = heard
@@ -35,7 +35,7 @@ class Crew:
         self._change = threading.RLock()
         self.make_spare()
 
-    def hire(self, order: dict[str, Any], dataset: str) -> Worker:
+    def hire(self, order: dict[str, Any], dataset: str) -> WorkerProcess:
         """Give an order, on that data set, to a worker."""
         order = order | {"data": str(Path(self._data_root).resolve()) if self._data_root else None}
         with self._change:
@@ -63,10 +63,10 @@ class Crew:
             spare.kill()
             spare.join(5)
 
-    def _new(self) -> Worker:
-        return Worker(worker_arguments("--wait", self._data_root, self._likely), self._heard, self._gone)
+    def _new(self) -> WorkerProcess:
+        return WorkerProcess(worker_arguments("--wait", self._data_root, self._likely), self._heard, self._gone)
 
-    def _gone(self, worker: Worker, why: str) -> None:
+    def _gone(self, worker: WorkerProcess, why: str) -> None:
         with self._change:
             if (
                 worker is self.spare
@@ -76,14 +76,14 @@ class Crew:
         self._told(worker, why)
 
 
-class Answering:
+class RpcWorker:
     """A worker that stays and answers one question after another; started when it is first needed, or by `start`."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
         self._asking = threading.Lock()
         self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._worker: Worker | None = None
+        self._worker: WorkerProcess | None = None
         self._closed = False
 
     def start(self) -> None:
@@ -116,17 +116,17 @@ class Answering:
             self._worker.kill()
             self._worker.join(5)
 
-    def _running(self) -> Worker:
+    def _running(self) -> WorkerProcess:
         if self._closed:
             raise UserError("The server is closing down.")
         if self._worker is None or not self._worker.alive:
-            self._worker = Worker(self._arguments, self._said, self._gone)
+            self._worker = WorkerProcess(self._arguments, self._said, self._gone)
         return self._worker
 
-    def _said(self, worker: Worker, message: dict[str, Any]) -> None:
+    def _said(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
         if worker is self._worker and "ready" not in message:
             self._answers.put(message)
 
-    def _gone(self, worker: Worker, why: str) -> None:
+    def _gone(self, worker: WorkerProcess, why: str) -> None:
         if worker is self._worker:
             self._answers.put({"error": f"The picture could not be placed. {why}"})

@@ -15,26 +15,26 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.pool import Answering, Crew
-from dmlviz.jobs.worker_process import Worker, worker_arguments
+from dmlviz.jobs.pool import RpcWorker, WorkerPool
+from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.projection import check
-from dmlviz.runs.run import Drawing, Record, UnknownRun
+from dmlviz.runs.run import EventLogDir, ProjectionRun, RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import Writer
+from dmlviz.runs.writer import RecordWriter
 
-Phase = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
+JobState = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
 
-QUEUED_EACH = 3  # waiting jobs of one owner, besides the one under way
-PATIENCE = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
-LAST_WORDS = 60.0  # seconds for a training that has stopped to embed and score all test images
-SPARE_AFTER = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
+MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
+STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
+FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
+PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 
 
 @dataclass(frozen=True)
 class Status:
     """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped."""
 
-    phase: Phase
+    phase: JobState
     position: int | None = None
     of: int | None = None
     reason: str = ""
@@ -50,16 +50,16 @@ class Key(NamedTuple):
 @dataclass(eq=False)
 class _Job:
     key: Key
-    record: Record
+    record: EventLogDir
     order: dict[str, Any]
     dataset: str
     owners: list[str]
-    worker: Worker | None = None
+    worker: WorkerProcess | None = None
     stopping: bool = False
     timers: list[threading.Timer] = field(default_factory=list)
 
 
-class Jobs:
+class JobScheduler:
     """Runs trainings and projections in worker processes. Safe to use from many threads; close it at the end.
 
     `slots` jobs at a time, the number of cores less one by default. Equal requests share one job and one result. With
@@ -80,10 +80,10 @@ class Jobs:
         self.slots = slots or max(1, (os.cpu_count() or 2) - 1)
         self._change = threading.Condition(threading.RLock())
         self._queue: list[_Job] = []
-        self._active: dict[Worker, _Job] = {}
+        self._active: dict[WorkerProcess, _Job] = {}
         self._closed = False
-        self.crew = Crew(data_root, warm, likely, self._heard, self._gone)
-        self.embedder = Answering(worker_arguments("--serve", data_root))
+        self.crew = WorkerPool(data_root, warm, likely, self._heard, self._gone)
+        self.embedder = RpcWorker(worker_arguments("--serve", data_root))
 
     def submit(self, config: TrainConfig, owner: str = "") -> str:
         """The id of the run that this training is, started or queued; one that is under way or finished is shared.
@@ -93,7 +93,7 @@ class Jobs:
         key = Key(config.id)
 
         def prepare() -> _Job | None:
-            with contextlib.suppress(UnknownRun):
+            with contextlib.suppress(RunNotFoundError):
                 if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
                     return None
             run = self.runs.prepare(config)
@@ -116,7 +116,7 @@ class Jobs:
         key = Key(run, config.id)
 
         def prepare() -> _Job | None:
-            with contextlib.suppress(UnknownRun):
+            with contextlib.suppress(RunNotFoundError):
                 drawing = found.drawing(config.id)
                 if drawing.state in ("finished", "running"):
                     return None
@@ -137,7 +137,7 @@ class Jobs:
                 return Status("queued", self._queue.index(job) + 1, len(self._queue))
         try:
             record = job.record if job is not None else self._on_disk(Key(run, projection))
-        except UnknownRun as error:
+        except RunNotFoundError as error:
             return Status("unknown", reason=str(error))
         try:
             end = record.end
@@ -174,7 +174,7 @@ class Jobs:
             else:
                 job.stopping = True
                 job.worker.ask_to_stop()
-                self._later(job, PATIENCE[job.order["job"]], job.worker.kill)
+                self._later(job, STOP_TIMEOUT_S[job.order["job"]], job.worker.kill)
             return True
 
     def under_way(self, owner: str | None = None) -> list[tuple[Key, Status]]:
@@ -217,7 +217,7 @@ class Jobs:
             worker.join(5)
         self.embedder.close()
 
-    def _on_disk(self, key: Key) -> Record:
+    def _on_disk(self, key: Key) -> EventLogDir:
         run = self.runs.get(key.run)
         return run if key.projection is None else run.drawing(key.projection)
 
@@ -241,7 +241,7 @@ class Jobs:
                 self._dispatch()
 
     @staticmethod
-    def _resumed(key: Key, drawing: Drawing, iteration: int, dataset: str, owner: str) -> _Job:
+    def _resumed(key: Key, drawing: ProjectionRun, iteration: int, dataset: str, owner: str) -> _Job:
         (drawing.path / "projection.json").touch()  # readers follow its events from the start again
         iterations = drawing.config.params.get("iterations")
         drawing.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
@@ -259,9 +259,9 @@ class Jobs:
 
     def _check_limit(self, owner: str) -> None:
         jobs = [*self._active.values(), *self._queue]
-        if owner and Counter(job.owners[0] for job in jobs)[owner] > QUEUED_EACH:
+        if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
-                f"You have one job under way and {QUEUED_EACH} waiting, which is as many as one person may have; "
+                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, which is as many as one person may have; "
                 "stop one, or wait for one to end."
             )
 
@@ -275,10 +275,10 @@ class Jobs:
             self._queue.remove(job)
             job.worker = self.crew.hire(job.order, job.dataset)
             self._active[job.worker] = job
-            self._later(job, SPARE_AFTER, self.crew.make_spare)
+            self._later(job, PRESTART_DELAY_S, self.crew.make_spare)
             self._change.notify_all()
 
-    def _heard(self, worker: Worker, message: dict[str, Any]) -> None:
+    def _heard(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
         if message.get("ready") and self.crew.warm:
             with contextlib.suppress(UserError):  # closing down
                 self.embedder.start()  # not before: two that import at once are both late
@@ -287,9 +287,9 @@ class Jobs:
             if message.get("stopping") and job is not None:
                 self._cancel_timers(job)  # the training has stopped; what is left is to embed all test images
                 job.stopping = True
-                self._later(job, LAST_WORDS, worker.kill)
+                self._later(job, FINAL_EVAL_TIMEOUT_S, worker.kill)
 
-    def _gone(self, worker: Worker, why: str) -> None:
+    def _gone(self, worker: WorkerProcess, why: str) -> None:
         with self._change:
             job = self._active.pop(worker, None)
             if job is not None:
@@ -305,7 +305,10 @@ class Jobs:
         step = 0
         with contextlib.suppress(DamagedFileError):
             step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
-        with contextlib.suppress(OSError, UserError), Writer(job.record, time.time) as writer:  # its folder may be gone
+        with (
+            contextlib.suppress(OSError, UserError),
+            RecordWriter(job.record, time.time) as writer,
+        ):  # its folder may be gone
             writer.event(event, step=step, metrics={}, reason=reason)
 
     def _later(self, job: _Job, seconds: float, do: Callable[[], object]) -> None:
@@ -321,7 +324,7 @@ class Jobs:
         job.timers.clear()
 
 
-def _is_over(record: Record) -> bool:
+def _is_over(record: EventLogDir) -> bool:
     """Whether its log has an end that can be read."""
     try:
         return record.end is not None

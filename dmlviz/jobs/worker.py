@@ -28,7 +28,7 @@ from dmlviz.runs.run import Run
 NICENESS = 10
 
 
-class Stop:
+class StopFlag:
     """Becomes true on SIGTERM; when it is first seen to be, `seen` is called."""
 
     def __init__(self, seen: Any = lambda: None) -> None:
@@ -46,7 +46,7 @@ class Stop:
         return self.asked
 
 
-class Parent:
+class ParentChannel:
     """The process at the other end of standard input: orders come from it, answers go to it, and its end is ours."""
 
     def __init__(self) -> None:
@@ -91,14 +91,14 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if (chosen.folder is not None) + chosen.wait + chosen.serve != 1:
         parser.error("give a folder, --wait or --serve")
-    parent = Parent()
-    be_modest()
+    parent = ParentChannel()
+    lower_priority()
     if chosen.data is not None:
         DATASETS.look_in(chosen.data)
     if chosen.serve:
         _serve(parent)
     elif chosen.wait:
-        datasets = _get_ready(parent, chosen.data, chosen.likely)
+        datasets = _warm_up(parent, chosen.data, chosen.likely)
         parent.tell(ready=True)
         order = parent.orders.get()
         root = Path(order["data"]) if order.get("data") else chosen.data
@@ -109,21 +109,21 @@ def main(arguments: list[str] | None = None) -> None:
         _work(parent, chosen.folder.resolve(), chosen.data, {})
 
 
-def _work(parent: Parent, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
-    stop = Stop(lambda: parent.tell(stopping=True))
+def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
+    stop = StopFlag(lambda: parent.tell(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
     parent.no_more_orders()
     _one_thread()
     try:
         if folder.parent.name == "projections":
-            from dmlviz.runs.projection_run import draw_into
+            from dmlviz.runs.projection_run import run_projection
 
-            draw_into(folder, stop=stop)
+            run_projection(folder, stop=stop)
         else:
-            from dmlviz.runs.writer import train_into
+            from dmlviz.runs.writer import train_and_record
 
             run = Run(folder)
-            for _ in train_into(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
+            for _ in train_and_record(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
                 pass
     except UserError as error:  # a folder that holds no job, or that somebody else is writing
         sys.exit(str(error))
@@ -131,29 +131,29 @@ def _work(parent: Parent, folder: Path, data_root: Path | None, datasets: dict[s
     os._exit(0)  # everything is on disk; taking torch down in good order would cost the next job half a second
 
 
-def _serve(parent: Parent) -> None:
-    from dmlviz.runs.embed import answer
-    from dmlviz.runs.writer import sentence
+def _serve(parent: ParentChannel) -> None:
+    from dmlviz.runs.embed import handle_request
+    from dmlviz.runs.writer import error_message
 
     _one_thread()
     parent.tell(ready=True)
     while True:
         order = parent.orders.get()
         try:
-            parent.tell(**answer(order))
+            parent.tell(**handle_request(order))
         except Exception as error:
-            parent.tell(error=sentence(error))
+            parent.tell(error=error_message(error))
 
 
-def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> dict[str, Any]:
+def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) -> dict[str, Any]:
     """Prepare what a job needs, unless the order is there already; give the likely data."""
     from dmlviz import data
 
-    for prepare in preparations():
+    for prepare in warm_up_steps():
         prepare()
         if not parent.orders.empty():
             return {}
-    here = data.available(data_root)
+    here = data.available_datasets(data_root)
     name = likely if likely in here else here[0]
     try:
         return {name: data.load(name, data_root)}
@@ -161,7 +161,7 @@ def _get_ready(parent: Parent, data_root: Path | None, likely: str | None) -> di
         return {}
 
 
-def preparations(forking: bool = False) -> Iterator[Callable[[], object]]:
+def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
     """What a process does slowly the first time, in parts, the most needed first; each is done once.
 
     With `forking` all but what must not be done before a fork: to use the graphics card.
@@ -169,12 +169,12 @@ def preparations(forking: bool = False) -> Iterator[Callable[[], object]]:
     yield _one_thread
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
-        yield _try_out
+        yield _trial_step
     for module in ("layout", "tsne", "umap"):
         yield partial(import_module, f"dmlviz.projection.{module}")
 
 
-def be_modest() -> None:
+def lower_priority() -> None:
     """Leave the processor to others first, and the memory too: when that runs out, this process goes, no server."""
     with contextlib.suppress(OSError):
         os.nice(max(0, NICENESS - os.nice(0)))
@@ -183,7 +183,7 @@ def be_modest() -> None:
 
 
 @cache
-def _try_out() -> None:
+def _trial_step() -> None:
     from dmlviz.training.loop import warm_up
 
     warm_up()

@@ -13,7 +13,7 @@ from typing import Any
 from dmlviz.jobs import fork_server
 
 
-class Worker:
+class WorkerProcess:
     """One `dmlviz.jobs.worker`. Its standard input is a pipe held here, so that it ends when this process does.
 
     `on_message(worker, message)` hears every line of JSON it prints, `on_exit(worker, why)` its end; both are called
@@ -23,8 +23,8 @@ class Worker:
     def __init__(
         self,
         arguments: list[str],
-        on_message: Callable[["Worker", dict[str, Any]], object],
-        on_exit: Callable[["Worker", str], object],
+        on_message: Callable[["WorkerProcess", dict[str, Any]], object],
+        on_exit: Callable[["WorkerProcess", str], object],
     ) -> None:
         self.ready = threading.Event()  # set when it has imported everything
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
@@ -65,7 +65,7 @@ class Worker:
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until it is gone and its end was told; one that has not even been forked is not waited for."""
-        unborn = isinstance(self._process, fork_server.Forked) and not self._process.born
+        unborn = isinstance(self._process, fork_server.ForkedProcess) and not self._process.born
         if threading.current_thread() is not self._thread and not unborn:
             self._thread.join(timeout)
 
@@ -85,10 +85,10 @@ class Worker:
         process.stdout.close()
         with contextlib.suppress(OSError):
             process.stdin.close()
-        self._on_exit(self, cause_of_death(status, said))
+        self._on_exit(self, exit_message(status, said))
 
 
-def cause_of_death(status: int, said: list[str]) -> str:
+def exit_message(status: int, said: list[str]) -> str:
     """A sentence on how a process ended: `status` as subprocess gives it, `said` its last lines on standard error."""
     if status == -signal.SIGKILL:
         return (

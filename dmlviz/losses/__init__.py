@@ -40,6 +40,6 @@ def build(
 def _implementations() -> Mapping[str, Callable[..., Any]]:
     """The code of every loss by name; the first call imports the families, and torch with them."""
     from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, triplets, weighted_sum  # noqa: F401
-    from dmlviz.losses.registry import IMPLEMENTED
+    from dmlviz.losses.registry import REGISTRY
 
-    return IMPLEMENTED
+    return REGISTRY

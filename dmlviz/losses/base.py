@@ -7,10 +7,18 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dmlviz.catalog.parameters import LossDeclaration
+from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
-from dmlviz.ops.pairwise import bounded, check_batch, cosine_matrix, distance_matrix, grounded, reduce, without_autocast
+from dmlviz.ops.pairwise import (
+    check_batch,
+    clamp_range,
+    cosine_matrix,
+    distance_matrix,
+    keep_graph,
+    reduce,
+    without_autocast,
+)
 
 
 class Terms(NamedTuple):
@@ -32,7 +40,7 @@ class Terms(NamedTuple):
         return self._replace(values=self.values.detach())
 
 
-class Totals(NamedTuple):
+class SummedTerms(NamedTuple):
     """Terms too many to be listed: their sum, how many there are, how many of them are active, how many not 0.
 
     `nonzero` is left out where the active terms are those.
@@ -52,11 +60,11 @@ class Totals(NamedTuple):
         nonzero = self.active if self.nonzero is None else self.nonzero
         return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
 
-    def detached(self) -> "Totals":
+    def detached(self) -> "SummedTerms":
         return self._replace(sum=self.sum.detach())
 
 
-Parts = Terms | Totals | Sequence[Terms | Totals | Tensor]
+LossParts = Terms | SummedTerms | Sequence[Terms | SummedTerms | Tensor]
 """What a formula returns: terms, or several terms and scalars (regularizers) that are summed."""
 
 
@@ -74,7 +82,7 @@ class Batch:
     @cached_property
     def x(self) -> Tensor:
         """The embeddings in float32 (or float64), held within the range in which losses add up."""
-        return bounded(self.embeddings)
+        return clamp_range(self.embeddings)
 
     @cached_property
     def same(self) -> Tensor:
@@ -163,11 +171,11 @@ class Loss(nn.Module):
     Subclasses say their `terms`.
     """
 
-    declaration: LossDeclaration
+    declaration: LossSpec
 
     def __init__(self) -> None:
         super().__init__()
-        self._last: list[Terms | Totals] = []
+        self._last: list[Terms | SummedTerms] = []
         self._images = 0
 
     def class_centres(self) -> Tensor | None:
@@ -197,7 +205,7 @@ class Loss(nn.Module):
         every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
         return part.values if every else None
 
-    def terms(self, batch: Batch) -> Parts:
+    def terms(self, batch: Batch) -> LossParts:
         raise NotImplementedError
 
     def forward(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Tensor:
@@ -209,12 +217,12 @@ class Loss(nn.Module):
         batch = Batch(embeddings, labels, self._accepted(tuples))
         with without_autocast(embeddings.device):
             parts = self.terms(batch)
-            parts = [parts] if isinstance(parts, Terms | Totals) else list(parts)
+            parts = [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
             reduced = [part if isinstance(part, Tensor) else part.reduced() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
-            loss = grounded(loss, embeddings)
+            loss = keep_graph(loss, embeddings)
         self._images = len(batch)
         self._last = [part.detached() for part in parts if not isinstance(part, Tensor)]
         return loss
@@ -240,7 +248,7 @@ class FunctionLoss(Loss):
 
     def __init__(
         self,
-        formula: Callable[..., Parts],
+        formula: Callable[..., LossParts],
         *,
         embedding_dim: int | None,
         num_classes: int | None,
@@ -251,7 +259,7 @@ class FunctionLoss(Loss):
         self.formula = formula
         self.params = params
 
-    def terms(self, batch: Batch) -> Parts:
+    def terms(self, batch: Batch) -> LossParts:
         return self.formula(batch, **self.params)
 
     def extra_repr(self) -> str:

@@ -33,7 +33,7 @@ class ClassWeights(Loss):
 
     def terms(self, batch: Batch) -> Terms:
         self.check(batch)
-        return each(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
+        return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
 
     def class_centres(self) -> Float[Tensor, "k d"]:
         return nn.functional.normalize(self.weight.detach().float())
@@ -62,19 +62,19 @@ def _around_the_circle(num_classes: int, per_class: int, generator: torch.Genera
     return torch.stack([angles.cos(), angles.sin()], dim=1)
 
 
-def each(values: Float[Tensor, " n"]) -> Terms:
+def per_image(values: Float[Tensor, " n"]) -> Terms:
     """One smooth term an image, all of which count."""
     return Terms(values, None, smooth=True)
 
 
-def at_label(
+def replace_at_label(
     values: Float[Tensor, "n classes"], labels: Tensor, new: Float[Tensor, " n"]
 ) -> Float[Tensor, "n classes"]:
     """Return the scores with each image's own class's replaced."""
     return values.scatter(1, labels[:, None], new[:, None].to(values.dtype))
 
 
-def with_margin(cosine: Float[Tensor, " n"], m1: int, m2: float, m3: float) -> Float[Tensor, " n"]:
+def cos_with_margin(cosine: Float[Tensor, " n"], m1: int, m2: float, m3: float) -> Float[Tensor, " n"]:
     """Return cos(m₁θ + m₂) − m₃, continued so that it falls on all of 0 ≤ θ ≤ π (Deng et al. 2019).
 
     Beyond m₁θ + m₂ = π a multiplied angle goes on as (−1)^k cos(m₁θ + m₂) − 2k (Liu et al. 2017), a simple one as

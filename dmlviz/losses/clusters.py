@@ -5,11 +5,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dmlviz.losses.base import Batch, Terms
-from dmlviz.losses.registry import loss
+from dmlviz.losses.registry import register_loss
 from dmlviz.ops.pairwise import cross_distance, distance_matrix, masked_max, masked_min
 
 
-@loss("coupled_clusters")
+@register_loss("coupled_clusters")
 def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[m + d(x_p, c_p) − d(x*, c_p)]₊ for each image, x* the negative nearest to the class mean (Liu et al. 2016)."""
     x, index, member, means = _classes(batch)
@@ -19,7 +19,7 @@ def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
     return Terms((margin + own - nearest_negative[index]).relu(), batch.complete, reduction)
 
 
-@loss("hard_cluster")
+@register_loss("hard_cluster")
 def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max ‖x − c‖² − min ‖c − c'‖² + m]₊ for each class of at least two images, c' the nearest other class mean."""
     x, _, member, means = _classes(batch)

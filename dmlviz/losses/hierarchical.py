@@ -5,10 +5,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Loss, Terms, Totals
-from dmlviz.losses.registry import IMPLEMENTED
+from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
+from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Triplets
-from dmlviz.ops.pairwise import directions
+from dmlviz.ops.pairwise import l2_normalize
 
 
 class ClassTree:
@@ -20,7 +20,7 @@ class ClassTree:
     """
 
     def __init__(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], levels: int) -> None:
-        x = directions(embeddings.detach()).nan_to_num()
+        x = l2_normalize(embeddings.detach()).nan_to_num()
         self.names, index = labels.unique(return_inverse=True)
         size = torch.bincount(index, minlength=len(self.names)).to(x.dtype)
         means = x.new_zeros(len(self.names), x.shape[1]).index_add_(0, index, x) / size[:, None]
@@ -51,7 +51,7 @@ def _linked(distances: Float[Tensor, "c c"]) -> Float[Tensor, "c c"]:
     return height
 
 
-@IMPLEMENTED.implements("hierarchical_triplet")
+@REGISTRY.implements("hierarchical_triplet")
 class HierarchicalTriplet(Loss):
     """[d²_ap − d²_an + β + d_H(y_a, y_n) − s_{y_a}]₊ on the unit sphere (Ge et al. 2018).
 
@@ -78,7 +78,7 @@ class HierarchicalTriplet(Loss):
         """Build the class tree of the whole training set."""
         self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
 
-    def terms(self, batch: Batch) -> Terms | Totals:
+    def terms(self, batch: Batch) -> Terms | SummedTerms:
         tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
         d = 2 * batch.matrix("cosine")
         below = d - tree.margins(batch.labels, self.beta).to(d.dtype)
@@ -86,4 +86,4 @@ class HierarchicalTriplet(Loss):
             a, p, n = batch.tuples
             values = (d[a, p] - below[a, n]).relu()
             return Terms(values, None, self.reduction)
-        return all_triplets.hinges(batch, d, below, self.reduction)
+        return all_triplets.hinge_sum(batch, d, below, self.reduction)

@@ -6,49 +6,49 @@ import torch
 from torch import Tensor, nn
 
 from dmlviz.errors import UserError
-from dmlviz.losses.base import Batch, Loss, Parts, Terms
-from dmlviz.losses.registry import IMPLEMENTED, loss
+from dmlviz.losses.base import Batch, Loss, LossParts, Terms
+from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.ops.pairwise import distance_matrix, masked_logsumexp, masked_mean, softplus
 
 _ROWS = 64  # of a decision net: as many are computed at once
 
 
-@loss("contrastive")
+@register_loss("contrastive")
 def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: str) -> Terms:
     """P: [d − m⁺]₊², N: [m − d]₊² (Hadsell, Chopra, LeCun 2006, without their ½)."""
     d, same, counts = batch.pairs(batch.matrix("euclidean"))
     return Terms(torch.where(same, d - pos_margin, margin - d).relu().square(), counts, reduction)
 
 
-@loss("contrastive_linear")
-def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> Parts:
+@register_loss("contrastive_linear")
+def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> LossParts:
     """P: [d − m⁺]₊, N: [m − d]₊, each side averaged by itself (Musgrave, Belongie, Lim 2020, §2)."""
     d, same, counts = batch.pairs(batch.matrix(distance))
-    return _each_side(torch.where(same, d - pos_margin, margin - d).relu(), same, counts, reduction)
+    return _softplus_both_sides(torch.where(same, d - pos_margin, margin - d).relu(), same, counts, reduction)
 
 
-@loss("contrastive_double")
-def contrastive_double(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
+@register_loss("contrastive_double")
+def contrastive_double_margin(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
     """P: [d² − m₁]₊², N: [m₂ − d²]₊²: two margins on the squared distance."""
     squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
     return Terms(torch.where(same, squared - pos_margin, margin - squared).relu().square(), counts, reduction)
 
 
-@loss("contrastive_no_margin")
+@register_loss("contrastive_no_margin")
 def contrastive_no_margin(batch: Batch) -> Terms:
     """P: d², N: −d²; has no minimum."""
     squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
     return Terms(torch.where(same, squared, -squared), counts)
 
 
-@loss("cosine_pair")
+@register_loss("cosine_pair")
 def cosine_pair(batch: Batch, *, reduction: str) -> Terms:
     """(y − s)² with y = 1 for one class, 0 for two."""
     s, same, counts = batch.pairs(batch.cosine())
     return Terms((same.to(s.dtype) - s).square(), counts, reduction)
 
 
-@loss("distance_logistic")
+@register_loss("distance_logistic")
 def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """−log p for P, −log(1 − p) for N, p = (1 + e^{−m})/(1 + e^{d−m}) (Vo, Hays 2016).
 
@@ -60,8 +60,8 @@ def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
     return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True)
 
 
-@loss("snr_contrastive")
-def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regularizer: float, reduction: str) -> Parts:
+@register_loss("snr_contrastive")
+def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regularizer: float, reduction: str) -> LossParts:
     """P: [v − m⁺]₊, N: [m − v]₊ with v = Var(f_a − f_b)/Var(f_a), ordered pairs, each side averaged by itself.
 
     Plus `regularizer` times the mean over the images of |mean of the coordinates| (Yuan et al. 2019). An anchor with
@@ -74,10 +74,13 @@ def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regulariz
     variance = noise.square().sum(dim=1).clamp_min(1e-12)
     v, same, counts = batch.pairs(distance_matrix(noise, "sqeuclidean") / variance[:, None], directed=True)
     penalty = regularizer * masked_mean(mean.abs(), counts.any().expand_as(mean))
-    return [*_each_side(torch.where(same, v - pos_margin, margin - v).relu(), same, counts, reduction), penalty]
+    return [
+        *_softplus_both_sides(torch.where(same, v - pos_margin, margin - v).relu(), same, counts, reduction),
+        penalty,
+    ]
 
 
-@loss("multi_similarity")
+@register_loss("multi_similarity")
 def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, reduction: str) -> Terms:
     """(1/α) log(1 + Σ_P e^{−α(s−λ)}) + (1/β) log(1 + Σ_N e^{β(s−λ)}) per anchor (Wang et al. 2019)."""
     s = batch.cosine() - base
@@ -86,7 +89,7 @@ def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, re
     return Terms(pull + push, None, reduction, smooth=True)
 
 
-@loss("circle")
+@register_loss("circle")
 def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Terms:
     """softplus(lse_N(γ[s+m]₊(s−m)) + lse_P(−γ[1+m−s]₊(s−1+m))), weights detached, per anchor with both.
 
@@ -99,7 +102,7 @@ def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Term
     return Terms(softplus(push + pull), batch.complete, reduction, smooth=True)
 
 
-@IMPLEMENTED.implements("margin")
+@REGISTRY.implements("margin")
 class Margin(Loss):
     """P: [d − β + α]₊, N: [β + α − d]₊ with β learned, one or one per class of the anchor (Wu et al. 2017)."""
 
@@ -118,7 +121,7 @@ class Margin(Loss):
         return Terms((torch.where(same, d - beta, beta - d) + self.alpha).relu(), counts, self.reduction)
 
 
-@IMPLEMENTED.implements("logistic_pair")
+@REGISTRY.implements("logistic_pair")
 class LogisticPair(Loss):
     """log(1 + e^{−y o}), y = ±1, o = gain · f_a·f_b + bias, both learned (Bertinetto et al. 2016)."""
 
@@ -134,7 +137,7 @@ class LogisticPair(Loss):
         return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True)
 
 
-@IMPLEMENTED.implements("hinge_pair")
+@REGISTRY.implements("hinge_pair")
 class HingePair(Loss):
     """[1 − y o]₊, y = ±1, o the score of a small decision net on an ordered pair (Zagoruyko, Komodakis 2015).
 
@@ -186,5 +189,5 @@ class _Decisions(torch.autograd.Function):
         return torch.cat(to_first), to_second, to_score
 
 
-def _each_side(values: Tensor, same: Tensor, counts: Tensor, reduction: str) -> list[Terms]:
+def _softplus_both_sides(values: Tensor, same: Tensor, counts: Tensor, reduction: str) -> list[Terms]:
     return [Terms(values, counts & same, reduction), Terms(values, counts & ~same, reduction)]

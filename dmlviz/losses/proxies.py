@@ -6,11 +6,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from dmlviz.losses.base import Batch, Terms
-from dmlviz.losses.class_weights import ClassWeights, at_label, each, with_margin
-from dmlviz.losses.registry import IMPLEMENTED, loss
-from dmlviz.ops.pairwise import bounded, cross_cosine, cross_distance, norms
+from dmlviz.losses.class_weights import ClassWeights, cos_with_margin, per_image, replace_at_label
+from dmlviz.losses.registry import REGISTRY, register_loss
+from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 
-implements = IMPLEMENTED.implements
+implements = REGISTRY.implements
 
 
 @implements("softmax")
@@ -40,7 +40,7 @@ class Center(Softmax):
     def terms(self, batch: Batch) -> Terms:
         self.check(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
-        return each(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
+        return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
 
 
 @implements("normalized_softmax")
@@ -70,7 +70,7 @@ class AngleMargin(ClassWeights):
     def scores(self, batch: Batch) -> Tensor:
         cosine = cross_cosine(batch.embeddings, self.weight)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
-        return self.lengths(batch) * at_label(cosine, batch.labels, with_margin(own, *self.margins))
+        return self.lengths(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
 
 
 @implements("large_margin_softmax")
@@ -81,7 +81,7 @@ class LargeMarginSoftmax(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def lengths(self, batch: Batch) -> Tensor:
-        return norms(batch.embeddings)[:, None] * norms(self.weight.to(batch.x.dtype))
+        return safe_norm(batch.embeddings)[:, None] * safe_norm(self.weight.to(batch.x.dtype))
 
 
 @implements("sphereface")
@@ -92,7 +92,7 @@ class SphereFace(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def lengths(self, batch: Batch) -> Tensor:
-        return norms(batch.embeddings)[:, None]
+        return safe_norm(batch.embeddings)[:, None]
 
 
 @implements("combined_margin")
@@ -157,10 +157,10 @@ class SoftTriple(ClassWeights):
         cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
         similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
-        return self.la * at_label(similarity, batch.labels, own - self.margin)
+        return self.la * replace_at_label(similarity, batch.labels, own - self.margin)
 
 
-@loss("prototypical")
+@register_loss("prototypical")
 def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     """−log softmax(−d²(f, c_k)) of the queries, c_k the mean of class k's support (Snell et al. 2017).
 
@@ -171,7 +171,7 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     size = batch.same.sum(dim=1)
     place = batch.same.tril(-1).sum(dim=1)
     supports = place < (size - 1).clamp(min=1, max=support)
-    x = bounded(batch.embeddings)
+    x = clamp_range(batch.embeddings)
     which = torch.nn.functional.one_hot(index).to(x.dtype) if len(batch) else x.new_zeros(0, 0)
     members = which * supports[:, None]
     prototypes = members.T @ x / members.sum(dim=0)[:, None]

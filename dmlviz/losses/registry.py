@@ -9,21 +9,21 @@ from functools import partial
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.registry import Registry
-from dmlviz.losses.base import Batch, FunctionLoss, Parts
+from dmlviz.losses.base import Batch, FunctionLoss, LossParts
 
-IMPLEMENTED = Registry(LOSSES)
+REGISTRY = Registry(LOSSES)
 
-Formula = Callable[..., Parts]
+Formula = Callable[..., LossParts]
 
 
-def loss(name: str) -> Callable[[Formula], Formula]:
+def register_loss(name: str) -> Callable[[Formula], Formula]:
     """Decorate the function of a `Batch` (and of the declared parameters) that computes the loss `name`."""
 
     def bind(formula: Formula) -> Formula:
-        IMPLEMENTED.implements(name)(partial(FunctionLoss, formula))
+        REGISTRY.implements(name)(partial(FunctionLoss, formula))
         return formula
 
     return bind
 
 
-__all__ = ["IMPLEMENTED", "Batch", "loss"]
+__all__ = ["REGISTRY", "Batch", "register_loss"]

@@ -6,15 +6,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, Parts, Terms
-from dmlviz.losses.registry import loss
+from dmlviz.losses.base import Batch, LossParts, Terms
+from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.pairwise import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softmax_gradient, softplus
+from dmlviz.ops.pairwise import (
+    masked_logsumexp,
+    masked_max,
+    most_negative,
+    reduce,
+    safe_sqrt,
+    softmax_gradient,
+    softplus,
+)
 
-_TELLABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
+_MIN_RELIABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
 
 
-@loss("lifted_hard")
+@register_loss("lifted_hard")
 def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max(max_k m − d_ik, max_l m − d_jl) + d_ij]₊ for each positive pair (Song et al. 2016, their eq. 3)."""
     d = batch.matrix("euclidean")
@@ -22,7 +30,7 @@ def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
     return Terms((torch.maximum(nearest[:, None], nearest) + d).relu(), batch.positive_once, reduction)
 
 
-@loss("lifted")
+@register_loss("lifted")
 def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Terms:
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.matrix("euclidean")
@@ -46,7 +54,7 @@ class _LogAddExp(torch.autograd.Function):
         return ((gradient + gradient.T) * share).sum(dim=1)
 
 
-@loss("generalized_lifted")
+@register_loss("generalized_lifted")
 def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[lse_P d + lse_N(m − d)]₊ for each anchor with both (Hermans et al. 2017, their eq. 10)."""
     d = batch.matrix("euclidean")
@@ -54,8 +62,8 @@ def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
     return Terms(hinge.relu(), batch.complete, reduction)
 
 
-@loss("n_pairs")
-def n_pairs(batch: Batch, *, l2: float, reduction: str) -> Parts:
+@register_loss("n_pairs")
+def n_pairs(batch: Batch, *, l2: float, reduction: str) -> LossParts:
     """log(1 + Σ_j e^{f_i·f_j⁺ − f_i·f_i⁺}) over pairs, one pair per class, + l2 · mean ‖f‖² (Sohn 2016).
 
     A class with 2r images in the batch takes part in r rounds, each with its next two images; a miner's pairs make
@@ -84,7 +92,7 @@ def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
     return order[:-1][leads], order[1:][leads], rank[:-1][leads]
 
 
-@loss("nt_xent")
+@register_loss("nt_xent")
 def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
     """log(1 + Σ_N e^{(s_an − s_ap)/τ}) for each ordered positive pair (van den Oord 2018, Chen et al. 2020)."""
     s = batch.cosine() / temperature
@@ -92,7 +100,7 @@ def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
     return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True)
 
 
-@loss("tuple_hinge")
+@register_loss("tuple_hinge")
 def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max_N s_an − s_ap + m]₊ for each ordered positive pair: the hinge under the softmax of nt_xent."""
     s = batch.cosine()
@@ -100,7 +108,7 @@ def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
     return Terms((nearest[:, None] - s + margin).relu(), batch.positive, reduction)
 
 
-@loss("nca")
+@register_loss("nca")
 def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
     """−log p_i, or −p_i, for each anchor with a positive: p_i = Σ_P softmax_j(−scale · d²_ij).
 
@@ -119,7 +127,7 @@ def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         if odds is not None:
             return odds, torch.ones_like(odds, dtype=torch.bool)
     own = masked_logsumexp(near, batch.positive)
-    return masked_logsumexp(near, batch.negative) - own, ~(own.detach() <= lowest(near))
+    return masked_logsumexp(near, batch.negative) - own, ~(own.detach() <= most_negative(near))
 
 
 class _Odds(torch.autograd.Function):
@@ -131,9 +139,9 @@ class _Odds(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, positive: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        share = values.clone().fill_diagonal_(lowest(values)).softmax(dim=1)
+        share = values.clone().fill_diagonal_(most_negative(values)).softmax(dim=1)
         of_own, of_rest = _Odds.sums(share, positive)
-        least = _TELLABLE * torch.finfo(values.dtype).tiny
+        least = _MIN_RELIABLE * torch.finfo(values.dtype).tiny
         if not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
             return None, None
         ctx.save_for_backward(share, positive, of_own, of_rest)
@@ -160,7 +168,7 @@ class _Odds(torch.autograd.Function):
         return pull, None
 
 
-@loss("tuplet_margin")
+@register_loss("tuplet_margin")
 def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) -> Terms:
     """log(1 + Σ_N e^{s(cos θ_an − cos(θ_ap − β))}) for each ordered positive pair, β in degrees (Yu, Tao 2019)."""
     cosine, angle = batch.cosine(), math.radians(beta)
@@ -169,7 +177,7 @@ def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) ->
     return Terms(softplus(negatives[:, None] - scale * relaxed), batch.positive, reduction, smooth=True)
 
 
-@loss("fastap")
+@register_loss("fastap")
 def fastap(batch: Batch, *, bins: int, reduction: str) -> Terms:
     """1 − average precision for each anchor with a positive, from histograms of d² = 2 − 2s (Cakir et al. 2019).
 

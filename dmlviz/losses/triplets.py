@@ -6,47 +6,47 @@ import torch
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Terms, Totals
-from dmlviz.losses.registry import loss
+from dmlviz.losses.base import Batch, SummedTerms, Terms
+from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import masked_max, masked_min, softplus
 
 
-@loss("triplet")
-def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | Totals:
+@register_loss("triplet")
+def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[m + d_ap − d_an]₊ (Weinberger, Saul 2009; Schroff et al. 2015); over all triplets where no miner listed some."""
     d = batch.matrix(distance)
     if isinstance(batch.tuples, Triplets):
-        near, far = _sides(d, batch.tuples)
-        return _listed((margin + near - far).relu(), reduction)
-    return all_triplets.hinges(batch, d + margin, d, reduction)
+        near, far = _mined_distances(d, batch.tuples)
+        return _terms((margin + near - far).relu(), reduction)
+    return all_triplets.hinge_sum(batch, d + margin, d, reduction)
 
 
-@loss("triplet_ratio")
-def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | Totals:
+@register_loss("triplet_ratio")
+def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[1 − d_an / (m + d_ap)]₊ (Wohlhart, Lepetit 2015)."""
     d = batch.matrix(distance)
     if isinstance(batch.tuples, Triplets):
-        near, far = _sides(d, batch.tuples)
-        return _listed((1 - far / (margin + near)).relu(), reduction)
-    return all_triplets.hinges(batch, d + margin, d, reduction, weights=1 / (d + margin))
+        near, far = _mined_distances(d, batch.tuples)
+        return _terms((1 - far / (margin + near)).relu(), reduction)
+    return all_triplets.hinge_sum(batch, d + margin, d, reduction, weights=1 / (d + margin))
 
 
-@loss("triplet_soft")
-def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | Totals:
+@register_loss("triplet_soft")
+def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | SummedTerms:
     """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""
     d = batch.matrix(distance)
     if isinstance(batch.tuples, Triplets):
-        near, far = _sides(d, batch.tuples)
-        return _listed(softplus(near - far), reduction, smooth=True)
-    return all_triplets.soft(batch, d, reduction)
+        near, far = _mined_distances(d, batch.tuples)
+        return _terms(softplus(near - far), reduction, smooth=True)
+    return all_triplets.softplus_sum(batch, d, reduction)
 
 
-@loss("batch_hard")
+@register_loss("batch_hard")
 def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: str) -> Terms:
     """[m + max_P d − min_N d]₊ for each anchor, or its soft form log(1 + e^…) (Hermans et al. 2017)."""
     if not len(batch):
-        return _listed(batch.x.sum(1), reduction)
+        return _terms(batch.x.sum(1), reduction)
     d = batch.matrix(distance)
     gap = masked_max(d, batch.positive) - masked_min(d, batch.negative)
     if isinstance(margin, str):
@@ -54,7 +54,7 @@ def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: s
     return Terms((gap + margin).relu(), batch.complete, reduction)
 
 
-@loss("angular")
+@register_loss("angular")
 def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
     """log(1 + Σ_N exp(4tan²α (f_a + f_p)·f_n − 2(1 + tan²α) f_a·f_p)), on the unit sphere (Wang et al. 2017).
 
@@ -75,12 +75,12 @@ def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
     return Terms(values, batch.positive & batch.complete[:, None], reduction, smooth=True)
 
 
-def _sides(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
+def _mined_distances(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
     rows = triplets.a * d.shape[1]
     both = d.flatten().index_select(0, torch.cat([rows + triplets.p, rows + triplets.n]))
     near, far = both.view(2, -1)
     return near, far
 
 
-def _listed(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
+def _terms(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
     return Terms(values, None, reduction, smooth)

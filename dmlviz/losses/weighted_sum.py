@@ -7,12 +7,12 @@ from torch import Tensor
 from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.losses import build
 from dmlviz.losses.base import Loss
-from dmlviz.losses.registry import IMPLEMENTED
+from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.pairwise import sharing
+from dmlviz.ops.pairwise import cache_pairwise
 
 
-@IMPLEMENTED.implements("sum_of")
+@REGISTRY.implements("sum_of")
 class SumOf(Loss):
     """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them."""
 
@@ -35,7 +35,7 @@ class SumOf(Loss):
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
         self._accepted(tuples)
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
-        with sharing():
+        with cache_pairwise():
             first, second = (
                 loss(embeddings, labels, tuples if kind in loss.declaration.accepts else None)
                 for loss in (self.a, self.b)

@@ -13,12 +13,12 @@ from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import embedding_geometry, retrieval
 from dmlviz.metrics import verification as _verification
-from dmlviz.metrics.classification import nearest_mean
-from dmlviz.metrics.inputs import Embedded, read_both
-from dmlviz.metrics.per_query import Judgement, judge
-from dmlviz.ops.squared_distances import blas_on_one_thread, conditioned, sweep
+from dmlviz.metrics.classification import nearest_class_mean
+from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery
+from dmlviz.metrics.per_query import PerQueryResult, evaluate_per_query
+from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 
-__all__ = ["Judgement", "confusion", "evaluate", "judge", "nearest_mean_accuracy"]
+__all__ = ["PerQueryResult", "confusion", "evaluate", "evaluate_per_query", "nearest_mean_accuracy"]
 
 
 def evaluate(
@@ -41,7 +41,7 @@ def evaluate(
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
-    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
     result = parts(queries, others)
     if len(unseen):
@@ -61,10 +61,10 @@ def confusion(
     Row: the query's class, column: its nearest neighbour's. Queries without a relevant item are left out, and where
     an embedding is not finite nobody is counted.
     """
-    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
     if queries.finite and (others is None or others.finite):
-        with blas_on_one_thread():
+        with single_threaded_blas():
             used, _, nearest = retrieval.first_hits(queries, others)
         np.add.at(counts, (queries.classes[used], (others or queries).classes[nearest]), 1)
     return queries.names, counts
@@ -75,16 +75,16 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
 
     Against themselves a query takes no part in the mean of its own class.
     """
-    queries, others = read_both(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):
         return float("nan")
-    points = conditioned(queries.points, (others or queries).points)[:2]
-    return nearest_mean(queries, others, *points, retrieval.Ranker(queries, others).queries)
+    points = rescale(queries.points, (others or queries).points)[:2]
+    return nearest_class_mean(queries, others, *points, retrieval.Ranker(queries, others).queries)
 
 
 def _parts(
-    queries: Embedded,
-    others: Embedded | None,
+    queries: LabeledEmbeddings,
+    others: LabeledEmbeddings | None,
     ks: Sequence[int],
     clustering: bool,
     full_ranking: bool,
@@ -94,7 +94,7 @@ def _parts(
         keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
         used = retrieval.Ranker(queries, others).queries
         return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
-    with blas_on_one_thread():
+    with single_threaded_blas():
         result = _scores(queries, others, ks, full_ranking)
         if clustering:
             result |= _clustering.scores(queries)
@@ -103,9 +103,11 @@ def _parts(
     return result
 
 
-def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:
-    ranker, distances = retrieval.Ranker(queries, others, full_ranking), embedding_geometry.MeanDistances(queries)
-    points, gallery_points, unit = conditioned(queries.points, queries.points)
+def _scores(
+    queries: LabeledEmbeddings, others: LabeledEmbeddings | None, ks: Sequence[int], full_ranking: bool
+) -> dict[str, float]:
+    ranker, distances = retrieval.Ranker(queries, others, full_ranking), embedding_geometry.DistanceMeans(queries)
+    points, gallery_points, unit = rescale(queries.points, queries.points)
     kind = queries.points.dtype
     if others is None and len(ranker.queries) == len(points):
 
@@ -113,17 +115,17 @@ def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_
             distances.visit(rows, squared)
             ranker.visit(rows, squared)
 
-        sweep(points, points, kind, visit)
+        for_each_distance_chunk(points, points, kind, visit)
     else:
-        sweep(points, points, kind, distances.visit)
+        for_each_distance_chunk(points, points, kind, distances.visit)
         if others is not None:
-            points, gallery_points, _ = conditioned(queries.points, others.points)
-        sweep(points[ranker.queries], gallery_points, kind, ranker.visit)
+            points, gallery_points, _ = rescale(queries.points, others.points)
+        for_each_distance_chunk(points[ranker.queries], gallery_points, kind, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
-    result["nearest_mean_accuracy"] = nearest_mean(queries, others, points, gallery_points, ranker.queries)
+    result["nearest_mean_accuracy"] = nearest_class_mean(queries, others, points, gallery_points, ranker.queries)
     result |= distances.scores(unit) | embedding_geometry.scores(queries.points, len(queries.names))
     return result | _counted(queries, ranker.queries)
 
 
-def _counted(queries: Embedded, used: np.ndarray) -> dict[str, float]:
+def _counted(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
     return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}

@@ -2,17 +2,21 @@
 
 import numpy as np
 
-from dmlviz.metrics.inputs import Embedded
+from dmlviz.metrics.inputs import LabeledEmbeddings
 
 
-def vote(classes: np.ndarray) -> np.ndarray:
+def majority_vote(classes: np.ndarray) -> np.ndarray:
     """The commonest of each row of classes (n × k, nearest first); of equally common ones the one seen first."""
     counts = (classes[:, :, None] == classes[:, None, :]).sum(axis=2)
     return np.take_along_axis(classes, counts.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def nearest_mean(
-    queries: Embedded, gallery: Embedded | None, points: np.ndarray, gallery_points: np.ndarray, used: np.ndarray
+def nearest_class_mean(
+    queries: LabeledEmbeddings,
+    gallery: LabeledEmbeddings | None,
+    points: np.ndarray,
+    gallery_points: np.ndarray,
+    used: np.ndarray,
 ) -> float:
     """The share of the queries `used` whose nearest class mean is that of their class; NaN of none.
 

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 
-from dmlviz.metrics.inputs import Embedded
-from dmlviz.ops.squared_distances import conditioned
+from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.ops.squared_distances import rescale
 
 KEYS = ("nmi", "ami", "pairwise_f1")
 
 
-def scores(queries: Embedded, seed: int = 0) -> dict[str, float]:
+def scores(queries: LabeledEmbeddings, seed: int = 0) -> dict[str, float]:
     """NMI, AMI and pairwise F1 of the classes against k-means with as many clusters as classes.
 
     NaN where there is nothing to find: one class, or every image its own. NMI with arithmetic normalisation, as in
@@ -34,7 +34,7 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    points = conditioned(points, points)[0].astype(points.dtype)
+    points = rescale(points, points)[0].astype(points.dtype)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(clusters, n_init=3, random_state=seed).fit(points).labels_

@@ -9,11 +9,11 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
-from dmlviz.metrics.inputs import Embedded, read
-from dmlviz.metrics.verification import MOST_PAIRS, area, operating_points, pair_distances
-from dmlviz.ops.squared_distances import blas_on_one_thread, conditioned, sweep
+from dmlviz.metrics.inputs import LabeledEmbeddings, read
+from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances
+from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 
-MOST_RANKS = 100
+MAX_RANKS = 100
 BINS = 80
 _FINE = 4096  # bins that are counted, before they are put together to at most BINS
 _ROWS = 1000
@@ -81,7 +81,7 @@ class DistanceHistogram:
     different: np.ndarray
 
 
-def recall_at_k(embeddings: Any, labels: Any, most: int = MOST_RANKS) -> RecallAtK:
+def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAtK:
     """Recall@k for k from 1 to `most` of embeddings (n × d) with class ids (n), among themselves.
 
     Each image is left out of its own search, and of equally near images the irrelevant one comes first. Raises
@@ -90,7 +90,7 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MOST_RANKS) -> RecallA
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise UserError(f"most is the largest k, a whole number from 1; got {most!r}.")
     points = _finite(embeddings, labels)
-    with blas_on_one_thread():
+    with single_threaded_blas():
         used, first_hit, _ = retrieval.first_hits(points)
     queries, n = len(used), len(points.points)
     if not queries:
@@ -99,7 +99,7 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MOST_RANKS) -> RecallA
     return RecallAtK(np.cumsum(hits) / queries, queries, n - queries)
 
 
-def roc(embeddings: Any, labels: Any, most: int = MOST_PAIRS, seed: int = 0) -> Roc:
+def roc(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> Roc:
     """The receiver operating characteristic of the distance, as the judge of whether two images show one class.
 
     Judged are at most `most` pairs of each kind, drawn with the seed: those of the score `roc_auc`. Raises UserError
@@ -110,7 +110,7 @@ def roc(embeddings: Any, labels: Any, most: int = MOST_PAIRS, seed: int = 0) -> 
     return Roc(false_positives, recall, thresholds, area(false_positives, recall), int(same.sum()), of)
 
 
-def precision_recall(embeddings: Any, labels: Any, most: int = MOST_PAIRS, seed: int = 0) -> PrecisionRecall:
+def precision_recall(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> PrecisionRecall:
     """Precision over recall of the same pairs, and with the same errors, as `roc`."""
     distances, same, of = _judged(embeddings, labels, most, seed)
     false_positives, recall, thresholds = (values[1:] for values in operating_points(distances, same))
@@ -127,7 +127,7 @@ def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> Distan
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _FINE:
         raise UserError(f"bins is a whole number from 1 to {_FINE}; got {bins!r}.")
     points = _finite(embeddings, labels)
-    scaled, _, unit = conditioned(points.points, points.points)
+    scaled, _, unit = rescale(points.points, points.points)
     widest = 2 * float(np.sqrt(np.einsum("nd,nd->n", scaled, scaled).max())) * (1 + 1e-5)
     fine = _counted(scaled, points.classes, widest, points.points.dtype)
     last = int(np.flatnonzero(fine.any(axis=0)).max(initial=0)) + 1
@@ -183,9 +183,9 @@ def _counted(points: np.ndarray, classes: np.ndarray, widest: float, kind: np.dt
         with adding:
             counts[:] += found
 
-    with blas_on_one_thread():
+    with single_threaded_blas():
         for start in range(0, len(points), _ROWS):  # of each pair one distance: what comes later, not what came before
-            sweep(points[start : start + _ROWS], points[start:], kind, partial(count, start))
+            for_each_distance_chunk(points[start : start + _ROWS], points[start:], kind, partial(count, start))
     return counts.reshape(2, _FINE + 1)[:, :_FINE]
 
 
@@ -196,12 +196,12 @@ def _judged(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[np.ndar
     of = alike, len(points.points) * (len(points.points) - 1) // 2 - alike
     if not all(of):
         raise UserError(f"Pairs of one class and of two are compared; here are {of[0]:,} and {of[1]:,}.")
-    with blas_on_one_thread():
+    with single_threaded_blas():
         distances, same, unit = pair_distances(points, most, seed)
     return distances * unit, same, of
 
 
-def _finite(embeddings: Any, labels: Any) -> Embedded:
+def _finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:
     points = read(embeddings, labels)
     if not points.finite:
         raise UserError("A curve is made of finite embeddings; got NaN or infinity: the training diverged.")

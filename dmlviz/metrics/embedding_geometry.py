@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from dmlviz.metrics.inputs import Embedded
+from dmlviz.metrics.inputs import LabeledEmbeddings
 
-COLLAPSED_BELOW = 0.01
-ON_A_LINE_BELOW = 1.1  # effective rank: a second direction with less than a fiftieth of the first
+COLLAPSE_THRESHOLD = 0.01
+MIN_RANK_ON_LINE = 1.1  # effective rank: a second direction with less than a fiftieth of the first
 
 
-class MeanDistances:
+class DistanceMeans:
     """Sums Euclidean distances within and between classes from the chunks of a sweep of points over themselves."""
 
-    def __init__(self, points: Embedded) -> None:
+    def __init__(self, points: LabeledEmbeddings) -> None:
         n, self.classes, self.counts = len(points.points), points.classes, points.counts
         self.within, self.all = np.zeros(n), np.zeros(n)
         self.order = np.argsort(self.classes, kind="stable")
@@ -54,9 +54,9 @@ def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
     centred[:, (wide == wide[0]).all(axis=0)] = 0
     spread = np.sqrt((centred**2).sum(axis=1).mean())
     norms = np.linalg.norm(wide, axis=1)
-    in_a_point = spread <= COLLAPSED_BELOW * np.sqrt((norms**2).mean())
+    in_a_point = spread <= COLLAPSE_THRESHOLD * np.sqrt((norms**2).mean())
     rank = effective_rank(centred)
-    on_a_line = points.shape[1] > 1 and classes > 2 and rank < ON_A_LINE_BELOW
+    on_a_line = points.shape[1] > 1 and classes > 2 and rank < MIN_RANK_ON_LINE
     return {
         "effective_rank": rank,
         "mean_norm": float(norms.mean() * size),

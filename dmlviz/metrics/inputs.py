@@ -9,7 +9,7 @@ from dmlviz.errors import UserError
 
 
 @dataclass(frozen=True)
-class Embedded:
+class LabeledEmbeddings:
     """Embeddings (float32 or float64, n × d) and their classes as ids into `names` (int64, n)."""
 
     points: np.ndarray
@@ -26,10 +26,12 @@ class Embedded:
         """How many points each class has."""
         return np.bincount(self.classes, minlength=len(self.names))
 
-    def of(self, classes: np.ndarray) -> "Embedded":
+    def of(self, classes: np.ndarray) -> "LabeledEmbeddings":
         """The points of these classes (rising ids), which are numbered anew from 0."""
         chosen = np.isin(self.classes, classes)
-        return Embedded(self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.names[classes])
+        return LabeledEmbeddings(
+            self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.names[classes]
+        )
 
     def class_sums(self, points: np.ndarray) -> np.ndarray:
         """The sum of the points (n × d) of each class, in float64; 0 for a class without any."""
@@ -40,14 +42,16 @@ class Embedded:
         return sums
 
 
-def read(embeddings: Any, labels: Any) -> Embedded:
+def read(embeddings: Any, labels: Any) -> LabeledEmbeddings:
     """Check one set of embeddings with its labels; raise UserError for a wrong shape, kind or length."""
     points, given = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
     names, classes = np.unique(given, return_inverse=True)
-    return Embedded(points, classes, names)
+    return LabeledEmbeddings(points, classes, names)
 
 
-def read_both(embeddings: Any, labels: Any, gallery: Any, gallery_labels: Any) -> tuple[Embedded, Embedded | None]:
+def read_query_and_gallery(
+    embeddings: Any, labels: Any, gallery: Any, gallery_labels: Any
+) -> tuple[LabeledEmbeddings, LabeledEmbeddings | None]:
     """Check queries and the gallery they search, None being themselves; both share one list of class names."""
     if gallery is None and gallery_labels is None:
         return read(embeddings, labels), None
@@ -65,8 +69,8 @@ def read_both(embeddings: Any, labels: Any, gallery: Any, gallery_labels: Any) -
     kind = np.result_type(points, gallery_points)
     names, classes = np.unique(np.concatenate([given, gallery_given]), return_inverse=True)
     return (
-        Embedded(points.astype(kind, copy=False), classes[: len(points)], names),
-        Embedded(gallery_points.astype(kind, copy=False), classes[len(points) :], names),
+        LabeledEmbeddings(points.astype(kind, copy=False), classes[: len(points)], names),
+        LabeledEmbeddings(gallery_points.astype(kind, copy=False), classes[len(points) :], names),
     )
 
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
-from dmlviz.metrics.classification import vote
+from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import read
-from dmlviz.ops.squared_distances import blas_on_one_thread
+from dmlviz.ops.squared_distances import single_threaded_blas
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PerQueryResult:
     """One row for each image that has a relevant one (`queries`, indices in order; m of them).
 
     `nearest` is its nearest neighbour (index), `first_hit` the rank of the first of its class (from 1), `vote` the
@@ -29,7 +29,7 @@ class Judgement:
     average_precision_at_r: np.ndarray
 
 
-def judge(embeddings: Any, labels: Any) -> Judgement:
+def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
     """Judge each of the embeddings (n × d, with class ids n) among the others, by Euclidean distance.
 
     The means are those of `evaluate`. Raises UserError for a wrong shape, or embeddings that are not finite.
@@ -37,13 +37,13 @@ def judge(embeddings: Any, labels: Any) -> Judgement:
     points = read(embeddings, labels)
     if not points.finite:
         raise UserError("Images are judged by finite embeddings; got NaN or infinity: the training diverged.")
-    with blas_on_one_thread():
-        ranking = retrieval.rank(points)
-    return Judgement(
+    with single_threaded_blas():
+        ranking = retrieval.rank_gallery(points)
+    return PerQueryResult(
         ranking.queries,
         ranking.nearest[:, 0],
         ranking.first_hit,
-        points.names[vote(points.classes[ranking.nearest])],
+        points.names[majority_vote(points.classes[ranking.nearest])],
         ranking.hits_in_r / ranking.relevant,
         ranking.average_precision_at_r,
     )

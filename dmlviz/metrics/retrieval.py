@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmlviz.metrics.classification import vote
-from dmlviz.metrics.inputs import Embedded
-from dmlviz.ops.squared_distances import conditioned, sweep
+from dmlviz.metrics.classification import majority_vote
+from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
 NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RetrievalResult:
     """What each query found; `queries` are the indices of those that have a relevant item, in order.
 
     `relevant` (R) counts a query's relevant items, `first_hit` is the rank of the nearest one (from 1), `hits_in_r`
@@ -38,7 +38,7 @@ class Ranker:
     distance an irrelevant item comes first: a collapsed space scores 0, not whatever the order of the images gives.
     """
 
-    def __init__(self, queries: Embedded, gallery: Embedded | None, full: bool = False) -> None:
+    def __init__(self, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, full: bool = False) -> None:
         self.itself, self.full = gallery is None, full
         small = np.min_scalar_type(max(len(queries.names) - 1, 0))
         self.small_classes = queries.classes.astype(small)
@@ -59,7 +59,7 @@ class Ranker:
         keys = self.keys(rows, squared)
         if self.full:
             ranked = np.sort(keys, axis=1)
-            self.average_precision[rows] = _precision_sums((ranked & 1).astype(bool)) / self.relevant[rows]
+            self.average_precision[rows] = _precision_at_hits((ranked & 1).astype(bool)) / self.relevant[rows]
             head = ranked[:, : self.depth]
         else:
             head = np.partition(keys, self.depth - 1, axis=1)[:, : self.depth]
@@ -68,8 +68,8 @@ class Ranker:
         within = hits & (np.arange(self.depth) < relevant[:, None])
         self.first_hit[rows] = _first_hits(hits, keys)
         self.hits_in_r[rows] = np.count_nonzero(within, axis=1)
-        self.average_precision_at_r[rows] = _precision_sums(within) / relevant
-        self.nearest[rows] = _smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
+        self.average_precision_at_r[rows] = _precision_at_hits(within) / relevant
+        self.nearest[rows] = _k_smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
 
     def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
         """Distance and relevance of every item for those queries, packed; the query itself comes last."""
@@ -79,9 +79,9 @@ class Ranker:
             keys[np.arange(len(keys)), self.queries[rows]] = self.last
         return keys
 
-    def ranking(self) -> Ranking:
+    def ranking(self) -> RetrievalResult:
         """The whole, after every chunk was visited."""
-        return Ranking(
+        return RetrievalResult(
             self.queries,
             self.relevant,
             self.first_hit,
@@ -92,15 +92,19 @@ class Ranker:
         )
 
 
-def rank(queries: Embedded, gallery: Embedded | None = None, full: bool = False) -> Ranking:
+def rank_gallery(
+    queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = None, full: bool = False
+) -> RetrievalResult:
     """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
     ranker = Ranker(queries, gallery, full)
-    points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
-    sweep(points[ranker.queries], others, queries.points.dtype, ranker.visit)
+    points, others, _ = rescale(queries.points, queries.points if gallery is None else gallery.points)
+    for_each_distance_chunk(points[ranker.queries], others, queries.points.dtype, ranker.visit)
     return ranker.ranking()
 
 
-def first_hits(queries: Embedded, gallery: Embedded | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def first_hits(
+    queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`queries`, `first_hit` and the nearest item (m each) of a Ranking, for two thirds of what that costs.
 
     Only a few of the nearest are sorted, not as many as a class has images.
@@ -114,12 +118,14 @@ def first_hits(queries: Embedded, gallery: Embedded | None = None) -> tuple[np.n
         ranker.first_hit[rows] = _first_hits(hits, keys)
         nearest[rows] = keys.argmin(axis=1)
 
-    points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
-    sweep(points[ranker.queries], others, queries.points.dtype, visit)
+    points, others, _ = rescale(queries.points, queries.points if gallery is None else gallery.points)
+    for_each_distance_chunk(points[ranker.queries], others, queries.points.dtype, visit)
     return ranker.queries, ranker.first_hit, nearest
 
 
-def scores(ranking: Ranking, queries: Embedded, gallery: Embedded | None, ks: Sequence[int]) -> dict[str, float]:
+def scores(
+    ranking: RetrievalResult, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, ks: Sequence[int]
+) -> dict[str, float]:
     """Mean over the queries that have a relevant item; NaN where none has.
 
     R-precision and MAP@R: Musgrave, Belongie, Lim 2020. `cmc_at_k` is the share of queries with a hit among the first
@@ -136,7 +142,7 @@ def scores(ranking: Ranking, queries: Embedded, gallery: Embedded | None, ks: Se
     if ranking.average_precision is not None:
         result["map"] = mean(ranking.average_precision)
     result |= {f"cmc_at_{k}": result[f"recall_at_{k}"] for k in ks}
-    voted = vote((gallery or queries).classes[ranking.nearest])
+    voted = majority_vote((gallery or queries).classes[ranking.nearest])
     result["knn_accuracy"] = mean(voted == queries.classes[ranking.queries])
     return result
 
@@ -156,7 +162,7 @@ def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return first
 
 
-def _precision_sums(hits: np.ndarray) -> np.ndarray:
+def _precision_at_hits(hits: np.ndarray) -> np.ndarray:
     """For each row the sum, over its hits, of the precision at that rank."""
     counts = np.count_nonzero(hits, axis=1)
     starts, some = np.cumsum(counts) - counts, counts > 0
@@ -168,7 +174,7 @@ def _precision_sums(hits: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
+def _k_smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
     """The columns of the k smallest keys of each row, in order, earlier columns first; `limit` is the k-th smallest."""
     near = np.flatnonzero(keys <= limit[:, None])
     starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])

@@ -2,20 +2,22 @@
 
 import numpy as np
 
-from dmlviz.metrics.inputs import Embedded
+from dmlviz.metrics.inputs import LabeledEmbeddings
 from dmlviz.ops.squared_distances import squared_differences
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
-MOST_PAIRS = 50_000
+MAX_PAIRS = 50_000
 
 
-def scores(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> dict[str, float]:
+def scores(points: LabeledEmbeddings, most: int = MAX_PAIRS, seed: int = 0) -> dict[str, float]:
     """Judge as many pairs of one class as of two, at most `most` of each; NaN where there are none of either."""
     distances, same, _ = pair_distances(points, most, seed)
-    return judge(distances, same, seed)
+    return verify_pairs(distances, same, seed)
 
 
-def pair_distances(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
+def pair_distances(
+    points: LabeledEmbeddings, most: int = MAX_PAIRS, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, float]:
     """How far the two of each of those pairs are apart, whether they are of one class, and the distances' unit."""
     first, second, same = pairs(points.classes, most, seed)
     unit = 2.0 ** int(np.frexp(np.abs(points.points).max(initial=0.0))[1])  # squares must not overflow
@@ -24,7 +26,7 @@ def pair_distances(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> t
     return distances.astype(points.points.dtype), same, unit
 
 
-def judge(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
+def verify_pairs(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
     """ROC area, equal error rate, false positives at 95 % recall and ten-fold accuracy of pairs with these distances.
 
     The ten folds follow Huang et al. 2007 (LFW): the threshold comes from nine folds and is judged on the tenth.

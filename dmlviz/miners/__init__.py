@@ -19,9 +19,9 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
     complete = MINERS[name].complete(parameters)
     # Torch is loaded only now: whoever merely shows the miners has none.
     from dmlviz.miners import offline, pairs, triplets  # noqa: F401
-    from dmlviz.miners.base import CODE, Miner
+    from dmlviz.miners.base import IMPLEMENTATIONS, Miner
 
-    code = CODE[name]
+    code = IMPLEMENTATIONS[name]
     if isinstance(code, type):
         return code(seed=seed, **complete)
     return Miner(name, partial(code, **complete), seed)

@@ -12,8 +12,8 @@ from dmlviz.catalog.registry import Registry
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.ops.pairwise import check_batch, cosine_matrix, distance_matrix
 
-CODE = Registry(MINERS)
-implements = CODE.implements
+IMPLEMENTATIONS = Registry(MINERS)
+implements = IMPLEMENTATIONS.implements
 
 
 class Batch:

@@ -8,10 +8,10 @@ from torch import Tensor
 from dmlviz.miners.base import Batch, Miner, implements
 from dmlviz.miners.triplets import hardest_negative
 from dmlviz.miners.tuples import Triplets
-from dmlviz.ops.pairwise import bounded
+from dmlviz.ops.pairwise import clamp_range
 
 _ANCHORS_AT_ONCE = 32  # rows of the search's score matrix: 32 × 60,000 float32 are 8 MB
-_NOTHING_ADDED = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the completed batch
+_NO_ADDITIONS = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the completed batch
 
 
 @implements("offline_hard")
@@ -31,11 +31,11 @@ class OfflineHard(Miner):
         self._labels = torch.empty(0, dtype=torch.int64)
         self._kept = torch.empty(0, 0, dtype=torch.int64)
         self._searched = torch.empty(0, dtype=torch.bool)
-        self._added = _NOTHING_ADDED
+        self._added = _NO_ADDITIONS
 
     def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
         """Take the embeddings of all training images, in their order; what was kept before is forgotten."""
-        self._points = bounded(embeddings.detach())
+        self._points = clamp_range(embeddings.detach())
         self._points = torch.nan_to_num(self._points - self._points.mean(0))
         self._labels = labels.to(self._points.device, torch.int64)
         self._kept = torch.full((len(labels), self.negatives), -1, device=self._points.device)
@@ -72,7 +72,7 @@ class OfflineHard(Miner):
 
     def _mine(self, batch: Batch) -> Triplets:
         added, size = self._added
-        self._added = _NOTHING_ADDED
+        self._added = _NO_ADDITIONS
         if size != len(batch.labels):
             return hardest_negative(batch, distance="euclidean")
         a, p = batch.positive_pairs

@@ -8,7 +8,7 @@ from dmlviz.miners.base import Batch, implements
 from dmlviz.miners.tuples import AnchoredPairs, Pairs
 
 
-def _once(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
+def _upper_triangle(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
     first, second = mask.triu(1).nonzero(as_tuple=True)
     return first, second
 
@@ -16,14 +16,14 @@ def _once(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
 @implements("all_pairs")
 def all_pairs(batch: Batch) -> Pairs:
     """Select every pair once."""
-    return Pairs(*_once(batch.positive), *_once(batch.negative))
+    return Pairs(*_upper_triangle(batch.positive), *_upper_triangle(batch.negative))
 
 
 @implements("balanced_pairs")
 def balanced_pairs(batch: Batch) -> Pairs:
     """Select every positive pair, and as many negative pairs at random, without repetition."""
-    a, p = _once(batch.positive)
-    b, n = _once(batch.negative)
+    a, p = _upper_triangle(batch.positive)
+    b, n = _upper_triangle(batch.negative)
     drawn = torch.randperm(len(b), generator=batch.generator)[: len(a)].to(b.device)
     return Pairs(a, p, b[drawn], n[drawn])
 
@@ -31,8 +31,8 @@ def balanced_pairs(batch: Batch) -> Pairs:
 @implements("hard_negative_pairs")
 def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
     """Select every positive pair, and as many negative pairs: the closest."""
-    a, p = _once(batch.positive)
-    b, n = _once(batch.negative)
+    a, p = _upper_triangle(batch.positive)
+    b, n = _upper_triangle(batch.negative)
     distances = batch.distances(distance)[b, n]
     closest = distances.topk(min(len(a), len(b)), largest=False, sorted=False).indices
     return Pairs(a, p, b[closest], n[closest])

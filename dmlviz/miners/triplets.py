@@ -6,7 +6,7 @@ from torch import Tensor
 
 from dmlviz.miners.base import Batch, implements
 from dmlviz.miners.tuples import Triplets
-from dmlviz.ops.sorted_negatives import Ranking, Slots, finite, rank, slots
+from dmlviz.ops.sorted_negatives import PairTable, SortedNegatives, finite, pair_table, sort_negatives
 
 
 @implements("random_negative")
@@ -23,7 +23,7 @@ def random_negative(batch: Batch) -> Triplets:
 def hardest_negative(batch: Batch, *, distance: str) -> Triplets:
     """Select the closest negative for each positive pair."""
     a, p = _with_negative(batch)
-    return Triplets(a, p, _closest(batch.distances(distance), batch.negative)[a])
+    return Triplets(a, p, _nearest(batch.distances(distance), batch.negative)[a])
 
 
 @implements("random_hard_negative")
@@ -57,7 +57,7 @@ def batch_hard(batch: Batch, *, distance: str) -> Triplets:
     """Select, for each anchor, its farthest positive and its closest negative."""
     distances = batch.distances(distance)
     a = _complete_anchors(batch)
-    return Triplets(a, _closest(-distances, batch.positive)[a], _closest(distances, batch.negative)[a])
+    return Triplets(a, _nearest(-distances, batch.positive)[a], _nearest(distances, batch.negative)[a])
 
 
 @implements("easy_positive")
@@ -65,7 +65,7 @@ def easy_positive(batch: Batch, *, distance: str) -> Triplets:
     """Select, for each anchor, its closest positive and its closest negative."""
     distances = batch.distances(distance)
     a = _complete_anchors(batch)
-    return Triplets(a, _closest(distances, batch.positive)[a], _closest(distances, batch.negative)[a])
+    return Triplets(a, _nearest(distances, batch.positive)[a], _nearest(distances, batch.negative)[a])
 
 
 @implements("distance_weighted")
@@ -80,7 +80,7 @@ def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> 
     # Densities span hundreds of decades: the likeliest candidate of each row gets weight 1.
     least = density.amin(1, keepdim=True) if len(density) else density
     upto = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
-    pairs = slots(batch.positive & candidate.any(1, keepdim=True))
+    pairs = pair_table(batch.positive & candidate.any(1, keepdim=True))
     drawn = pairs.table(1 - batch.uniform(len(pairs.a)), 1.0) * upto[:, -1:]
     return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(upto, drawn)))
 
@@ -90,13 +90,13 @@ def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tens
     return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
 
 
-def _ranked(batch: Batch, distance: str) -> tuple[Slots, Float[Tensor, "n width"], Ranking]:
+def _ranked(batch: Batch, distance: str) -> tuple[PairTable, Float[Tensor, "n width"], SortedNegatives]:
     distances = batch.distances(distance)
-    pairs = slots(batch.positive)
-    return pairs, pairs.table(distances[pairs.a, pairs.p], torch.inf), rank(distances, batch.negative)
+    pairs = pair_table(batch.positive)
+    return pairs, pairs.table(distances[pairs.a, pairs.p], torch.inf), sort_negatives(distances, batch.negative)
 
 
-def _draw(batch: Batch, pairs: Slots, ranking: Ranking, start: Tensor, end: Tensor) -> Triplets:
+def _draw(batch: Batch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
     some = end > start
     a, p, start, end = pairs.a[some], pairs.p[some], start[some], end[some]
     return Triplets(a, p, ranking.index[a, start + batch.below(end - start)])
@@ -112,7 +112,7 @@ def _complete_anchors(batch: Batch) -> Int[Tensor, " anchors"]:
     return (batch.positive.any(1) & batch.negative.any(1)).nonzero().squeeze(1)
 
 
-def _closest(distances: Float[Tensor, "n n"], mask: Tensor) -> Int[Tensor, " n"]:
+def _nearest(distances: Float[Tensor, "n n"], mask: Tensor) -> Int[Tensor, " n"]:
     if not len(distances):
         return torch.empty(0, dtype=torch.int64, device=distances.device)
     return finite(distances).masked_fill_(~mask, torch.inf).argmin(1)

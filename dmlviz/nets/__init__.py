@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NETS", "build"]
 
-SMALLEST = 8
+MIN_SIZE = 8
 
 
 def build(
@@ -28,11 +28,11 @@ def build(
     alone. Raises UserError for an unknown name and for sizes no net takes.
     """
     _ = NETS[name]
-    if size < SMALLEST or channels not in (1, 3) or embedding_dim < 1:
+    if size < MIN_SIZE or channels not in (1, 3) or embedding_dim < 1:
         raise UserError(
-            f"A net takes images of 1 or 3 channels, {SMALLEST} × {SMALLEST} pixels or more, and gives 1 dimension or "
+            f"A net takes images of 1 or 3 channels, {MIN_SIZE} × {MIN_SIZE} pixels or more, and gives 1 dimension or "
             f"more; got {channels} channels, {size} × {size} pixels, {embedding_dim} dimensions."
         )
-    from dmlviz.nets.models import seeded
+    from dmlviz.nets.models import build_model
 
-    return seeded(name, embedding_dim, normalize, channels, size, seed)
+    return build_model(name, embedding_dim, normalize, channels, size, seed)

@@ -10,7 +10,7 @@ from torch.nn.functional import max_pool2d, prelu
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.registry import Registry
 from dmlviz.errors import UserError
-from dmlviz.ops.pairwise import directions
+from dmlviz.ops.pairwise import l2_normalize
 
 registry = Registry(NETS)
 
@@ -31,10 +31,12 @@ class EmbeddingNet(nn.Module):
             built, got = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
             raise UserError(f"This {self.name} takes images of {built} (channels × height × width); got {got}.")
         embeddings = self.body(images)
-        return directions(embeddings) if self.normalize else embeddings
+        return l2_normalize(embeddings) if self.normalize else embeddings
 
 
-def seeded(name: str, embedding_dim: int, normalize: bool, channels: int, size: int, seed: int | None) -> EmbeddingNet:
+def build_model(
+    name: str, embedding_dim: int, normalize: bool, channels: int, size: int, seed: int | None
+) -> EmbeddingNet:
     with nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.default_generator.manual_seed(seed)
@@ -53,7 +55,7 @@ class PooledPReLU(nn.PReLU):
 
 
 @registry.implements("small")
-def _small(channels: int, size: int, embedding_dim: int) -> nn.Module:
+def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
     # The first stride leaves 8 to 10 columns of any image, so that the work does not grow with its size.
     stride = max(1, round(size / 9))
     kernel = max(3, 2 * stride)
@@ -65,7 +67,7 @@ def _small(channels: int, size: int, embedding_dim: int) -> nn.Module:
         nn.Flatten(),
     )
     return nn.Sequential(
-        *features, nn.Linear(_width(features, channels, size), 112), nn.ReLU(), nn.Linear(112, embedding_dim)
+        *features, nn.Linear(_num_features(features, channels, size), 112), nn.ReLU(), nn.Linear(112, embedding_dim)
     )
 
 
@@ -81,7 +83,7 @@ def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     )
     return nn.Sequential(
         *features,
-        nn.Linear(_width(features, channels, size), 256),
+        nn.Linear(_num_features(features, channels, size), 256),
         nn.PReLU(),
         nn.Linear(256, 256),
         nn.PReLU(),
@@ -128,6 +130,6 @@ def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
     return net
 
 
-def _width(features: nn.Module, channels: int, size: int) -> int:
+def _num_features(features: nn.Module, channels: int, size: int) -> int:
     with torch.no_grad():
         return features(torch.zeros(1, channels, size, size)).shape[1]

@@ -57,7 +57,7 @@ class Gallery:
         return distances[0][others][:k], found[0][others][:k]
 
     def neighbours_of_all(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k items nearest to each: distances (n × k) and indices (n × k), nearest first; as `neighbours_of`."""
+        """The k items nearest to each: distances (n × k) and indices (n × k), nearest first; as `pinned_neighbors`."""
         distances, found = self._search(self._points, _count(k) + 1)
         others = found != np.arange(len(self))[:, None]
         others[others.all(axis=1), -1] = False  # where more than k items coincide, an item need not find itself

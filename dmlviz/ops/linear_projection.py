@@ -10,13 +10,13 @@ import numpy as np
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import read_arrays, take
 
-View = Literal["plane", "pca", "fan"]
-MOST_FANNED = 20  # more classes than this are no longer told apart on a ring
+ProjectionKind = Literal["plane", "pca", "fan"]
+MAX_FAN_CLASSES = 20  # more classes than this are no longer told apart on a ring
 _BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class Basis:
+class LinearProjection:
     """A linear map from the embedding space to the picture: (x − mean) · componentsᵀ.
 
     `mean` (d), `components` (dims × d, orthonormal rows), `explained` (dims) the share of the variance on each axis;
@@ -26,7 +26,7 @@ class Basis:
     mean: np.ndarray
     components: np.ndarray
     explained: np.ndarray
-    view: View
+    view: ProjectionKind
 
     @classmethod
     def fit(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
@@ -84,7 +84,9 @@ class Basis:
             )
         mean = finite.mean(axis=0) if len(finite) else np.zeros(embeddings.shape[1])
         centres = [finite[known == label].mean(axis=0) if (known == label).any() else mean for label in classes]
-        u, _, vt = np.linalg.svd(directions(len(classes), dims).T @ (np.stack(centres) - mean), full_matrices=False)
+        u, _, vt = np.linalg.svd(
+            evenly_spaced_directions(len(classes), dims).T @ (np.stack(centres) - mean), full_matrices=False
+        )
         return cls(mean, u @ vt, _explained(finite, u @ vt), "fan")
 
     def project(self, embeddings: np.ndarray) -> np.ndarray:
@@ -92,7 +94,7 @@ class Basis:
         with np.errstate(invalid="ignore", over="ignore"):
             return ((np.asarray(embeddings, np.float64) - self.mean) @ self.components.T).astype(np.float32)
 
-    def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "Basis":
+    def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "LinearProjection":
         """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
 
         Plane and fan stay as they are: there the axes are the space itself, or the classes give the direction. Meant
@@ -108,7 +110,7 @@ class Basis:
         u, _, vt = np.linalg.svd((placed - placed.mean(axis=0)).T @ (target - target.mean(axis=0)))
         turn = (u @ vt).T
         # Principal axes are uncorrelated, so that the variances along turned ones follow from those along the first.
-        return Basis(self.mean, turn @ self.components, turn**2 @ self.explained, self.view)
+        return LinearProjection(self.mean, turn @ self.components, turn**2 @ self.explained, self.view)
 
     def save(self, file: IO[bytes]) -> None:
         """Write mean, components and explained as npz (no pickle)."""
@@ -120,34 +122,36 @@ class Basis:
         stored = read_arrays(path)
         mean, components, explained = (take(path, stored, name, "f") for name in ("mean", "components", "explained"))
         view = str(take(path, stored, "view", "U"))
-        if view not in get_args(View) or not all(np.isfinite(part).all() for part in (mean, components, explained)):
+        if view not in get_args(ProjectionKind) or not all(
+            np.isfinite(part).all() for part in (mean, components, explained)
+        ):
             raise DamagedFileError(path, "it is no linear picture")
         return cls(mean, components, explained, view)  # type: ignore[arg-type]
 
 
-def native_dims(embedding_dim: int) -> int:
+def display_dims(embedding_dim: int) -> int:
     """Dimensions of the picture that a run plays: three for a space of three, otherwise two."""
     return 3 if embedding_dim == 3 else 2
 
 
-def native_view(embedding_dim: int, classes: int) -> View:
+def default_kind(embedding_dim: int, classes: int) -> ProjectionKind:
     """The picture that a run plays: its space where that can be drawn as it is, else its fan, else its PCA."""
-    dims = native_dims(embedding_dim)
+    dims = display_dims(embedding_dim)
     if embedding_dim <= dims:
         return "plane"
-    return "fan" if dims < classes <= MOST_FANNED else "pca"
+    return "fan" if dims < classes <= MAX_FAN_CLASSES else "pca"
 
 
-def native(embeddings: np.ndarray, labels: np.ndarray | None) -> Basis:
-    """The basis of `native_view` for embeddings (n × d) with their labels (n), if these are known."""
+def default_projection(embeddings: np.ndarray, labels: np.ndarray | None) -> LinearProjection:
+    """The basis of `default_kind` for embeddings (n × d) with their labels (n), if these are known."""
     classes = 0 if labels is None else len(np.unique(labels))
-    dims = native_dims(embeddings.shape[1])
-    if labels is not None and native_view(embeddings.shape[1], classes) == "fan":
-        return Basis.fan(embeddings, labels, dims)
-    return Basis.fit(embeddings, dims)
+    dims = display_dims(embeddings.shape[1])
+    if labels is not None and default_kind(embeddings.shape[1], classes) == "fan":
+        return LinearProjection.fan(embeddings, labels, dims)
+    return LinearProjection.fit(embeddings, dims)
 
 
-def directions(count: int, dims: int) -> np.ndarray:
+def evenly_spaced_directions(count: int, dims: int) -> np.ndarray:
     """`count` unit vectors (count × dims, dims 2 or 3) spread evenly: clockwise from the top, or along a spiral."""
     if dims == 2:
         angle = 2 * np.pi * np.arange(count) / count

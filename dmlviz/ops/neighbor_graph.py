@@ -7,7 +7,7 @@ import numpy as np
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 
-def prepared(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = None) -> np.ndarray:
+def prepare(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = None) -> np.ndarray:
     """Centre embeddings (n × d, float32), which keeps distances exact; for "cosine" put them on the unit sphere.
 
     There the distance is the chord: half its square is 1 − cosine, so that neighbours and their order are the same.
@@ -15,7 +15,7 @@ def prepared(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = No
     `centre` is their mean when not given.
     """
     if metric == "euclidean":
-        return embeddings - (centre_of(embeddings) if centre is None else centre)
+        return embeddings - (mean_vector(embeddings) if centre is None else centre)
     return comparable(embeddings, metric).astype(embeddings.dtype, copy=False)
 
 
@@ -33,12 +33,12 @@ def comparable(embeddings: np.ndarray, metric: str) -> np.ndarray:
     return embeddings / np.where(norms > 0, norms, 1)
 
 
-def centre_of(embeddings: np.ndarray) -> np.ndarray:
+def mean_vector(embeddings: np.ndarray) -> np.ndarray:
     """The mean (d, float32)."""
     return embeddings.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
-def nearest(
+def nearest_others(
     points: np.ndarray, count: int, go_on: Callable[[], None] = lambda: None, *, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The `count` nearest others of each point, or of the points `rows`: squared distances and indices, nearest first.
@@ -59,7 +59,7 @@ def nearest(
     return squared, found
 
 
-def nearest_of(queries: np.ndarray, points: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def query(queries: np.ndarray, points: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The `count` points nearest to each query: squared distances (q × count) and indices, nearest first."""
     squared, found = NearestNeighbors(points).search(queries, count)
     return squared.astype(np.float32), found.astype(np.int32)

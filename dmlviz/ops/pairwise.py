@@ -16,15 +16,15 @@ from dmlviz.errors import UserError
 
 Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 Reduction = Literal["mean", "nonzero", "sum", "none"]
-KINDS = ("euclidean", "sqeuclidean", "cosine")
+DISTANCES = ("euclidean", "sqeuclidean", "cosine")
 
 # Pairs nearer than 3e-5 of the largest norm, here squared, are measured by their differences: the product of all points
 # has lost digits of their distance, and float32 those of its direction.
 _NEAR = 1e-9
 # Nearer than this many roundings of the largest norm there is no direction left: the points coincide.
-_COINCIDENT = 32
+_COINCIDENT_ULPS = 32
 
-_LENGTHS_TO_SQUARE = 1e-15, 1e15  # between these a vector's length can be had from its squares, in float32 too
+_SAFE_NORM_RANGE = 1e-15, 1e15  # between these a vector's length can be had from its squares, in float32 too
 
 
 def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
@@ -59,12 +59,12 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def working(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def upcast_half(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Return `x` in float32, or float64 if it is that; gradients on their way back to half precision saturate."""
-    return x if x.dtype in (torch.float32, torch.float64) else _Widened.apply(x)
+    return x if x.dtype in (torch.float32, torch.float64) else _Upcast.apply(x)
 
 
-class _Widened(torch.autograd.Function):
+class _Upcast(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.narrow = x.dtype
@@ -76,19 +76,19 @@ class _Widened(torch.autograd.Function):
         return gradient.clamp(-largest, largest).to(ctx.narrow)
 
 
-def bounded(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def clamp_range(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Return `working(x)` with numbers beyond ±1e6 (float64: ±1e49) held there, so that their fourth powers add up.
 
     A space that large has diverged: its losses are then large numbers without a gradient, not infinities.
     """
-    x = working(x)
+    x = upcast_half(x)
     limit = torch.finfo(x.dtype).max ** 0.16
     return x.clamp(-limit, limit)
 
 
-def directions(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+def l2_normalize(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     """Return the rows at length 1, exactly for any norm from 1e-30 to 1e38; a zero row stays zero."""
-    return _Directions.apply(working(x))
+    return _Directions.apply(upcast_half(x))
 
 
 class _Directions(torch.autograd.Function):
@@ -97,7 +97,7 @@ class _Directions(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         lengths = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-        low, high = _LENGTHS_TO_SQUARE
+        low, high = _SAFE_NORM_RANGE
         if x.device.type == "cpu" and len(x) and low < lengths.min().item() and lengths.max().item() < high:
             direction = x / lengths
             ctx.save_for_backward(x, direction, lengths)
@@ -144,9 +144,9 @@ def differentiable_gradients(
         return torch.autograd.grad(plain(*inputs), inputs, gradient, create_graph=True)
 
 
-def norms(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+def safe_norm(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
     """Return the lengths of the rows; the gradient at a zero row is zero."""
-    return safe_sqrt(bounded(x).square().sum(dim=1))
+    return safe_sqrt(clamp_range(x).square().sum(dim=1))
 
 
 def safe_sqrt(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -164,39 +164,39 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     if kind == "cosine":
         cosine = cosine_matrix(x)
         return (1 - cosine).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), 0.0)
-    if kind == "sqeuclidean" and not _known("euclidean", x):
-        return _once("sqeuclidean", x, lambda x: _Distance.apply(bounded(x), None, True))
-    if kind == "euclidean" and _known("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
+    if kind == "sqeuclidean" and not _lookup("euclidean", x):
+        return _memoize("sqeuclidean", x, lambda x: _Distance.apply(clamp_range(x), None, True))
+    if kind == "euclidean" and _lookup("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
         return distance_matrix(x, "sqeuclidean").sqrt()
-    distance = _once("euclidean", x, lambda x: _Distance.apply(bounded(x), None, False))
-    return _as(distance, kind)
+    distance = _memoize("euclidean", x, lambda x: _Distance.apply(clamp_range(x), None, False))
+    return _to_kind(distance, kind)
 
 
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
     """Return all cosines among the rows; those of a zero row are 0. Do not write into the result."""
-    return _once("cosine", x, lambda x: cross_cosine(x, None))
+    return _memoize("cosine", x, lambda x: cross_cosine(x, None))
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
     """Return the distances from the rows of `x` to those of `y` (proxies, centres); gradients reach both."""
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
-    dtype = torch.promote_types(working(x).dtype, working(y).dtype)
+    dtype = torch.promote_types(upcast_half(x).dtype, upcast_half(y).dtype)
     squared = kind == "sqeuclidean"
-    distance = _Distance.apply(bounded(x).to(dtype), bounded(y).to(dtype), squared)
-    return distance if squared else _as(distance, kind)
+    distance = _Distance.apply(clamp_range(x).to(dtype), clamp_range(y).to(dtype), squared)
+    return distance if squared else _to_kind(distance, kind)
 
 
 def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
     """Return the cosines between the rows of `x` and those of `y` (`x` itself when None)."""
     with without_autocast(x.device):
-        x = directions(x)
-        return x @ (x if y is None else directions(y).to(x.dtype)).T
+        x = l2_normalize(x)
+        return x @ (x if y is None else l2_normalize(y).to(x.dtype)).T
 
 
-def _as(distance: Tensor, kind: str) -> Tensor:
-    if kind not in KINDS:
-        raise UserError(f"A distance is one of {', '.join(KINDS)}; got {kind!r}.")
+def _to_kind(distance: Tensor, kind: str) -> Tensor:
+    if kind not in DISTANCES:
+        raise UserError(f"A distance is one of {', '.join(DISTANCES)}; got {kind!r}.")
     return distance.square() if kind == "sqeuclidean" else distance
 
 
@@ -218,7 +218,7 @@ class _Distance(torch.autograd.Function):
         if y is None:
             squared.fill_diagonal_(torch.inf)
         largest = torch.cat([norms, others, norms.new_zeros(1)]).max().item()
-        near = max(_NEAR, _COINCIDENT * torch.finfo(a.dtype).eps) * largest
+        near = max(_NEAR, _COINCIDENT_ULPS * torch.finfo(a.dtype).eps) * largest
         ctx.near = bool(squared.numel()) and not squared.min().item() > near
         if ctx.near:
             ctx.near = _measure_near(squared, x, y, near, largest)
@@ -266,24 +266,24 @@ def _measure_near(squared: Tensor, x: Tensor, y: Tensor | None, near: float, lar
     rows = (squared <= near).any(dim=1).nonzero().squeeze(1)
     some, all_ = x[rows].to(squared.dtype), (x if y is None else y).to(squared.dtype)
     exact = torch.cdist(some, all_, compute_mode="donot_use_mm_for_euclid_dist").square_()
-    exact.masked_fill_(exact <= (_COINCIDENT * torch.finfo(exact.dtype).eps) ** 2 * largest, 0.0)
+    exact.masked_fill_(exact <= (_COINCIDENT_ULPS * torch.finfo(exact.dtype).eps) ** 2 * largest, 0.0)
     chosen = squared[rows] <= near
     squared[rows] = torch.where(chosen, exact, squared[rows])
     return bool((exact[chosen] > 0).any())
 
 
-class _Entry(NamedTuple):
+class _CacheEntry(NamedTuple):
     name: str
     source: Tensor
     version: int
     matrix: Tensor
 
 
-_shared: ContextVar[list[_Entry] | None] = ContextVar("shared", default=None)
+_shared: ContextVar[list[_CacheEntry] | None] = ContextVar("shared", default=None)
 
 
 @contextmanager
-def sharing() -> Iterator[None]:
+def cache_pairwise() -> Iterator[None]:
     """Within it, miner, loss and statistics of the same embeddings share one distance and one cosine matrix.
 
     With gradients enabled the matrix carries them, otherwise (`torch.no_grad()`, detached embeddings) it comes
@@ -299,7 +299,7 @@ def sharing() -> Iterator[None]:
         _shared.reset(token)
 
 
-def _once(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+def _memoize(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     entries = _shared.get()
     if entries is None:
         return compute(x)
@@ -313,11 +313,11 @@ def _once(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
                 return entry.matrix
     with torch.set_grad_enabled(x.requires_grad):  # a miner comes first, without gradient; the loss will want it
         matrix = compute(x)
-    entries.append(_Entry(name, x, version, matrix))
+    entries.append(_CacheEntry(name, x, version, matrix))
     return matrix if with_graph else matrix.detach()
 
 
-def _known(name: str, x: Tensor) -> bool:
+def _lookup(name: str, x: Tensor) -> bool:
     """Whether that matrix of `x` is shared already."""
     version = 0 if x.is_inference() else x._version
     entries = _shared.get() or ()
@@ -331,7 +331,7 @@ def _same_numbers(a: Tensor, b: Tensor) -> bool:
     )
 
 
-def lowest(values: Tensor) -> float:
+def most_negative(values: Tensor) -> float:
     """As good as −∞ in a maximum or a log-sum-exp, but sums and differences of two stay finite."""
     return torch.finfo(values.dtype).min / 4
 
@@ -348,8 +348,8 @@ def masked_mean(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = Non
 
 def masked_max(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
     """Return the greatest selected value along `dim`; `lowest(values)` where none is."""
-    selected = torch.where(mask, values, lowest(values))
-    return selected.amax(dim=dim) if values.shape[dim] else selected.sum(dim=dim) + lowest(values)
+    selected = torch.where(mask, values, most_negative(values))
+    return selected.amax(dim=dim) if values.shape[dim] else selected.sum(dim=dim) + most_negative(values)
 
 
 def masked_min(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
@@ -360,7 +360,7 @@ def masked_min(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tens
 def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
     """Return log Σ exp over the selected values along `dim`; `lowest(values)` where none is."""
     if not values.shape[dim]:
-        return values.sum(dim=dim) + lowest(values)
+        return values.sum(dim=dim) + most_negative(values)
     result, _ = _LogSumExp.apply(values, mask, dim)
     return result
 
@@ -373,11 +373,11 @@ class _LogSumExp(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, mask: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        selected = torch.where(mask, values, lowest(values))
+        selected = torch.where(mask, values, most_negative(values))
         greatest = selected.amax(dim=dim, keepdim=True)
         share = selected.softmax(dim=dim)
         result = greatest - share.amax(dim=dim, keepdim=True).log()
-        ctx.save_for_backward(share, greatest > lowest(values))
+        ctx.save_for_backward(share, greatest > most_negative(values))
         ctx.dim = dim
         ctx.set_materialize_grads(False)
         return result.squeeze(dim), share
@@ -422,12 +422,12 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "m
     raise UserError(f"A reduction is one of mean, nonzero, sum, none; got {reduction!r}.")
 
 
-def grounded(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
+def keep_graph(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
     """Return `loss` as part of the embeddings' graph, whatever it was made of; NaN where an embedding holds a NaN."""
-    return _Grounded.apply(loss, embeddings)
+    return _KeepGraph.apply(loss, embeddings)
 
 
-class _Grounded(torch.autograd.Function):
+class _KeepGraph(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, loss: Tensor, embeddings: Tensor) -> Tensor:
         ctx.embeddings = embeddings.shape, embeddings.dtype

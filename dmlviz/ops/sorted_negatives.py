@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Ranking:
+class SortedNegatives:
     """Row a holds anchor a's negatives, nearest first: `distance` (then inf), `index`; `count` says how many."""
 
     distance: Float[Tensor, "n n"]
@@ -29,11 +29,11 @@ class Ranking:
         return torch.minimum(found, self.count[:, None])
 
 
-def rank(distances: Float[Tensor, "n n"], negative: Bool[Tensor, "n n"]) -> Ranking:
+def sort_negatives(distances: Float[Tensor, "n n"], negative: Bool[Tensor, "n n"]) -> SortedNegatives:
     """Sort every row's negatives; NaN and infinite distances count as the farthest finite one."""
     padded = finite(distances).masked_fill_(~negative, torch.inf)
     index = _argsort(padded)
-    return Ranking(padded.gather(1, index), index, negative.sum(1))
+    return SortedNegatives(padded.gather(1, index), index, negative.sum(1))
 
 
 def finite(distances: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
@@ -57,7 +57,7 @@ def _argsort(rows: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Slots:
+class PairTable:
     """The positive pairs (a[i], p[i]), and the column `slot[i]` that pair i has in a table with one row per anchor.
 
     `width` is the largest number of positives that an anchor has.
@@ -80,9 +80,9 @@ class Slots:
         return table[self.a, self.slot]
 
 
-def slots(positive: Bool[Tensor, "n n"]) -> Slots:
+def pair_table(positive: Bool[Tensor, "n n"]) -> PairTable:
     """List the pairs of a mask, row by row."""
     a, p = positive.nonzero(as_tuple=True)
     count = positive.sum(1)
     slot = torch.arange(len(a), device=a.device) - (count.cumsum(0) - count)[a]
-    return Slots(a, p, slot, len(positive), int(count.max()) if len(count) else 0)
+    return PairTable(a, p, slot, len(positive), int(count.max()) if len(count) else 0)

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-Visit = Callable[[slice, np.ndarray], None]
+ChunkVisitor = Callable[[slice, np.ndarray], None]
 _ROWS, _MOST = 64, 1 << 20  # of a chunk: what stays in the cache on its way through the visits, measured
 _PAIRS = 1 << 15  # numbers of a few pairs' differences
 _NEAR = 2.0**-24  # of the squared norms: below this, even float64 leaves too few digits of |a|² − 2ab + |b|²
@@ -56,7 +56,9 @@ class SquaredDistances:
         squared[row, column] = squared_differences(queries, self.gallery, row, column)
 
 
-def sweep(queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: Visit, threads: int | None = None) -> None:
+def for_each_distance_chunk(
+    queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: ChunkVisitor, threads: int | None = None
+) -> None:
     """Call `visit(rows, squared)` for consecutive rows of queries; `squared` holds their squared distances (b × n).
 
     Visits come in any order, from `threads` threads: as many as torch was given, where torch is loaded, otherwise
@@ -66,7 +68,7 @@ def sweep(queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: Visit
     chunks = [slice(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
     distances = SquaredDistances(queries, gallery, kind)
     workers = min(threads or available_threads(), len(chunks))
-    with blas_on_one_thread():
+    with single_threaded_blas():
         if workers <= 1:
             for rows in chunks:
                 visit(rows, distances.of(rows))
@@ -97,17 +99,17 @@ def first_of_equals(points: np.ndarray) -> np.ndarray:
     return np.where((points[found] == points).all(axis=1), found, np.arange(len(points)))
 
 
-def blas_on_one_thread() -> AbstractContextManager[object]:
+def single_threaded_blas() -> AbstractContextManager[object]:
     """Keep NumPy's BLAS on one thread for a while: below threads of ours its own spin, at up to five times the cost."""
-    return _libraries().limit(limits=1, user_api="blas")
+    return _loaded_blas().limit(limits=1, user_api="blas")
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _loaded_blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def conditioned(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Move and scale finite points, in float64, so that squared distances lose no digits; also the unit taken out.
 
     The scale is a power of two and the center the gallery's median, so that points on a grid stay on a grid and equal

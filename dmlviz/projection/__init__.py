@@ -12,37 +12,37 @@ if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
     from dmlviz.projection.layout import Projection, project
     from dmlviz.projection.out_of_sample import place_on
-    from dmlviz.projection.quality import Faithfulness, faithfulness_of, near_on_map
-    from dmlviz.projection.sequence import iterations_of, project_epochs
-    from dmlviz.projection.validation import check, within
+    from dmlviz.projection.quality import ProjectionQuality, map_ranks, projection_quality
+    from dmlviz.projection.sequence import num_iterations, project_sequence
+    from dmlviz.projection.validation import check, clamp_parameter
 
 __all__ = [
     "PROJECTIONS",
-    "Faithfulness",
     "Projection",
+    "ProjectionQuality",
     "align",
     "check",
-    "faithfulness_of",
-    "iterations_of",
-    "near_on_map",
-    "place_on",
+    "clamp_parameter",
+    "map_ranks",
+    "num_iterations",
     "project",
-    "project_epochs",
-    "within",
+    "project_sequence",
+    "projection_quality",
+    "place_on",
 ]
 
 _HOME = {
-    "Faithfulness": "quality",
+    "ProjectionQuality": "quality",
     "Projection": "layout",
     "align": "alignment",
     "check": "validation",
-    "faithfulness_of": "quality",
-    "iterations_of": "sequence",
-    "near_on_map": "quality",
+    "projection_quality": "quality",
+    "num_iterations": "sequence",
+    "map_ranks": "quality",
     "place_on": "out_of_sample",
     "project": "layout",
-    "project_epochs": "sequence",
-    "within": "validation",
+    "project_sequence": "sequence",
+    "clamp_parameter": "validation",
 }
 
 

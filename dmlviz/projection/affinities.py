@@ -7,7 +7,7 @@ _BLOCK = 2048
 _HALVINGS = 60
 
 
-def conditional(squared: np.ndarray, perplexity: float) -> np.ndarray:
+def conditional_probabilities(squared: np.ndarray, perplexity: float) -> np.ndarray:
     """p(j|i) from squared distances (n × k): each row sums to 1 and has the entropy log(perplexity)."""
     return np.concatenate([_row_block(squared[i : i + _BLOCK], perplexity) for i in range(0, len(squared), _BLOCK)])
 
@@ -31,7 +31,7 @@ def _row_block(squared: np.ndarray, perplexity: float) -> np.ndarray:
     return weight / total
 
 
-def joint(given: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
+def joint_probabilities(given: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
     """p(i, j) from p(j|i) and the neighbours' indices (both n × k): symmetric, summing to 1."""
     n, k = given.shape
     one_way = csr_matrix((given.ravel(), neighbours.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
@@ -41,7 +41,7 @@ def joint(given: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
     return both
 
 
-def heaviest(affinities: csr_matrix, share: float) -> csr_matrix:
+def prune(affinities: csr_matrix, share: float) -> csr_matrix:
     """Keep the heaviest affinities that make up `share` of the whole, scaled to sum to 1 again.
 
     Of a perplexity of 30, nine tenths lie on a third of the pairs.

@@ -16,11 +16,11 @@ def align(frames: Sequence[np.ndarray], *, scale: bool = False) -> list[np.ndarr
     for frame in frames:
         if aligned and np.shape(frame) != aligned[-1].shape:
             raise UserError(f"Maps are aligned point by point; got shapes {aligned[-1].shape} and {np.shape(frame)}.")
-        aligned.append(_onto(frame, aligned[-1], scale) if aligned else np.asarray(frame, np.float32))
+        aligned.append(_procrustes(frame, aligned[-1], scale) if aligned else np.asarray(frame, np.float32))
     return aligned
 
 
-def _onto(frame: np.ndarray, target: np.ndarray, scale: bool) -> np.ndarray:
+def _procrustes(frame: np.ndarray, target: np.ndarray, scale: bool) -> np.ndarray:
     here, there = (np.asarray(points, np.float64) for points in (frame, target))
     middle, wanted = here.mean(axis=0), there.mean(axis=0)
     here, there = here - middle, there - wanted

@@ -6,9 +6,9 @@ from jaxtyping import Float
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-_LANES = 24
+_NUM_LANES = 24
 _SEGMENTS = 8192
-_FEW = 512
+_MIN_DEGREE = 512
 
 
 class Attraction:
@@ -23,7 +23,7 @@ class Attraction:
     def __init__(self, affinities: csr_matrix, device: torch.device | str = "cpu") -> None:
         self.n = affinities.shape[0]
         degree = np.diff(affinities.indptr)
-        segments = -(-degree // _LANES)
+        segments = -(-degree // _NUM_LANES)
         order = np.argsort(-segments, kind="stable")
         rank = np.empty(self.n, np.int32)
         rank[order] = np.arange(self.n)
@@ -31,13 +31,13 @@ class Attraction:
         begin = np.concatenate([[0], np.cumsum(reach)])
         row = np.concatenate([np.arange(rows, dtype=np.int32) for rows in reach] or [np.zeros(0, np.int32)])
         place = np.arange(affinities.nnz) - np.repeat(affinities.indptr[:-1], degree)
-        segment = begin[place // _LANES] + np.repeat(rank, degree)
-        other = np.tile(row, (_LANES, 1))
+        segment = begin[place // _NUM_LANES] + np.repeat(rank, degree)
+        other = np.tile(row, (_NUM_LANES, 1))
         weight = np.zeros(other.shape, np.float32)
-        other[place % _LANES, segment] = rank[affinities.indices]
-        weight[place % _LANES, segment] = affinities.data
+        other[place % _NUM_LANES, segment] = rank[affinities.indices]
+        weight[place % _NUM_LANES, segment] = affinities.data
 
-        wide = int(np.count_nonzero(reach >= _FEW))
+        wide = int(np.count_nonzero(reach >= _MIN_DEGREE))
         stretches = [
             (begin[layer], slice(first, min(first + _SEGMENTS, reach[layer])))
             for layer in range(wide)
@@ -87,7 +87,7 @@ class _Scratch:
 
     def __init__(self, segments: int, device: torch.device | str) -> None:
         self.device = device
-        self.lines = [torch.empty(_LANES * segments, device=device) for _ in range(4)]
+        self.lines = [torch.empty(_NUM_LANES * segments, device=device) for _ in range(4)]
 
 
 class _Block:

@@ -2,29 +2,29 @@
 
 import numpy as np
 
-from dmlviz.ops.neighbor_graph import nearest_of
+from dmlviz.ops.neighbor_graph import query
 
-_NEAR = 256
-_CELLS = {2: 40, 3: 11}  # along each axis
+_NUM_NEAR = 256
+_GRID_CELLS = {2: 40, 3: 11}  # along each axis
 
 
-class Crowd:
+class FarFieldSummary:
     """A map's points (n × dims), ready to be seen from anywhere on it, in time that hardly grows with n."""
 
     def __init__(self, places: np.ndarray) -> None:
         self._places = np.ascontiguousarray(places, np.float32)
         n, dims = places.shape
         low, high = places.min(axis=0), places.max(axis=0)
-        across = _CELLS[dims]
+        across = _GRID_CELLS[dims]
         step = np.clip(((places - low) / np.where(high > low, high - low, 1) * across).astype(int), 0, across - 1)
         _, self._cell = np.unique(step @ across ** np.arange(dims), return_inverse=True)
         self._count = np.bincount(self._cell).astype(np.float64)
         self._sum = np.stack([np.bincount(self._cell, axis) for axis in places.T.astype(np.float64)], axis=1)
-        self._near = min(_NEAR, n)
+        self._near = min(_NUM_NEAR, n)
 
     def around(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Others (m × k × dims) and how many points each stands for (m × k), seen from m places."""
-        _, near = nearest_of(np.ascontiguousarray(at, np.float32), self._places, self._near)
+        _, near = query(np.ascontiguousarray(at, np.float32), self._places, self._near)
         m, cells = len(at), len(self._count)
         slot = (self._cell[near] + cells * np.arange(m)[:, None]).ravel()
         count = self._count - np.bincount(slot, minlength=m * cells).reshape(m, cells)

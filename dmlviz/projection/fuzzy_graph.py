@@ -9,7 +9,7 @@ from scipy.optimize import curve_fit
 from scipy.sparse import csr_matrix
 
 _HALVINGS = 64
-_NARROWEST = 1e-3
+_MIN_SIGMA = 1e-3
 
 
 def as_distances(squared: np.ndarray, metric: str) -> np.ndarray:
@@ -17,7 +17,7 @@ def as_distances(squared: np.ndarray, metric: str) -> np.ndarray:
     return squared / 2 if metric in ("cosine", "correlation") else np.sqrt(squared)
 
 
-def memberships(distances: np.ndarray, mean_distance: float | None = None) -> np.ndarray:
+def membership_strengths(distances: np.ndarray, mean_distance: float | None = None) -> np.ndarray:
     """exp(−(d − ρ)/σ) from distances to k − 1 neighbours (n × (k−1)), the point itself being the first of k.
 
     ρ is the distance to the nearest neighbour that is not a duplicate; σ makes a row sum to log2(k).
@@ -36,7 +36,7 @@ def memberships(distances: np.ndarray, mean_distance: float | None = None) -> np
         width = np.where(np.isinf(high), 2 * width, (low + high) / 2)
     mean = d.sum() / (n * (others + 1)) if mean_distance is None else mean_distance
     own_mean = d.sum(axis=1) / (others + 1)
-    width = np.maximum(width, _NARROWEST * np.where(nearest > 0, own_mean, mean))
+    width = np.maximum(width, _MIN_SIGMA * np.where(nearest > 0, own_mean, mean))
     return np.exp(-beyond / np.where(width > 0, width, 1)[:, None])
 
 
@@ -47,7 +47,7 @@ def graph(strengths: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
     return _union(one_way)
 
 
-def supervised(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
+def intersect_labels(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
     """The graph with edges between classes all but cut (e⁻⁵), as umap-learn weighs classes against distances."""
     pairs = edges.tocoo()
     weight = pairs.data * np.where(labels[pairs.row] == labels[pairs.col], 1.0, np.exp(-5.0))
@@ -57,7 +57,7 @@ def supervised(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
     return _union(cut)
 
 
-def curve(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
+def fit_ab(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
     """a and b for which 1/(1 + a d^2b) falls like e^((min_dist − d)/spread) beyond min_dist."""
     d = np.linspace(0, 3 * spread, 300)
     wanted = np.where(d < min_dist, 1.0, np.exp((min_dist - d) / spread))

@@ -10,11 +10,11 @@ import numpy as np
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection.out_of_sample import alike, place_on
-from dmlviz.projection.progress import Cancelled, Frames, OnFrame, OnPhase
-from dmlviz.projection.quality import Faithfulness, faithfulness_of
-from dmlviz.projection.validation import check, classes, points
+from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
+from dmlviz.projection.quality import ProjectionQuality, projection_quality
+from dmlviz.projection.validation import check, check_embeddings, check_labels
 
 if TYPE_CHECKING:
     from dmlviz.projection.tsne import Layout
@@ -38,7 +38,7 @@ class Projection:
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     def place(self, new: Any) -> np.ndarray:
-        """Positions (m × dims) of new embeddings (m × d) on this map; see `place_on`.
+        """Positions (m × dims) of new embeddings (m × d) on this map; see `transform`.
 
         A UMAP by umap-learn that was drawn in this process places them by its own `transform`, densMAP apart.
         """
@@ -47,10 +47,10 @@ class Projection:
         return place_on(self.config, self.embeddings, self.coordinates, new)
 
     @cached_property
-    def faithfulness(self) -> Faithfulness:
+    def faithfulness(self) -> ProjectionQuality:
         """What the map keeps of its embeddings, by the metric that it was drawn with."""
         metric = self.config.params.get("metric", "euclidean")
-        return faithfulness_of(self.embeddings, self.coordinates, metric=metric)
+        return projection_quality(self.embeddings, self.coordinates, metric=metric)
 
 
 def project(
@@ -79,11 +79,11 @@ def project(
     The config's `step` and `film` are for who has a run. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
-    rows = points(embeddings)
+    rows = check_embeddings(embeddings)
     check(config, *rows.shape, labels=labels is not None)
     supervised = config.method == "fan" or config.params.get("supervised")
-    known = classes(labels, len(rows)) if supervised else None
-    frames = Frames(on_frame, stop, on_phase)
+    known = check_labels(labels, len(rows)) if supervised else None
+    frames = ProgressReporter(on_frame, stop, on_phase)
     if PROJECTIONS[config.method].linear:
         return _linear(rows, config, frames, known, fitted_to)
     if (rows == rows[0]).all():
@@ -91,14 +91,14 @@ def project(
             f"All {len(rows)} embeddings are one and the same point, so there is nothing to draw: the space has "
             "collapsed, try another loss, a larger margin or a smaller learning rate."
         )
-    begin = None if start is None else _positions(start, len(rows), config.dims)
+    begin = None if start is None else _check_init(start, len(rows), config.dims)
     if begun and not config.resumable:
         raise UserError(f"{config.declared.title} does not go on where it was stopped; leave `begun` out.")
     try:
         if config.engine == "reference":
             return _by_reference(rows, config, frames, begin, known)
-        laid = _layout(rows, config, frames, begin, begun, known, device)
-    except Cancelled:
+        laid = _iterative(rows, config, frames, begin, begun, known, device)
+    except CancelledError:
         return Projection(config, rows, frames.latest, stopped=True)
     return Projection(
         config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, stopped=frames.stopped
@@ -108,7 +108,7 @@ def project(
 def _linear(
     rows: np.ndarray,
     config: ProjectionConfig,
-    frames: Frames,
+    frames: ProgressReporter,
     labels: np.ndarray | None,
     fitted_to: Sequence[Any] | None,
 ) -> Projection:
@@ -118,10 +118,12 @@ def _linear(
         variances = coordinates.var(axis=0, dtype=np.float64)
         explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
     elif labels is not None:
-        turned = Basis.fan(rows, labels, config.dims)
+        turned = LinearProjection.fan(rows, labels, config.dims)
         coordinates, explained = turned.project(rows), turned.explained
     else:
-        basis = Basis.principal([rows] if fitted_to is None else [points(epoch) for epoch in fitted_to], config.axes)
+        basis = LinearProjection.principal(
+            [rows] if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to], config.axes
+        )
         coordinates, explained = basis.project(rows), basis.explained
     frames.show(1, 1, None, coordinates)
     return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
@@ -130,7 +132,7 @@ def _linear(
 def _by_reference(
     rows: np.ndarray,
     config: ProjectionConfig,
-    frames: Frames,
+    frames: ProgressReporter,
     start: np.ndarray | None,
     labels: np.ndarray | None,
 ) -> Projection:
@@ -140,10 +142,10 @@ def _by_reference(
     return Projection(config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, placing=laid.place)
 
 
-def _layout(
+def _iterative(
     rows: np.ndarray,
     config: ProjectionConfig,
-    frames: Frames,
+    frames: ProgressReporter,
     start: np.ndarray | None,
     begun: int,
     labels: np.ndarray | None,
@@ -157,15 +159,15 @@ def _layout(
         if config.method == "tsne":
             from dmlviz.projection import tsne
 
-            return tsne.lay_out(rows, **config.params, **shared, device=device)
+            return tsne.fit(rows, **config.params, **shared, device=device)
         from dmlviz.projection import umap
 
         params = {name: value for name, value in config.params.items() if name != "supervised"}
-        return umap.lay_out(rows, **params, **shared, labels=labels)
+        return umap.fit(rows, **params, **shared, labels=labels)
 
 
-def _positions(start: Any, n: int, dims: int) -> np.ndarray:
-    given = points(start, "Starting positions")
+def _check_init(start: Any, n: int, dims: int) -> np.ndarray:
+    given = check_embeddings(start, "Starting positions")
     if given.shape != (n, dims):
         raise UserError(f"A map starts from one position for each point, {n} × {dims}; got {given.shape}.")
     return given

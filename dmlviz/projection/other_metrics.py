@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dmlviz.ops.neighbor_graph import nearest, nearest_of
+from dmlviz.ops.neighbor_graph import nearest_others, query
 
 _BLOCK = 128
 _NAMES = {"manhattan": "cityblock", "chebyshev": "chebyshev", "canberra": "canberra", "braycurtis": "braycurtis"}
@@ -17,14 +17,14 @@ def euclidean_after_all(metric: str) -> bool:
 def near(queries: np.ndarray, points: np.ndarray, count: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """The `count` points nearest to each query: squared distances (q × count) and indices, nearest first."""
     if euclidean_after_all(metric):
-        return nearest_of(queries, points, count)
+        return query(queries, points, count)
     return _search(queries, points, count, metric)
 
 
 def near_others(points: np.ndarray, count: int, rows: np.ndarray, metric: str) -> np.ndarray:
     """Indices of the `count` nearest others of the points `rows`, nearest first."""
     if euclidean_after_all(metric):
-        return nearest(points, count, rows=rows)[1]
+        return nearest_others(points, count, rows=rows)[1]
     return _search(points[rows], points, count, metric, itself=rows)[1]
 
 

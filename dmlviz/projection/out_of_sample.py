@@ -8,23 +8,23 @@ import numpy as np
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import centre_of, prepared
-from dmlviz.projection.affinities import conditional
-from dmlviz.projection.far_field import Crowd
-from dmlviz.projection.fuzzy_graph import as_distances, curve, memberships
+from dmlviz.ops.neighbor_graph import mean_vector, prepare
+from dmlviz.projection.affinities import conditional_probabilities
+from dmlviz.projection.far_field import FarFieldSummary
+from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
 from dmlviz.projection.other_metrics import near
-from dmlviz.projection.validation import points
+from dmlviz.projection.validation import check_embeddings
 
 # How badly places (m × dims) suit the m new points of those rows, given the crowd around them (others m × k × dims,
 # and for how many points each stands, m × k); and the gradient: (m,), (m × dims).
-Seen = tuple[np.ndarray, np.ndarray]
-Misfit = Callable[[np.ndarray, slice, Seen], tuple[np.ndarray, np.ndarray]]
+NearAndFar = tuple[np.ndarray, np.ndarray]
+Objective = Callable[[np.ndarray, slice, NearAndFar], tuple[np.ndarray, np.ndarray]]
 
-_SAME = 1e-5
-_FIRST_GUESSES = 15
+_DUPLICATE_EPS = 1e-5
+_NUM_STARTS = 15
 _STEPS = 60
 _AT_ONCE = 64
-_SOFTENING = 1e-3
+_EPS = 1e-3
 
 
 def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
@@ -34,31 +34,33 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     fixed. The same point always lands on the same spot, and a point of the map on itself. Raises UserError for
     embeddings of another space or that are not finite.
     """
-    known, here = points(embeddings), points(coordinates, "Coordinates")
+    known, here = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
     wanted = alike(new, known.shape[1])
     if len(known) != len(here):
         raise UserError(f"A map has a place for each embedding; got {len(here)} places for {len(known)} embeddings.")
     if PROJECTIONS[config.method].linear:
         return _linear(known, here, wanted)
     metric = config.params["metric"]
-    centre = centre_of(known)
-    known, wanted = prepared(known, metric, centre), prepared(wanted, metric, centre)
+    centre = mean_vector(known)
+    known, wanted = prepare(known, metric, centre), prepare(wanted, metric, centre)
     count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
     squared, found = near(wanted, known, min(count, len(known)), metric)
     if config.method == "tsne":
-        misfit = _tsne_misfit(here, found, conditional(squared, min(config.params["perplexity"], squared.shape[1] / 2)))
+        misfit = _tsne_objective(
+            here, found, conditional_probabilities(squared, min(config.params["perplexity"], squared.shape[1] / 2))
+        )
     else:
-        misfit = _umap_misfit(here, found, memberships(as_distances(squared, metric)), *_curve(config))
-    placed = _settle(misfit, here[found[:, :_FIRST_GUESSES]], Crowd(here))
+        misfit = _umap_misfit(here, found, membership_strengths(as_distances(squared, metric)), *_curve(config))
+    placed = _minimize(misfit, here[found[:, :_NUM_STARTS]], FarFieldSummary(here))
     size = np.sqrt(np.square(known).sum(axis=1).max())
-    known_already = squared[:, 0] <= (_SAME * size) ** 2
+    known_already = squared[:, 0] <= (_DUPLICATE_EPS * size) ** 2
     placed[known_already] = here[found[known_already, 0]]
     return placed
 
 
 def alike(new: Any, dimension: int) -> np.ndarray:
     """Return new embeddings (m × d, float32) of a map's space; raise UserError for those of another."""
-    wanted = points(new, "New embeddings")
+    wanted = check_embeddings(new, "New embeddings")
     if wanted.shape[1] != dimension:
         raise UserError(
             f"New points lie in the map's space of {dimension} dimensions; got {wanted.shape[1]}: "
@@ -68,7 +70,7 @@ def alike(new: Any, dimension: int) -> np.ndarray:
 
 
 def _curve(config: ProjectionConfig) -> tuple[float, float]:
-    return curve(config.params["min_dist"], config.params.get("spread", 1.0))
+    return fit_ab(config.params["min_dist"], config.params.get("spread", 1.0))
 
 
 def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -81,10 +83,10 @@ def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarr
     return ((wanted - mean) @ (inverse @ (rows.T @ (here - middle))) + middle).astype(np.float32)
 
 
-def _tsne_misfit(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Misfit:
+def _tsne_objective(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Objective:
     """Σ_j p_j log(1 + |y − y_j|²) + log Σ_j 1/(1 + |y − y_j|²): a row of t-SNE's KL divergence."""
 
-    def misfit(y: np.ndarray, rows: slice, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    def misfit(y: np.ndarray, rows: slice, seen: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
         others, count = seen
         to_near, near = _apart(y, here[found[rows]])
         to_all, far = _apart(y, others)
@@ -98,15 +100,15 @@ def _tsne_misfit(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Misfit:
     return misfit
 
 
-def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Misfit:
+def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Objective:
     """UMAP's cross-entropy for one point: every pull counts twice, for five random pushes (see umap.py)."""
     rate = 5 / len(here) * strengths.sum(axis=1, keepdims=True)
 
-    def misfit(y: np.ndarray, rows: slice, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    def misfit(y: np.ndarray, rows: slice, seen: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
         others, count = seen
         to_near, near = _apart(y, here[found[rows]])
         to_all, far = _apart(y, others)
-        near, far = near + _SOFTENING, far + _SOFTENING
+        near, far = near + _EPS, far + _EPS
         near_risen, far_risen = a * near**b, a * far**b
         pulled = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1)
         value = pulled + (rate[rows] * count * np.log1p(1 / far_risen)).sum(axis=1)
@@ -127,7 +129,7 @@ def _weighted(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndarray:
     return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
 
 
-def _settle(misfit: Misfit, guesses: np.ndarray, crowd: Crowd) -> np.ndarray:
+def _minimize(misfit: Objective, guesses: np.ndarray, crowd: FarFieldSummary) -> np.ndarray:
     """From the best of each point's first guesses (m × g × dims) downhill, until the steps are too small to see."""
     m = len(guesses)
     placed = np.empty((m, guesses.shape[2]), np.float32)
@@ -140,11 +142,11 @@ def _settle(misfit: Misfit, guesses: np.ndarray, crowd: Crowd) -> np.ndarray:
         best = values.argmin(axis=0)
         y = np.stack(tried)[best, np.arange(len(best))]
         step = np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2))
-        placed[rows] = _descend(misfit, y, rows, crowd.around(y), step)
+        placed[rows] = _gradient_steps(misfit, y, rows, crowd.around(y), step)
     return placed
 
 
-def _descend(misfit: Misfit, y: np.ndarray, rows: slice, seen: Seen, step: np.ndarray) -> np.ndarray:
+def _gradient_steps(misfit: Objective, y: np.ndarray, rows: slice, seen: NearAndFar, step: np.ndarray) -> np.ndarray:
     value, slope = misfit(y, rows, seen)
     enough = 1e-4 * step
     for _ in range(_STEPS):

@@ -10,11 +10,11 @@ OnFrame = Callable[[int, int, float | None, np.ndarray], Any]
 OnPhase = Callable[[str, int, int], Any]
 
 
-class Cancelled(Exception):
+class CancelledError(Exception):
     """Raised inside a computation that was asked to stop before it had a layout of its own."""
 
 
-class Frames:
+class ProgressReporter:
     """Hands positions to `on_frame(iteration, of, error, coordinates)` and asks it and `stop()` whether to go on.
 
     A frame comes `every` so many seconds; where it costs more than a fifth of that, half as often. `latest` is the
@@ -63,4 +63,4 @@ class Frames:
     def go_on(self) -> None:
         """Raise Cancelled when somebody asked to stop."""
         if self.ended():
-            raise Cancelled
+            raise CancelledError

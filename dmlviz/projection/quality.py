@@ -9,17 +9,17 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops.neighbor_graph import comparable
-from dmlviz.ops.squared_distances import SquaredDistances, available_threads, blas_on_one_thread, conditioned
+from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
 from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
-from dmlviz.projection.validation import points
+from dmlviz.projection.validation import check_embeddings
 
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
-LARGEST = 10_000
+MAX_POINTS = 10_000
 _BLOCK = 64
 
 
 @dataclass(frozen=True)
-class Faithfulness:
+class ProjectionQuality:
     """Four measures, 1 is best: of the whole map, and of every point (n, float32).
 
     `trustworthiness`: how near in the embedding the k neighbours on the map are; `continuity`: how near on the map
@@ -45,9 +45,9 @@ class Faithfulness:
         return {**self.overall, "k": self.k, "measured": self.measured, "n": self.n}
 
 
-def faithfulness_of(
-    embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = LARGEST
-) -> Faithfulness:
+def projection_quality(
+    embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = MAX_POINTS
+) -> ProjectionQuality:
     """Measure a map (n × dims) of embeddings (n × d); beyond `largest` points a random sample of them is looked at.
 
     The sample is as large as fits the time that `largest` points take. k is cut to what n allows (below n/2).
@@ -65,8 +65,8 @@ def faithfulness_of(
     both = near_there[:, :, None] == near_here[:, None, :]
     alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
     rows, both = rows[alike], both[alike]
-    near_there = _strangers_first(near_there[alike], both.any(axis=2))
-    near_here = _strangers_first(near_here[alike], both.any(axis=1))
+    near_there = _false_neighbors_first(near_there[alike], both.any(axis=2))
+    near_here = _false_neighbors_first(near_here[alike], both.any(axis=1))
     far = _all_distances(there) if euclidean_after_all(metric) else _OtherDistances(there, metric)
     near, kept = _all_distances(here), both.any(axis=2).sum(axis=1)
 
@@ -74,17 +74,17 @@ def faithfulness_of(
         part = slice(start, start + _BLOCK)
         return _block(far, near, rows[part], near_there[part], near_here[part], kept[part])
 
-    with blas_on_one_thread(), ThreadPoolExecutor(available_threads()) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(available_threads()) as pool:
         figures, moments = zip(*pool.map(measured, range(0, len(rows), _BLOCK)), strict=True)
     per_row = np.concatenate(figures, axis=1)
     overall = dict(zip(MEASURES, per_row.mean(axis=1).tolist(), strict=True))
     overall["distance_correlation"] = float(_correlation(np.sum(moments, axis=0), len(rows) * (n - 1)))
     per_point = np.full((len(MEASURES), n), np.nan, np.float32)
     per_point[:, rows] = per_row
-    return Faithfulness(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
+    return ProjectionQuality(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
 
 
-def near_on_map(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> np.ndarray:
+def map_ranks(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> np.ndarray:
     """Which of an item's neighbours (k indices) are near it on the map (n × dims), as k booleans.
 
     Near are the nearest hundredth of all points, at least twice as many as there are neighbours.
@@ -97,12 +97,12 @@ def near_on_map(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> n
 
 def _exact(given: Any, noun: str = "Embeddings") -> np.ndarray:
     """Checked as every projection's points are, with all digits that were given (n × d, float64)."""
-    points(given, noun)
+    check_embeddings(given, noun)
     return np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, np.float64)
 
 
 def _all_distances(space: np.ndarray) -> SquaredDistances:
-    space, _, _ = conditioned(space, space)
+    space, _, _ = rescale(space, space)
     return SquaredDistances(space, space, np.dtype(np.float32))
 
 
@@ -133,17 +133,17 @@ def _block(
     worst = k * (2 * n - 3 * k - 1) / 2
     if worst > 0:
         most = k - kept.min()
-        strangers = _strangeness(far, rows, near_here[:, :most], k) / worst
-        torn = _strangeness(near, rows, near_there[:, :most], k) / worst
+        strangers = _rank_penalty(far, rows, near_here[:, :most], k) / worst
+        torn = _rank_penalty(near, rows, near_there[:, :most], k) / worst
     return np.stack([1 - strangers, 1 - torn, kept / k, _correlation(moments, n - 1)]), moments.sum(axis=1)
 
 
-def _strangers_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _false_neighbors_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
     """The k neighbours of each row in one space, those first that are none in the other."""
     return np.take_along_axis(near, np.argsort(known, axis=1, kind="stable"), axis=1)
 
 
-def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
+def _rank_penalty(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
     """Σ of rank − k over those of the others that are not among a row's k nearest; equal distances share a rank."""
     squared[np.arange(len(rows)), rows] = np.inf
     bounds = np.take_along_axis(squared, others, axis=1)

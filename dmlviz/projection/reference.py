@@ -17,8 +17,8 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.projection.progress import Frames
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.projection.progress import ProgressReporter
 
 _LOOK = 0.1  # seconds between two looks at what the library does
 _one_at_a_time = threading.Lock()  # numba's threads must not serve two of these at once
@@ -47,13 +47,13 @@ class _Told:
 def lay_out(
     rows: np.ndarray,
     config: ProjectionConfig,
-    frames: Frames,
+    frames: ProgressReporter,
     labels: np.ndarray | None = None,
     start: np.ndarray | None = None,
 ) -> ReferenceLayout:
     """Lay out embeddings (n × d, float32), from the library's own first positions or from `start` (n × dims)."""
     of = config.params["iterations"]
-    first = Basis.principal([rows], range(1, config.dims + 1)).project(rows) if start is None else start
+    first = LinearProjection.principal([rows], range(1, config.dims + 1)).project(rows) if start is None else start
     frames.show(0, of, None, np.asarray(first, np.float32))
     if config.method == "tsne":
         told = _Told("scikit-learn lays out the points; it shows nothing before its end")
@@ -145,7 +145,7 @@ class _Ticks:
 
 
 def _waited_for(
-    work: Callable[[], ReferenceLayout], told: _Told, frames: Frames, of: int, library: str
+    work: Callable[[], ReferenceLayout], told: _Told, frames: ProgressReporter, of: int, library: str
 ) -> ReferenceLayout:
     """What `work` returns, done in a thread; raises Cancelled as soon as somebody asks to stop."""
     from threadpoolctl import threadpool_limits

@@ -7,12 +7,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 EXACT_UP_TO = {2: 500, 3: 3000}  # points, where looking at all pairs is faster than the grid
-_ROOM = 1.5
+_PADDING = 1.5
 _NODES = {2: 2048, 3: 160}
 _FEWEST_CELLS, _NARROWEST = 16, 0.1
 
 
-def exact(y: Float[Tensor, "dims n"]) -> tuple[Tensor, Float[Tensor, "dims n"]]:
+def exact_repulsion(y: Float[Tensor, "dims n"]) -> tuple[Tensor, Float[Tensor, "dims n"]]:
     """Σ_{i≠j} 1/(1+|y_i−y_j|²), and for every i Σ_j (y_i − y_j)/(1+|y_i−y_j|²)², by looking at all pairs."""
     n = y.shape[1]
     total = y.new_zeros((), dtype=torch.float64)
@@ -26,7 +26,7 @@ def exact(y: Float[Tensor, "dims n"]) -> tuple[Tensor, Float[Tensor, "dims n"]]:
     return total - n, push
 
 
-class Field:
+class FFTRepulsion:
     """The same two sums from a potential φ(y) = Σ_j 1/(1+|y−y_j|²) on a grid; the push is −∇φ/2.
 
     Points are spread over a grid by cubic B-splines, convolved with the kernel by FFT, and φ and its gradient read
@@ -70,15 +70,15 @@ class Field:
         spacing = self._wanted
         while extent < _FEWEST_CELLS * spacing and spacing > _NARROWEST:
             spacing /= 2
-        while (extent / spacing + 4) * _ROOM > 0.9 * _NODES[self._dims]:
+        while (extent / spacing + 4) * _PADDING > 0.9 * _NODES[self._dims]:
             spacing *= 1.25
-        needed = (extent / spacing + 4) * _ROOM
+        needed = (extent / spacing + 4) * _PADDING
         if spacing == self._spacing and self._nodes * 0.6 <= needed <= self._nodes:
             return
         self._spacing = spacing
         self._nodes = _fast_size(int(needed * 1.08) + 2)
         self._influence = _influence(self._nodes, spacing, self._dims, device)
-        self._own = _own_closeness(self._influence, self._nodes, self._dims)
+        self._own = _self_interaction(self._influence, self._nodes, self._dims)
 
     def _around(self, corner: Tensor) -> Tensor:
         offsets = torch.tensor(
@@ -113,7 +113,7 @@ def _influence(nodes: int, spacing: float, dims: int, device: torch.device) -> T
     return torch.fft.rfftn(1 / (1 + apart)).real / blurred**2
 
 
-def _own_closeness(influence: Tensor, nodes: int, dims: int) -> float:
+def _self_interaction(influence: Tensor, nodes: int, dims: int) -> float:
     """What the field makes of a point's closeness to itself, which is 1, on average over all places in a cell."""
     kernel = torch.fft.irfftn(influence, s=(nodes,) * dims)
     overlap = torch.tensor([1, 120, 1191, 2416, 1191, 120, 1], device=kernel.device) / 5040  # of two cubic splines

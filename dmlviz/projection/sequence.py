@@ -9,18 +9,18 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection.alignment import align
 from dmlviz.projection.layout import Projection, project
 from dmlviz.projection.progress import OnPhase
-from dmlviz.projection.validation import check, points
+from dmlviz.projection.validation import check, check_embeddings
 
 OnEpochFrame = Callable[[int, int, int, float | None, np.ndarray], Any]
 
-_LATER = 3  # a map that begins where the last one ended needs a third of the iterations
+_LATER_FRACTION = 3  # a map that begins where the last one ended needs a third of the iterations
 
 
-def project_epochs(
+def project_sequence(
     epochs: Sequence[Any],
     config: ProjectionConfig,
     on_frame: OnEpochFrame | None = None,
@@ -37,7 +37,7 @@ def project_epochs(
     onto that. `on_frame(epoch, iteration, of, error, coordinates)`, `on_phase(words, epoch, iteration)` and `stop` as
     for `project`; what was finished before a stop is returned.
     """
-    rows = [points(epoch, f"The embeddings of epoch {i}") for i, epoch in enumerate(epochs)]
+    rows = [check_embeddings(epoch, f"The embeddings of epoch {i}") for i, epoch in enumerate(epochs)]
     if not rows or any(epoch.shape != rows[0].shape for epoch in rows):
         raise UserError("Maps over epochs need the same points embedded in the same space at every epoch.")
     check(config, *rows[0].shape, labels=labels is not None)
@@ -51,7 +51,7 @@ def project_epochs(
         seen = None if on_frame is None else partial(on_frame, number)
         told = None if on_phase is None else partial(_of_epoch, on_phase, number)
         before = drawn[-1].coordinates if drawn else None
-        asked = config.but(params=config.params | {"iterations": iterations_of(config, number)})
+        asked = config.but(params=config.params | {"iterations": num_iterations(config, number)})
         projection = project(epoch, asked, seen, labels=labels, start=before, stop=stop, on_phase=told)
         if projection.stopped:
             break
@@ -61,23 +61,23 @@ def project_epochs(
     return drawn
 
 
-def iterations_of(config: ProjectionConfig, epoch: int) -> int:
+def num_iterations(config: ProjectionConfig, epoch: int) -> int:
     """Iterations that t-SNE or UMAP takes for the epoch of that number, from 0."""
     iterations = config.params["iterations"]
     least = next(parameter.minimum for parameter in config.declared.parameters if parameter.name == "iterations")
-    return iterations if epoch == 0 else max(50, int(least or 0), iterations // _LATER)
+    return iterations if epoch == 0 else max(50, int(least or 0), iterations // _LATER_FRACTION)
 
 
 def _of_epoch(on_phase: OnPhase, epoch: int, words: str, iteration: int, _of: int) -> None:
     on_phase(words, epoch, iteration)
 
 
-def _bases(epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[Basis]:
+def _bases(epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[LinearProjection]:
     if config.params["fitted"] != "each":
         fitted_to = epochs if config.params["fitted"] == "all" else [epochs[chosen]]
-        return [Basis.principal(fitted_to, config.axes)] * len(epochs)
-    bases: list[Basis] = []
+        return [LinearProjection.principal(fitted_to, config.axes)] * len(epochs)
+    bases: list[LinearProjection] = []
     for number, epoch in enumerate(epochs):
-        basis = Basis.principal([epoch], config.axes)
+        basis = LinearProjection.principal([epoch], config.axes)
         bases.append(basis.turned_to(epoch, bases[-1].project(epochs[number - 1])) if bases else basis)
     return bases

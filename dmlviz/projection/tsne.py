@@ -7,21 +7,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.ops.neighbor_graph import nearest, prepared
-from dmlviz.projection.affinities import conditional, heaviest, joint
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.attraction import Attraction
-from dmlviz.projection.progress import Frames
-from dmlviz.projection.repulsion import EXACT_UP_TO, Field, exact
+from dmlviz.projection.progress import ProgressReporter
+from dmlviz.projection.repulsion import EXACT_UP_TO, FFTRepulsion, exact_repulsion
 
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
 # of the time.
-_SHARE_OF_AFFINITY = 0.9
+_KEPT_AFFINITY = 0.9
 _COARSE, _FINE = 0.5, 0.3
-_LAST_PART = 1 / 6
+_NO_EXAGGERATION_FRACTION = 1 / 6
 
 _MOMENTUM = 0.8
-_LONGEST_STEP = 5.0
+_MAX_STEP = 5.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Layout:
     iterations: int
 
 
-def lay_out(
+def fit(
     embeddings: np.ndarray,
     *,
     perplexity: float,
@@ -42,7 +42,7 @@ def lay_out(
     metric: str,
     dims: int,
     seed: int,
-    frames: Frames,
+    frames: ProgressReporter,
     start: np.ndarray | None = None,
     begun: int = 0,
     device: str = "cpu",
@@ -53,25 +53,29 @@ def lay_out(
     come from the first iteration on; a stop between two iterations keeps what was reached.
     """
     n = len(embeddings)
-    points = prepared(embeddings, metric)
-    first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
+    points = prepare(embeddings, metric)
+    first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.show(begun, iterations, None, first)
-    squared, neighbours = nearest(points, min(n - 1, int(3 * perplexity)), frames.go_on)
-    affinities = joint(conditional(squared, perplexity), neighbours)
+    squared, neighbours = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.go_on)
+    affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbours)
     frames.go_on()
     every_pair = Attraction(affinities, device)
-    attraction = Attraction(heaviest(affinities, _SHARE_OF_AFFINITY), device)
-    coarse, fine = (exact, exact) if n <= EXACT_UP_TO[dims] else (Field(dims, _COARSE), Field(dims, _FINE))
+    attraction = Attraction(prune(affinities, _KEPT_AFFINITY), device)
+    coarse, fine = (
+        (exact_repulsion, exact_repulsion)
+        if n <= EXACT_UP_TO[dims]
+        else (FFTRepulsion(dims, _COARSE), FFTRepulsion(dims, _FINE))
+    )
     early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
 
     y = torch.from_numpy(first.T.copy()).to(device)
-    descent = Descent(y)
+    descent = MomentumDescent(y)
     done = begun
     while done < iterations and not frames.ended():
-        repulsion = fine if done >= iterations * (1 - _LAST_PART) else coarse
+        repulsion = fine if done >= iterations * (1 - _NO_EXAGGERATION_FRACTION) else coarse
         exaggerated = exaggeration if done < early else 1.0
         if done == early:
-            descent = Descent(y)
+            descent = MomentumDescent(y)
         total, push = repulsion(y)
         pull = attraction(y)
         gradient = (exaggerated * pull - push / total.to(push.dtype)).mul_(4)
@@ -84,15 +88,15 @@ def lay_out(
     return Layout(_rows(y), error, done)
 
 
-def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
+def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA, tiny (a ten-thousandth wide), with a hundredth of that as noise, so that equal points part."""
-    flat = Basis.principal([points], range(1, dims + 1)).project(points)
+    flat = LinearProjection.principal([points], range(1, dims + 1)).project(points)
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)
 
 
-class Descent:
+class MomentumDescent:
     """Gradient descent with momentum, and a gain for each coordinate that grows while its direction holds."""
 
     def __init__(self, y: Float[Tensor, "dims n"]) -> None:
@@ -105,7 +109,7 @@ class Descent:
         self._gains = torch.where(holds, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
         velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
         length = velocity.square().sum(0).sqrt_()  # norm() along the short axis takes thirty times as long
-        self._velocity = velocity * (_LONGEST_STEP / length.clamp(min=_LONGEST_STEP))
+        self._velocity = velocity * (_MAX_STEP / length.clamp(min=_MAX_STEP))
         moved = y + self._velocity
         return moved - moved.mean(1, keepdim=True)
 

@@ -11,22 +11,22 @@ import torch
 from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.ops.neighbor_graph import nearest, prepared
-from dmlviz.projection.fuzzy_graph import as_distances, curve, graph, memberships, supervised
-from dmlviz.projection.progress import Frames
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
+from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.tsne import Layout
 
 _BATCHES = (
     16  # an iteration (umap-learn's epoch) in so many steps: with 8 the neighbours come out worse, with 32 no better
 )
-_STRANGERS = 4  # points that every point is pushed from in a step
+_NEGATIVE_SAMPLES = 4  # points that every point is pushed from in a step
 _NEGATIVE_RATE = 5  # pushes for every pull, as in umap-learn
-_FARTHEST = 4.0  # the most that one pull or push moves a coordinate, as in umap-learn
-_WIDTH = 10.0  # of the first positions, as in umap-learn
+_CLIP = 4.0  # the most that one pull or push moves a coordinate, as in umap-learn
+_INIT_SPREAD = 10.0  # of the first positions, as in umap-learn
 
 
-def lay_out(
+def fit(
     embeddings: np.ndarray,
     *,
     neighbors: int,
@@ -35,7 +35,7 @@ def lay_out(
     metric: str,
     dims: int,
     seed: int,
-    frames: Frames,
+    frames: ProgressReporter,
     labels: np.ndarray | None = None,
     start: np.ndarray | None = None,
     begun: int = 0,
@@ -45,16 +45,16 @@ def lay_out(
     With `begun`, `start` is what this layout had reached after so many iterations, and it goes on from there. Frames
     come from the first iteration on, without an error; a stop between two iterations keeps what was reached.
     """
-    points = prepared(embeddings, metric)
-    first = first_positions(points, dims, seed) if start is None else np.asarray(start, np.float32)
+    points = prepare(embeddings, metric)
+    first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.show(begun, iterations, None, first)
-    squared, found = nearest(points, neighbors - 1, frames.go_on)
-    edges = graph(memberships(as_distances(squared, metric)), found)
+    squared, found = nearest_others(points, neighbors - 1, frames.go_on)
+    edges = graph(membership_strengths(as_distances(squared, metric)), found)
     if labels is not None:
-        edges = supervised(edges, labels)
+        edges = intersect_labels(edges, labels)
     frames.go_on()
 
-    forces = Forces(edges, iterations, seed, *curve(min_dist))
+    forces = Forces(edges, iterations, seed, *fit_ab(min_dist))
     y = torch.from_numpy(first.T.copy())
     done = begun
     while done < iterations and not frames.ended():
@@ -66,13 +66,13 @@ def lay_out(
     return Layout(_rows(y), None, done)
 
 
-def first_positions(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
+def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA stretched to 10 along every axis, with a little noise, so that equal points part."""
-    flat = Basis.principal([points], range(1, dims + 1)).project(points)
+    flat = LinearProjection.principal([points], range(1, dims + 1)).project(points)
     size = flat.max(axis=0) - flat.min(axis=0)
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     stretched = (flat - flat.min(axis=0)) / np.where(size > 1e-6 * size.max(), size, np.inf)
-    return (_WIDTH * (stretched + 1e-4 * noise)).astype(np.float32)
+    return (_INIT_SPREAD * (stretched + 1e-4 * noise)).astype(np.float32)
 
 
 class Forces:
@@ -90,7 +90,7 @@ class Forces:
         degree = torch.zeros(edges.shape[0])
         for end in (self._head, self._tail):
             degree.index_add_(0, end, self._weight)
-        self._push_rate = degree * (_NEGATIVE_RATE / _BATCHES / _STRANGERS)
+        self._push_rate = degree * (_NEGATIVE_RATE / _BATCHES / _NEGATIVE_SAMPLES)
         self._a, self._b = a, b
 
     def iterate(self, y: Tensor, rate: float) -> None:
@@ -101,7 +101,7 @@ class Forces:
         bounds = [len(pulls) * i // _BATCHES for i in range(_BATCHES + 1)]
         for start, end in pairwise(bounds):
             which = start + pulls[start:end].nonzero().flatten()
-            self._pull(y, self._head[which], self._tail[which], pulls[which] * rate, _FARTHEST * rate)
+            self._pull(y, self._head[which], self._tail[which], pulls[which] * rate, _CLIP * rate)
             self._push(y, rate)
 
     def _pull(self, y: Tensor, head: Tensor, tail: Tensor, rates: Tensor, farthest: float) -> None:
@@ -115,10 +115,10 @@ class Forces:
         n = y.shape[1]
         order = torch.randperm(n, generator=self._random)
         shuffled = y.index_select(1, order).repeat(1, 2)
-        starts = torch.randint(n, (_STRANGERS,), generator=self._random).tolist()
+        starts = torch.randint(n, (_NEGATIVE_SAMPLES,), generator=self._random).tolist()
         apart = y[:, None] - torch.stack([shuffled[:, start : start + n] for start in starts], 1)
         squared, risen = self._risen(apart)
-        force = apart.mul_(2 * self._b / ((squared + 0.001) * (1 + risen))).clamp_(-_FARTHEST, _FARTHEST)
+        force = apart.mul_(2 * self._b / ((squared + 0.001) * (1 + risen))).clamp_(-_CLIP, _CLIP)
         y.addcmul_(force.sum(1), self._push_rate, value=rate)
 
     def _risen(self, apart: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from dmlviz.catalog.parameters import Parameter
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 
-MOST_EXACT = 5_000  # points whose pairs scikit-learn holds in memory as 64-bit numbers, several times over
+MAX_EXACT = 5_000  # points whose pairs scikit-learn holds in memory as 64-bit numbers, several times over
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
@@ -44,9 +44,9 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
             f"{title} begins with as many principal components as the map has dimensions, {config.dims}; got "
             f"embeddings of {dimension}: use init = random."
         )
-    if params.get("method") == "exact" and n > MOST_EXACT:
+    if params.get("method") == "exact" and n > MAX_EXACT:
         raise UserError(
-            f"{title} looks at all pairs of up to {MOST_EXACT:,} points; got {n:,}: use method = barnes_hut."
+            f"{title} looks at all pairs of up to {MAX_EXACT:,} points; got {n:,}: use method = barnes_hut."
         )
     if config.method == "fan" and not labels:
         raise UserError("A class fan needs the class of every point; got none: use PCA, t-SNE or UMAP.")
@@ -54,7 +54,7 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
 
 
-def within(parameter: Parameter, n: int, dimension: int) -> Parameter:
+def clamp_parameter(parameter: Parameter, n: int, dimension: int) -> Parameter:
     """The parameter with no more room than n points of that dimension leave it."""
     room = {"perplexity": n // 3, "neighbors": n - 1, "x": dimension, "y": dimension, "z": dimension}
     limit = room.get(parameter.name)
@@ -64,7 +64,7 @@ def within(parameter: Parameter, n: int, dimension: int) -> Parameter:
     return replace(parameter, maximum=most, help=f"{parameter.help}; here at most {limit}")
 
 
-def points(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
+def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
     """Return embeddings (n × d, NumPy or torch) as contiguous float32; raise UserError when they are not finite."""
     if hasattr(embeddings, "detach"):
         embeddings = embeddings.detach().cpu()
@@ -85,7 +85,7 @@ def points(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
     return rows
 
 
-def classes(labels: Any, n: int) -> np.ndarray:
+def check_labels(labels: Any, n: int) -> np.ndarray:
     """Return labels as n integers; raise UserError for another number of them."""
     given = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
     if given.shape != (n,):

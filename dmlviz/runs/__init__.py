@@ -1,6 +1,17 @@
 """A run on disk: write, read, list, limit, export, import, project."""
 
-from dmlviz.runs.run import Drawing, Neighbour, Record, Run, State, UnknownRun
-from dmlviz.runs.store import BUNDLED, Runs, runs_folder, title_of
+from dmlviz.runs.run import EventLogDir, Neighbour, ProjectionRun, Run, RunNotFoundError, State
+from dmlviz.runs.store import BUNDLED_RUNS, Runs, default_title, runs_folder
 
-__all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "runs_folder", "title_of"]
+__all__ = [
+    "BUNDLED_RUNS",
+    "EventLogDir",
+    "Neighbour",
+    "ProjectionRun",
+    "Run",
+    "RunNotFoundError",
+    "Runs",
+    "State",
+    "default_title",
+    "runs_folder",
+]

@@ -18,14 +18,14 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import check
-from dmlviz.runs.run import Record, Run
+from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
-from dmlviz.storage.files import make_folder, write_json
+from dmlviz.storage.files import ensure_dir, write_json
 from dmlviz.storage.run_schema import METRICS, OBJECT, PROJECTION, RUN, one_line, read
 
-MOST_FILES = 20_000
-MOST_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million
-LARGEST = 400_000_000  # of one file in it
+MAX_FILES = 20_000
+MAX_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million
+MAX_FILE_BYTES = 400_000_000  # of one file in it
 CHUNK = 1 << 20
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
@@ -37,7 +37,7 @@ _NAME = re.compile(
 )
 
 
-def pack(run: Run, file: IO[bytes]) -> None:
+def export_run(run: Run, file: IO[bytes]) -> None:
     """Write a run as a zip; raise UserError while it trains."""
     if run.state == "running":
         raise UserError(f"{run.title} is still training; wait for its end, or stop it.")
@@ -48,9 +48,9 @@ def pack(run: Run, file: IO[bytes]) -> None:
                 archive.write(path, name)
 
 
-def unpack(file: IO[bytes], runs: Runs) -> Run:
+def import_run(file: IO[bytes], runs: Runs) -> Run:
     """Take a run in from a zip; raise UserError, and leave nothing behind, for anything but a whole run."""
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=make_folder(runs.folder)))
+    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=ensure_dir(runs.folder)))
     staged = folder / "run"
     try:
         try:
@@ -61,7 +61,7 @@ def unpack(file: IO[bytes], runs: Runs) -> Run:
             said = one_line(str(error), 80) or type(error).__name__
             raise UserError(f"That is no readable zip file ({said}); take one that Export wrote.") from None
         try:
-            checked = _checked(staged)
+            checked = _validate(staged)
         except DamagedFileError as error:
             raise UserError(
                 f"{error.file} in the zip cannot be read: {error.why}. Take one that Export wrote."
@@ -90,9 +90,9 @@ def _title(place: Path) -> str:
 
 def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > MOST_FILES:
-        raise UserError(f"A run has at most {MOST_FILES:,} files; got {len(entries):,}.")
-    left, seen = MOST_BYTES, set()
+    if len(entries) > MAX_FILES:
+        raise UserError(f"A run has at most {MAX_FILES:,} files; got {len(entries):,}.")
+    left, seen = MAX_BYTES, set()
     for entry in entries:
         name = entry.filename
         if not _NAME.fullmatch(name) or stat.S_ISLNK(entry.external_attr >> 16):
@@ -100,7 +100,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
         if name in seen:
             raise UserError(f"The zip holds {name} twice; take one that Export wrote.")
         seen.add(name)
-        left -= _copy(archive, entry, folder / name, min(left, LARGEST))
+        left -= _copy(archive, entry, folder / name, min(left, MAX_FILE_BYTES))
 
 
 def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> int:
@@ -116,12 +116,12 @@ def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: in
     return size
 
 
-def _checked(folder: Path) -> Path:
+def _validate(folder: Path) -> Path:
     """The folder of the run under the name that its settings give it, each file in it being what its name says."""
     if not (folder / "run.json").is_file():
         raise UserError("The zip holds no run (no run.json); take one that Export wrote.")
     _check_version(folder / "run.json")
-    told = _described(folder / "run.json", RUN)
+    told = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**told["config"])
     # The identity follows from the settings, whatever the file says: the same request is the same run.
     tags = [one_line(tag, 30) for tag in told.get("tags", [])]
@@ -150,7 +150,7 @@ def _check_version(path: Path) -> None:
         raise UserError("The zip holds a run of another version of dmlviz; export it anew with that of today.")
 
 
-def _described(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
     """What a run or a projection says of itself, and, in a run, of data that are not everybody's."""
     told: dict[str, Any] = read(schema, path)
     own = told.get("dataset")
@@ -168,14 +168,14 @@ def _described(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
 def _check_projection(folder: Path) -> None:
     if not (folder / "projection.json").is_file():
         raise UserError("The zip holds a projection without its settings; take one that Export wrote.")
-    told = _described(folder / "projection.json", PROJECTION)
+    told = _validate_config(folder / "projection.json", PROJECTION)
     config = ProjectionConfig(**told["config"])
     if config.id != folder.name:
         raise UserError("A projection in the zip is not what its name says; take one that Export wrote.")
     write_json(folder / "projection.json", told | {"id": config.id, "config": config.model_dump(mode="json")})
 
 
-def _rewrite(record: Record) -> None:
+def _rewrite(record: EventLogDir) -> None:
     """The log with whole lines only, and nothing in them that no event has."""
     path = record.log.path
     if not path.is_file():

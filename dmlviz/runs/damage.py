@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
-from dmlviz.runs.run import Drawing, Record, Run
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
 from dmlviz.storage.arrays import reading, shape_of
 
 Damage = tuple[DamagedFileError, ...]
@@ -32,7 +32,7 @@ _LOST = {
 }
 
 
-def damage_of(run: Run) -> Damage:
+def run_damage(run: Run) -> Damage:
     """What is damaged, looked at again only when something was written; nothing of a run that trains."""
     return () if run.lock.held else _known(run.path, _stamps(run.path))
 
@@ -73,7 +73,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     yield from _frames(run, events, thorough)
     yield from _series(run, events, found, thorough)
     for folder in sorted((run.path / "projections").glob("*")):
-        yield from _drawing(Drawing(folder), thorough)
+        yield from _drawing(ProjectionRun(folder), thorough)
 
 
 def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> Iterator[DamagedFileError]:
@@ -115,7 +115,7 @@ def _series(
         yield from _caught(_tensors, run.path / "nets" / f"{step}.safetensors")
 
 
-def _frames(record: Record, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
+def _frames(record: EventLogDir, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
     """The frames that the log names."""
     for event in events:
         for frame in event.get("frames") or [event.get("frame")]:
@@ -123,7 +123,7 @@ def _frames(record: Record, events: list[dict[str, Any]], thorough: bool) -> Ite
                 yield from _caught(record.positions if thorough else record.sized, frame)
 
 
-def _drawing(drawing: Drawing, thorough: bool) -> Iterator[DamagedFileError]:
+def _drawing(drawing: ProjectionRun, thorough: bool) -> Iterator[DamagedFileError]:
     try:
         _ = drawing.config
         events = drawing.events()

@@ -14,10 +14,10 @@ from dmlviz.nets import build
 from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
 
-MOST_IMAGES = 1000
+MAX_IMAGES = 1000
 
 
-def answer(question: dict[str, Any]) -> dict[str, Any]:
+def handle_request(question: dict[str, Any]) -> dict[str, Any]:
     """What the serving worker says to {"run": folder, "images": base64 of uint8 n × h × w, "shape": [n, h, w]}.
 
     {"embeddings": n lists of d numbers, "places": {view: n positions}}; with "way" also {"way": {"steps": […],
@@ -26,15 +26,15 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     """
     run, shape = Run(question["run"]), tuple(question["shape"])
     pixels = b64decode(question["images"])
-    if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MOST_IMAGES:
+    if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MAX_IMAGES:
         raise UserError(f"Pictures come as n × height × width bytes; got {len(pixels)} bytes for {shape}.")
     images = np.frombuffer(pixels, np.uint8).reshape(shape)
     embeddings = embed(run, images)
-    said = {"embeddings": embeddings.tolist(), "places": places(run, embeddings, question.get("views"))}
-    return said | ({"way": way(run, images)} if question.get("way") else {})
+    said = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
+    return said | ({"way": trajectory(run, images)} if question.get("way") else {})
 
 
-def way(run: Run, images: np.ndarray) -> dict[str, Any]:
+def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:
     """The pictures as the nets kept on the way embed them, drawn on the end's basis; nothing where none was kept."""
     steps, basis = run.kept_steps, run.basis
     seen = [embed(run, images, step) for step in steps]
@@ -61,7 +61,7 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
         return net((x / 255 - declared.mean) / declared.std).numpy()
 
 
-def places(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> dict[str, list[list[float]]]:
+def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> dict[str, list[list[float]]]:
     """Where embeddings (n × d) lie on its run's picture ("live") and on its projections: those in `views`, or all.
 
     Projections of earlier epochs have no place for them: the net that embedded the pictures is that of the end.

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from dmlviz.ops.linear_projection import Basis, native
+from dmlviz.ops.linear_projection import LinearProjection, default_projection
 
-LARGEST = 32767
-NOWHERE = -32768  # written for a point without a finite position; a reader draws nothing there
+INT16_MAX = 32767
+MISSING = -32768  # written for a point without a finite position; a reader draws nothing there
 
 Items = Literal["watched", "all"]
 
@@ -68,23 +68,23 @@ class Frame:
 
 def quantise(coordinates: np.ndarray, box: Box) -> bytes:
     """Pack n × dims positions as little-endian int16: world = centre + q / 32767 · scale; -32768 is nowhere."""
-    inside = (coordinates.astype(np.float64) - np.asarray(box.centre)) * (LARGEST / box.scale)
+    inside = (coordinates.astype(np.float64) - np.asarray(box.centre)) * (INT16_MAX / box.scale)
     lost = ~np.isfinite(inside).all(axis=1)
     inside[lost] = 0
-    packed = np.clip(np.rint(inside), -LARGEST, LARGEST).astype("<i2")
-    packed[lost] = NOWHERE
+    packed = np.clip(np.rint(inside), -INT16_MAX, INT16_MAX).astype("<i2")
+    packed[lost] = MISSING
     return packed.tobytes()
 
 
-def restore(data: bytes, dims: int, box: Box) -> np.ndarray:
+def dequantize(data: bytes, dims: int, box: Box) -> np.ndarray:
     """Undo `quantise`: float32 positions n × dims, NaN where there are none."""
     packed = np.frombuffer(data, "<i2").reshape(-1, dims)
-    world = np.asarray(box.centre) + packed / LARGEST * box.scale
-    world[(packed == NOWHERE).any(axis=1)] = np.nan
+    world = np.asarray(box.centre) + packed / INT16_MAX * box.scale
+    world[(packed == MISSING).any(axis=1)] = np.nan
     return world.astype(np.float32)
 
 
-class LiveView:
+class LiveProjector:
     """Draws each snapshot as it comes, on its own basis, turned to the frame before so that nothing jumps.
 
     `labels` (n) are those of the watched images; without them a large space is drawn by its PCA.
@@ -92,20 +92,20 @@ class LiveView:
 
     def __init__(self, labels: np.ndarray | None = None) -> None:
         self.labels = labels
-        self.basis: Basis | None = None
+        self.basis: LinearProjection | None = None
         self.positions: np.ndarray | None = None
-        self.steady = SteadyBox()
+        self.steady = HysteresisBounds()
 
     def frame(self, embeddings: np.ndarray) -> Frame:
         """The frame of the watched images (n × d); n and d stay the same from call to call."""
-        basis = native(embeddings, self.labels)
+        basis = default_projection(embeddings, self.labels)
         if self.positions is not None:
             basis = basis.turned_to(embeddings, self.positions)
         self.basis, self.positions = basis, basis.project(embeddings)
         return Frame.of(self.positions, "watched", self.steady.around(self.positions))
 
 
-class SteadyBox:
+class HysteresisBounds:
     """A box that follows growing or shrinking points in few steps, so that a picture scaled to it does not tremble."""
 
     def __init__(self, room: float = 1.15, at_least: float = 0.6) -> None:
@@ -120,8 +120,8 @@ class SteadyBox:
         return self.box
 
 
-def replay(
-    basis: Basis, snapshots: Iterable[tuple[int, np.ndarray]], last: tuple[int, np.ndarray]
+def render_replay(
+    basis: LinearProjection, snapshots: Iterable[tuple[int, np.ndarray]], last: tuple[int, np.ndarray]
 ) -> list[tuple[int, Frame]]:
     """Draw every snapshot (step, watched embeddings) and the end (step, all embeddings) on one basis and one scale."""
     drawn: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "watched") for step, x in snapshots]

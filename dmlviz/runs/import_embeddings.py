@@ -5,31 +5,31 @@ import hashlib
 import numpy as np
 
 from dmlviz.catalog.custom_datasets import PREFIX
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.config import TrainConfig
-from dmlviz.data import watched_subset
-from dmlviz.data.embedding_file import Vectors
+from dmlviz.data import stratified_subset
+from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Finished, Started
 
 
-def keep_vectors(runs: Runs, vectors: Vectors, title: str) -> Run:
+def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run:
     """Keep them in a runs folder, scored; the same vectors are the same run. Loads torch, for the scores."""
     from dmlviz import metrics
 
     n, d = vectors.embeddings.shape
-    declared = declaration(vectors, title)
+    declared = dataset_spec(vectors, title)
     DATASETS.tell(declared.describe())
     config = TrainConfig(
         dataset=declared.name, loss="triplet", miner=None, embedding_dim=d, normalize=False, steps=0, watched=max(2, n)
     )
     run = runs.prepare(config, title)
     scores = metrics.evaluate(vectors.embeddings, vectors.labels)
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, vectors.labels)
-        watched = watched_subset(vectors.labels, n)
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, vectors.labels)
+        watched = stratified_subset(vectors.labels, n)
         recorder.write(Started(steps=0, watched=watched, train_images=0, test_images=n, device="", threads=1))
         recorder.write(
             Finished(step=0, embeddings=vectors.embeddings, metrics=scores, weights={}, cpu_seconds=0.0, seconds=0.0)
@@ -37,14 +37,14 @@ def keep_vectors(runs: Runs, vectors: Vectors, title: str) -> Run:
     return Run(run.path)
 
 
-def declaration(vectors: Vectors, title: str) -> DatasetDeclaration:
+def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     """What they are like: no images, and nothing to train on."""
     digest = hashlib.sha256("\0".join(vectors.classes).encode())
     digest.update(str(vectors.embeddings.shape).encode())
     digest.update(np.ascontiguousarray(vectors.embeddings).data)
     digest.update(np.ascontiguousarray(vectors.labels, np.int64).data)
     n, d = vectors.embeddings.shape
-    return DatasetDeclaration(
+    return DatasetSpec(
         name=PREFIX + digest.hexdigest()[:16],
         title=title,
         summary=f"Your own: {n:,} vectors of {d} dimensions in {len(vectors.classes)} classes, given ready.",

@@ -13,21 +13,21 @@ import numpy as np
 
 from dmlviz import metrics
 from dmlviz.data import load
-from dmlviz.runs.run import Run, UnknownRun
+from dmlviz.runs.run import Run, RunNotFoundError
 
 
-def pixels(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+def pixel_scores(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Retrieval scores of images (uint8, n × h × w (× 3)) by the Euclidean distance of their pixels."""
     flat = images.reshape(len(images), -1).astype(np.float32) / 255
     return metrics.evaluate(flat, labels, clustering=False, full_ranking=False, verification=False)
 
 
-def of_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
+def pixel_scores_for_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
     """The same of the test images that a run watches; raise UnknownRun before it knows them."""
     watched, labels = run.watched, run.labels
     if watched is None or labels is None:
-        raise UnknownRun(f"{run.title} has not chosen its watched images yet.")
-    return pixels(load(run.config.dataset, data_root).test.images[watched], labels[watched])
+        raise RunNotFoundError(f"{run.title} has not chosen its watched images yet.")
+    return pixel_scores(load(run.config.dataset, data_root).test.images[watched], labels[watched])
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="where the data sets are")
     chosen = parser.parse_args(arguments)
     os.nice(10)
-    print(json.dumps(of_run(Run(chosen.run), chosen.data)))
+    print(json.dumps(pixel_scores_for_run(Run(chosen.run), chosen.data)))
 
 
 if __name__ == "__main__":

@@ -8,42 +8,42 @@ from typing import Any
 import numpy as np
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.runs.frames import Box, Frame, Items, SteadyBox
-from dmlviz.runs.run import Drawing, Run
-from dmlviz.runs.writer import Writer
-from dmlviz.storage.files import atomic, write_array
+from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
+from dmlviz.runs.run import ProjectionRun, Run
+from dmlviz.runs.writer import RecordWriter
+from dmlviz.storage.files import atomic_write, write_array
 
-EVERY = 0.2  # seconds between two frames on disk; what lies between is eased in the browser
-MOST_EPOCHS = 20  # of a film of layouts, each of which takes seconds
+FRAME_INTERVAL_S = 0.2  # seconds between two frames on disk; what lies between is eased in the browser
+MAX_EPOCH_MAPS = 20  # of a film of layouts, each of which takes seconds
 
 Stop = Callable[[], bool] | None
 
 
-def draw_into(folder: Path, *, stop: Stop = None) -> None:
+def run_projection(folder: Path, *, stop: Stop = None) -> None:
     """Do the projection that the folder describes, of the run that it lies in; go on where an earlier try stopped.
 
     Whatever goes wrong ends as a "failed" event; raise UserError only for a folder that holds no projection, or that
     another process is writing.
     """
-    drawing, run = Drawing(folder), Run(folder.parent.parent)
+    drawing, run = ProjectionRun(folder), Run(folder.parent.parent)
     config = drawing.config
-    with Writer(drawing) as writer:
+    with RecordWriter(drawing) as writer:
         try:
             if not drawing.events():
                 writer.event("started", method=config.method, iterations=config.params.get("iterations"))
-            (_draw_film if config.film else _draw_map)(writer, drawing, run, stop)
+            (_project_all_epochs if config.film else _draw_map)(writer, drawing, run, stop)
         except Exception as error:
             writer.failed(error)
 
 
-def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
+def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop) -> None:
     from dmlviz.projection import project
 
     began, config = time.perf_counter(), drawing.config
     embeddings, labels = run.epoch(config.step)
     fitted_to = [run.epoch(step)[0] for step in run.epochs] if config.params.get("fitted") == "all" else None
     iteration, start = drawing.reached or (0, None)
-    painter = _Painter(writer, "all" if config.step is None else "watched")
+    painter = _FrameWriter(writer, "all" if config.step is None else "watched")
     show = painter.show
     projection = project(
         embeddings,
@@ -60,7 +60,7 @@ def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
         _stopped(writer, painter.written(projection.coordinates), projection.iterations, began)
         return
     kept = projection.faithfulness
-    with atomic(drawing.path / "faithfulness.npz") as file:
+    with atomic_write(drawing.path / "faithfulness.npz") as file:
         np.savez(file, **kept.per_point)  # type: ignore[arg-type]
     write_array(drawing.path / "coordinates.npy", projection.coordinates)  # last: with them the map counts as whole
     writer.event(
@@ -74,14 +74,14 @@ def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
     )
 
 
-def _draw_film(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
-    from dmlviz.projection import iterations_of, project_epochs
+def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop) -> None:
+    from dmlviz.projection import num_iterations, project_sequence
 
     began, config = time.perf_counter(), drawing.config
-    steps = film_steps(run, config)
-    painter = _Painter(writer, "watched")
+    steps = epoch_steps(run, config)
+    painter = _FrameWriter(writer, "watched")
     layout = "iterations" in config.params
-    before = np.cumsum([0, *(iterations_of(config, number) for number in range(len(steps)))]) if layout else [0] * 2
+    before = np.cumsum([0, *(num_iterations(config, number) for number in range(len(steps)))]) if layout else [0] * 2
     reached = 0
 
     def show(epoch: int, iteration: int, _of: int, error: float | None, coordinates: np.ndarray) -> None:
@@ -94,7 +94,7 @@ def _draw_film(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
 
     epochs, labels = [run.epoch(step)[0] for step in steps], run.epoch(steps[0])[1]
     chosen = steps.index(config.step) if config.step in steps else -1
-    drawn = project_epochs(epochs, config, show, labels=labels, chosen=chosen, stop=stop, on_phase=tell)
+    drawn = project_sequence(epochs, config, show, labels=labels, chosen=chosen, stop=stop, on_phase=tell)
     if len(drawn) < len(steps):
         _stopped(writer, painter.latest, reached, began)
         return
@@ -112,27 +112,27 @@ def _draw_film(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
     )
 
 
-def film_steps(run: Run, config: ProjectionConfig) -> list[int]:
+def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
     """The epochs that a film shows: every one, or, where each takes a layout, 20 spread evenly over them."""
     steps = run.epochs
-    if "iterations" not in config.params or len(steps) <= MOST_EPOCHS:
+    if "iterations" not in config.params or len(steps) <= MAX_EPOCH_MAPS:
         return steps
-    chosen = np.unique(np.linspace(0, len(steps) - 1, MOST_EPOCHS).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(steps) - 1, MAX_EPOCH_MAPS).round().astype(int))
     return [steps[number] for number in chosen]
 
 
-def _stopped(writer: Writer, frame: dict[str, Any] | None, iteration: int, began: float) -> None:
+def _stopped(writer: RecordWriter, frame: dict[str, Any] | None, iteration: int, began: float) -> None:
     seconds = time.perf_counter() - began
     writer.event("stopped", frame=frame, iteration=iteration, seconds=seconds, reason="paused")
 
 
-class _Painter:
+class _FrameWriter:
     """Writes the positions of a layout on its way as frames and events, a few a second."""
 
-    def __init__(self, writer: Writer, items: Items) -> None:
+    def __init__(self, writer: RecordWriter, items: Items) -> None:
         self.writer = writer
         self.items = items
-        self.box = SteadyBox()
+        self.box = HysteresisBounds()
         self.latest: dict[str, Any] | None = None
         self._due = -np.inf
 
@@ -140,7 +140,7 @@ class _Painter:
         if time.monotonic() >= self._due:
             self.latest = self.written(coordinates)
             self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
-            self._due = time.monotonic() + EVERY
+            self._due = time.monotonic() + FRAME_INTERVAL_S
 
     def tell(self, words: str, iteration: int, of: int) -> None:
         """What is done where there is nothing to see."""

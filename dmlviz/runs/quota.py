@@ -11,14 +11,14 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs
 
 GB = 1_000_000_000
-LIMIT = 5.0  # GB, unless somebody says otherwise
+DEFAULT_LIMIT_GB = 5.0  # GB, unless somebody says otherwise
 
 
-def limit_of(gigabytes: float | None = None) -> int:
+def parse_limit(gigabytes: float | None = None) -> int:
     """Bytes that runs may take: as given, else the environment's DMLVIZ_DISK_LIMIT in GB, else 5 GB."""
     given = os.environ.get("DMLVIZ_DISK_LIMIT") if gigabytes is None else gigabytes
     try:
-        found = LIMIT if given in (None, "") else float(given)  # type: ignore[arg-type]
+        found = DEFAULT_LIMIT_GB if given in (None, "") else float(given)  # type: ignore[arg-type]
     except ValueError:
         found = 0.0
     if not 0 < found < float("inf"):
@@ -26,15 +26,15 @@ def limit_of(gigabytes: float | None = None) -> int:
     return round(found * GB)
 
 
-def size_of(run: Run | DamagedRun) -> int:
+def run_size(run: Run | DamagedRun) -> int:
     """Bytes of a run's files, its projections included."""
     drawings = sorted((run.path / "projections").glob("*/projection.json"))
     return _size(run.path, tuple(_stamp(path) for path in (run.path, *(drawing.parent for drawing in drawings))))
 
 
-def used(runs: Runs) -> int:
+def total_size(runs: Runs) -> int:
     """Bytes of all runs of the folder, of those too that were deleted and can still come back."""
-    return sum(map(size_of, _own(runs))) + sum(map(_total, runs.trash.runs()))
+    return sum(map(run_size, _own(runs))) + sum(map(_total, runs.trash.runs()))
 
 
 def _own(runs: Runs) -> list[Run | DamagedRun]:
@@ -48,12 +48,12 @@ def _age(run: Run | DamagedRun) -> datetime:
     return run.created if isinstance(run, Run) else run.touched
 
 
-def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | DamagedRun]:
+def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | DamagedRun]:
     """Remove what is too much for `limit` bytes for good: deleted runs first, then the oldest that nobody has pinned.
 
     Runs that train, or of which `in_use` says so, stay. Gives the runs that were removed.
     """
-    total = used(runs)
+    total = total_size(runs)
     for path in runs.trash.runs():
         if total > limit:
             total -= _total(path)
@@ -64,7 +64,7 @@ def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | D
             break
         if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):
             continue
-        total -= size_of(run)
+        total -= run_size(run)
         runs.delete(run.id)
         runs.trash.remove(run.id)
         gone.append(run)
@@ -94,7 +94,7 @@ def _total(path: Path) -> int:
     return total
 
 
-def readable(size: float) -> str:
+def format_bytes(size: float) -> str:
     """Bytes as people say them: 940 kB, 5.3 MB, 1.2 GB."""
     for unit in ("bytes", "kB", "MB"):
         if size < 999.5:

@@ -14,30 +14,30 @@ from pydantic import TypeAdapter
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.ops.linear_projection import Basis, native_dims, native_view
-from dmlviz.runs.frames import Box, restore
-from dmlviz.storage.arrays import WHOLE, checked, read_array, read_arrays, reading, shape_of, take
-from dmlviz.storage.files import Follower, Lock, Log, is_id
+from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
+from dmlviz.runs.frames import Box, dequantize
+from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, reading, shape_of, take
+from dmlviz.storage.files import EventLog, Lock, LogFollower, is_run_id
 from dmlviz.storage.run_schema import DRAWING_EVENT, METRICS, PROJECTION, RUN, RUN_EVENT, one_line, read
-from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.batch_record import BatchRecord
 
 if TYPE_CHECKING:
     from dmlviz.ops.gallery import Gallery, Metric
 
 C = TypeVar("C", bound=Config)
 State = Literal["running", "finished", "stopped", "failed", "cut off", "damaged"]
-ENDS = ("finished", "stopped", "failed")
+FINAL_STATES = ("finished", "stopped", "failed")
 LIVE = "live"  # the view that a run plays by itself, beside the ids of its projections
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept")  # of a finished map, one number for each image
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 
 
-class UnknownRun(UserError):
+class RunNotFoundError(UserError):
     """No run, or no part of one, goes by this name."""
 
 
-class UnreadableRun(DamagedFileError, UnknownRun):
+class UnreadableRunError(DamagedFileError, RunNotFoundError):
     """A run, or a projection, of which not even the settings can be read."""
 
 
@@ -49,14 +49,14 @@ class Neighbour(NamedTuple):
     label: int
 
 
-class Record:
+class EventLogDir:
     """A folder that one process writes and any process reads: a log of events, frames, a lock held by the writer."""
 
     kinds: TypeAdapter[Any] = RUN_EVENT
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.log = Log(self.path / "events.jsonl", self.kinds)
+        self.log = EventLog(self.path / "events.jsonl", self.kinds)
         self.lock = Lock(self.path / "lock")
 
     @property
@@ -80,21 +80,21 @@ class Record:
     def end(self) -> dict[str, Any] | None:
         """The last event when it is an end: finished, stopped (with scores) or failed (with a reason)."""
         last = self.log.last()
-        return last if last and last["event"] in ENDS else None
+        return last if last and last["event"] in FINAL_STATES else None
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """Every event so far from number `after` (counted from 0) on."""
         return self.log.events(after)
 
-    def follow(self, after: int = 0) -> Follower:
+    def follow(self, after: int = 0) -> LogFollower:
         """The events as numbered lines of JSON, as they come."""
-        return Follower(self.log.path, after)
+        return LogFollower(self.log.path, after)
 
     def frame(self, frame: str) -> bytes:
         """The int16 positions of a frame by its hash; raise UnknownRun when there is none."""
         path = self.path / "frames" / f"{frame}.i16"
-        if not is_id(frame) or not path.is_file():
-            raise UnknownRun(f"Run {self.id} has no frame {str(frame)[:40]!r}.")
+        if not is_run_id(frame) or not path.is_file():
+            raise RunNotFoundError(f"Run {self.id} has no frame {str(frame)[:40]!r}.")
         with reading(path):
             content = path.read_bytes()
         if hashlib.sha256(content).hexdigest()[:16] != frame:
@@ -104,7 +104,7 @@ class Record:
     def positions(self, frame: dict[str, Any]) -> np.ndarray:
         """Where the items of a frame lie (n × dims, float32), given what an event says of it."""
         self.sized(frame)
-        return restore(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["centre"]), frame["scale"]))
+        return dequantize(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["centre"]), frame["scale"]))
 
     def sized(self, frame: dict[str, Any]) -> None:
         """Raise DamagedFileError where a frame's file is not there, or not as long as an event says."""
@@ -122,7 +122,7 @@ class Record:
         return sorted(int(stem) for stem in found if _NUMBER.fullmatch(stem))
 
 
-class Drawing(Record):
+class ProjectionRun(EventLogDir):
     """A projection of a run's embeddings: frames of the layout on its way, `coordinates` at the end."""
 
     kinds = DRAWING_EVENT
@@ -164,11 +164,11 @@ class Drawing(Record):
         stored = read_arrays(path)
         found = {name: take(path, stored, name, "f") for name in MEASURES}
         for values in found.values():
-            checked(path, values.shape, values.dtype, "f", (len(places),))
+            check_array(path, values.shape, values.dtype, "f", (len(places),))
         return found
 
 
-class Run(Record):
+class Run(EventLogDir):
     """A training on disk. Raise UnknownRun when the folder holds none."""
 
     def __init__(self, path: str | Path) -> None:
@@ -183,7 +183,7 @@ class Run(Record):
     @property
     def default_view(self) -> str:
         """The name of the projection that the run plays by itself."""
-        return native_view(self.config.embedding_dim, len(DATASETS[self.config.dataset].classes))
+        return default_kind(self.config.embedding_dim, len(DATASETS[self.config.dataset].classes))
 
     @property
     def title(self) -> str:
@@ -251,15 +251,15 @@ class Run(Record):
             return None
 
     @property
-    def basis(self) -> Basis | None:
+    def basis(self) -> LinearProjection | None:
         """How the embedding space is drawn in the replay; None before the end."""
         path, d = self.path / "basis.npz", self.config.embedding_dim
         if not path.exists():
             return None
-        found = Basis.load(path)
-        dims = native_dims(d)
+        found = LinearProjection.load(path)
+        dims = display_dims(d)
         for part, shape in ((found.mean, (d,)), (found.components, (dims, d)), (found.explained, (dims,))):
-            checked(path, part.shape, part.dtype, "f", shape)
+            check_array(path, part.shape, part.dtype, "f", shape)
         return found
 
     @property
@@ -277,7 +277,7 @@ class Run(Record):
         shape = (self._count("watched.npy"), self.config.embedding_dim)
         stored = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if stored is None:
-            raise UnknownRun(f"Run {self.id} has no snapshot at step {step}.")
+            raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step}.")
         return stored.astype(np.float32)
 
     @property
@@ -285,13 +285,13 @@ class Run(Record):
         """The steps whose batches were kept so far."""
         return self._steps("batches", ".npz")
 
-    def batch(self, step: int) -> SeenBatch:
+    def batch(self, step: int) -> BatchRecord:
         """The batch of that step as the loss saw it; raise UnknownRun when it was not kept."""
         path = self.path / "batches" / f"{int(step)}.npz"
         if not path.is_file():
-            raise UnknownRun(f"Run {self.id} kept no batch of step {step}.")
-        found = SeenBatch.load(path)
-        checked(path, found.before.shape, found.before.dtype, "f", (None, self.config.embedding_dim))
+            raise RunNotFoundError(f"Run {self.id} kept no batch of step {step}.")
+        found = BatchRecord.load(path)
+        check_array(path, found.before.shape, found.before.dtype, "f", (None, self.config.embedding_dim))
         if found.step != step:
             raise DamagedFileError(path, f"it holds the batch of step {found.step}")
         if not np.isin(found.labels, self.config.seen_classes).all():
@@ -328,7 +328,7 @@ class Run(Record):
         """
         embeddings, labels, watched, steps = self.embeddings, self.labels, self.watched, self.epochs
         if labels is None or watched is None or (step is None and embeddings is None):
-            raise UnknownRun(
+            raise RunNotFoundError(
                 f"{self.title} has no embeddings of its test images yet; wait for the end of its training."
             )
         if step is None:
@@ -336,7 +336,7 @@ class Run(Record):
             return embeddings, labels
         if step not in steps:
             near = min(steps, key=lambda other: abs(other - step), default=0)
-            raise UnknownRun(f"{self.title} has no epoch at step {step}; the nearest is at step {near}.")
+            raise RunNotFoundError(f"{self.title} has no epoch at step {step}; the nearest is at step {near}.")
         if embeddings is not None and step == steps[-1]:
             return embeddings[watched], labels[watched]
         return self.snapshot(step), labels[watched]
@@ -364,22 +364,22 @@ class Run(Record):
         distances, rows = gallery.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
         return self._named(distances, items, rows)
 
-    def drawings(self) -> list[Drawing]:
+    def drawings(self) -> list[ProjectionRun]:
         """Every projection that was asked for, finished or not, whose settings can be read."""
         found = []
         for path in sorted((self.path / "projections").glob("*/projection.json")):
-            if is_id(path.parent.name):
-                drawing = Drawing(path.parent)
-                with contextlib.suppress(UnreadableRun):
+            if is_run_id(path.parent.name):
+                drawing = ProjectionRun(path.parent)
+                with contextlib.suppress(UnreadableRunError):
                     _ = drawing.config
                     found.append(drawing)
         return found
 
-    def drawing(self, projection: str) -> Drawing:
+    def drawing(self, projection: str) -> ProjectionRun:
         """The projection of that id; raise UnknownRun when there is none."""
-        if is_id(projection) and (self.path / "projections" / projection / "projection.json").is_file():
-            return Drawing(self.path / "projections" / projection)
-        raise UnknownRun(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
+        if is_run_id(projection) and (self.path / "projections" / projection / "projection.json").is_file():
+            return ProjectionRun(self.path / "projections" / projection)
+        raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
 
     def _gallery(self, step: int | None, metric: "Metric") -> tuple["Gallery", np.ndarray]:
         path, labels, watched = self.path / "embeddings.npy", self.labels, self.watched
@@ -388,7 +388,7 @@ class Run(Record):
         if step is not None:
             path = self.path / "snapshots" / f"{int(step)}.npy"
         if labels is None or watched is None or not path.exists():
-            raise UnknownRun(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
+            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
         items = np.arange(len(labels)) if step is None else np.asarray(watched)
         _one_thread()
         return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
@@ -412,7 +412,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
         found = path.stat()
     except OSError as error:
         why = MISSING if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
-        raise UnreadableRun(path, why) from None
+        raise UnreadableRunError(path, why) from None
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
@@ -421,11 +421,11 @@ def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -
     try:
         found: dict[str, Any] = read(schema, path)
     except FileNotFoundError:
-        raise UnreadableRun(path, MISSING) from None
+        raise UnreadableRunError(path, MISSING) from None
     except DamagedFileError as error:
-        raise UnreadableRun(path, error.why) from None
-    if is_id(path.parent.name) and found["id"] != path.parent.name:
-        raise UnreadableRun(path, f"it is that of {found['id']}")
+        raise UnreadableRunError(path, error.why) from None
+    if is_run_id(path.parent.name) and found["id"] != path.parent.name:
+        raise UnreadableRunError(path, f"it is that of {found['id']}")
     return found
 
 
@@ -441,7 +441,7 @@ def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple
     try:
         return kind(**told["config"])
     except UserError as error:
-        raise UnreadableRun(path, one_line(str(error), 300).rstrip(".")) from None
+        raise UnreadableRunError(path, one_line(str(error), 300).rstrip(".")) from None
 
 
 def _one_thread() -> None:
@@ -458,6 +458,6 @@ def _gallery(path: Path, step: int | None, stamp: int, metric: "Metric") -> "Gal
     run = Run(path)
     labels, watched = run.labels, run.watched
     if labels is None or watched is None:  # removed since the caller looked
-        raise UnknownRun(f"Run {run.id} has no classes of its images.")
+        raise RunNotFoundError(f"Run {run.id} has no classes of its images.")
     embeddings = run.embeddings if step is None else run.snapshot(step)
     return Gallery(np.asarray(embeddings, np.float32), labels if step is None else labels[watched], metric)

@@ -11,20 +11,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dmlviz.catalog.custom_datasets import is_own
+from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import cache_folder
+from dmlviz.data import cache_dir
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Drawing, Neighbour, Record, Run, State, UnknownRun, UnreadableRun
+from dmlviz.runs.run import EventLogDir, Neighbour, ProjectionRun, Run, RunNotFoundError, State, UnreadableRunError
 from dmlviz.runs.trash import Trash
-from dmlviz.storage.files import is_id, make_folder, write_json
+from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.run_schema import one_line
 
 __all__ = [
-    "BUNDLED",
+    "BUNDLED_RUNS",
     "DamagedRun",
     "Drawing",
     "Neighbour",
@@ -33,19 +33,21 @@ __all__ = [
     "Runs",
     "State",
     "UnknownRun",
+    "default_title",
     "runs_folder",
-    "title_of",
 ]
 
-MOST_TAGS = 12
+MAX_TAGS = 12
 _HERE = Path(__file__).resolve().parents[2]
-BUNDLED = next((p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs")
+BUNDLED_RUNS = next(
+    (p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs"
+)
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:
     """Where runs are kept: `folder`, else the environment's DMLVIZ_RUNS, else the user's cache folder."""
     given = folder or os.environ.get("DMLVIZ_RUNS")
-    return Path(given).expanduser() if given else cache_folder() / "runs"
+    return Path(given).expanduser() if given else cache_dir() / "runs"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class DamagedRun:
     """A run's folder of which not even the settings can be read: it can be deleted, and its files be looked at."""
 
     path: Path
-    error: UnreadableRun
+    error: UnreadableRunError
 
     @property
     def id(self) -> str:
@@ -74,7 +76,7 @@ class DamagedRun:
 class Runs:
     """The runs of a folder, and those that come with the program, which are only read."""
 
-    def __init__(self, folder: Path, bundled: Path = BUNDLED) -> None:
+    def __init__(self, folder: Path, bundled: Path = BUNDLED_RUNS) -> None:
         self.folder = Path(folder)
         self.bundled = Path(bundled)
 
@@ -102,13 +104,13 @@ class Runs:
 
     def get(self, run: str) -> Run:
         """The run of that id; raise UnknownRun when there is none, the id is none, or its settings cannot be read."""
-        if is_id(run):
+        if is_run_id(run):
             for folder in (self.folder, self.bundled):
                 if (folder / run).is_dir():
                     found = Run(folder / run)
                     _ = found.config
                     return found
-        raise UnknownRun(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+        raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
     def comes_with_the_program(self, run: "Run | DamagedRun") -> bool:
         """Whether it is one of the ready-made ones, which nothing writes to."""
@@ -119,27 +121,27 @@ class Runs:
         described = {
             "version": 1,
             "id": config.id,
-            "title": one_line(title or "", 200) or title_of(config),
+            "title": one_line(title or "", 200) or default_title(config),
             "config": config.model_dump(mode="json"),
             "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "dmlviz": _version("dmlviz"),
             "torch": _version("torch"),
         }
-        if is_own(config.dataset):
+        if is_custom(config.dataset):
             described["dataset"] = DATASETS[config.dataset].describe()
-        return Run(_fresh(make_folder(self.folder) / config.id, "run.json", described))
+        return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", described))
 
-    def prepare_drawing(self, run: Run, config: ProjectionConfig) -> Drawing:
+    def prepare_drawing(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """A folder for a projection of a run; a run that comes with the program is copied here first."""
-        path = make_folder(self.own(run).path / "projections") / config.id
+        path = ensure_dir(self.own(run).path / "projections") / config.id
         described = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
-        return Drawing(_fresh(path, "projection.json", described))
+        return ProjectionRun(_new_run_dir(path, "projection.json", described))
 
     def own(self, run: Run) -> Run:
         """The run in this folder, copied from those that come with the program when it is one of them."""
         if not self.comes_with_the_program(run):
             return run
-        copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=make_folder(self.folder)))
+        copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=ensure_dir(self.folder)))
         shutil.copytree(run.path, copy, dirs_exist_ok=True)
         copy.chmod(0o755)
         try:
@@ -159,7 +161,7 @@ class Runs:
         """Put these words on it instead of those it has; raise UserError for one that comes with the program."""
         found = self._writable(run)
         kept = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
-        write_json(found.path / "run.json", found.info | {"tags": [*kept][:MOST_TAGS]})
+        write_json(found.path / "run.json", found.info | {"tags": [*kept][:MAX_TAGS]})
 
     def pin(self, run: str, pinned: bool = True) -> None:
         """Keep it when older runs make room for new ones; raise UserError for one that comes with the program."""
@@ -170,7 +172,7 @@ class Runs:
         """Put it into the trash; raise UserError while it is training, or when it comes with the program."""
         try:
             found = self._writable(run)
-        except UnreadableRun:
+        except UnreadableRunError:
             self._discard(self.folder / run)
             return
         if found.state == "running":
@@ -187,7 +189,7 @@ class Runs:
         """Put a run that cannot be read into the trash."""
         if path.parent != self.folder or not path.is_dir():
             raise UserError(f"{path.name} comes with the program and stays as it is.")
-        if any(Record(place).lock.held for place in (path, *path.glob("projections/*"))):
+        if any(EventLogDir(place).lock.held for place in (path, *path.glob("projections/*"))):
             raise UserError(f"{path.name} is being written; stop that first.")
         self.trash.put(path)
 
@@ -200,7 +202,7 @@ class Runs:
     @classmethod
     def _read(cls, folder: Path) -> "Iterator[Run | DamagedRun]":
         try:
-            names = sorted(entry.name for entry in os.scandir(folder) if is_id(entry.name) and entry.is_dir())
+            names = sorted(entry.name for entry in os.scandir(folder) if is_run_id(entry.name) and entry.is_dir())
         except OSError:  # there is none yet
             return
         for name in names:
@@ -212,11 +214,11 @@ class Runs:
             run = Run(path)
             _ = run.config
             return run
-        except UnreadableRun as error:  # changed, half deleted, or of another version
+        except UnreadableRunError as error:  # changed, half deleted, or of another version
             return DamagedRun(path, error)
 
 
-def title_of(config: TrainConfig) -> str:
+def default_title(config: TrainConfig) -> str:
     """What a run is called until somebody renames it: data, loss, miner."""
     parts = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     if config.miner is not None:
@@ -224,14 +226,14 @@ def title_of(config: TrainConfig) -> str:
     return ", ".join(parts)
 
 
-def _fresh(path: Path, name: str, described: dict[str, Any]) -> Path:
+def _new_run_dir(path: Path, name: str, described: dict[str, Any]) -> Path:
     """A new folder under a name that may be taken: readers see the old one or the new one, never a mixture.
 
     The old frames stay: their addresses are hashes of what they hold, and a page may still ask for one.
     """
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
     new.chmod(0o755)
-    make_folder(new / "frames")
+    ensure_dir(new / "frames")
     for frame in (path / "frames").glob("*.i16"):
         with contextlib.suppress(OSError):  # another process may have been faster
             os.link(frame, new / "frames" / frame.name)

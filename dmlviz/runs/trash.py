@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.storage.files import is_id, make_folder
+from dmlviz.storage.files import ensure_dir, is_run_id
 
-KEPT = 24 * 3600.0  # seconds that a deleted run can come back
+TRASH_RETENTION_S = 24 * 3600.0  # seconds that a deleted run can come back
 
 
 class Trash:
@@ -21,13 +21,13 @@ class Trash:
     def put(self, path: Path) -> None:
         """Take a run's folder in; an older one of its id goes for good."""
         self.remove(path.name)
-        path.rename(make_folder(self.folder) / path.name)
+        path.rename(ensure_dir(self.folder) / path.name)
         os.utime(self.folder / path.name)  # since when it lies here
 
     def restore(self, run: str) -> Path:
         """Put a run back where it was; raise UserError when it is not here any more, or was made anew meanwhile."""
         found, place = self.folder / run, self.folder.parent / run
-        if not is_id(run) or not found.is_dir():
+        if not is_run_id(run) or not found.is_dir():
             raise UserError("That run is gone for good; train it again to have it back.")
         if place.exists():
             raise UserError("The same run has been trained again since it was deleted; delete the new one first.")
@@ -36,18 +36,18 @@ class Trash:
 
     def runs(self) -> list[Path]:
         """The folders that lie here, the longest first."""
-        found = [path for path in self.folder.glob("*") if is_id(path.name)]
+        found = [path for path in self.folder.glob("*") if is_run_id(path.name)]
         return sorted(found, key=lambda path: path.stat().st_mtime)
 
     def remove(self, run: str) -> None:
         """Remove one for good, if it is here."""
-        if is_id(run) and (self.folder / run).is_dir():
+        if is_run_id(run) and (self.folder / run).is_dir():
             # Under another name first, so that nobody restores one half.
             doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=self.folder))
             (self.folder / run).rename(doomed / run)
             shutil.rmtree(doomed, ignore_errors=True)
 
-    def empty(self, kept: float = KEPT, now: float | None = None) -> None:
+    def empty(self, kept: float = TRASH_RETENTION_S, now: float | None = None) -> None:
         """Remove for good what has lain here for longer than `kept` seconds."""
         before = (time.time() if now is None else now) - kept
         for path in self.runs():

@@ -12,22 +12,22 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import native, native_dims, native_view
-from dmlviz.runs.frames import Frame, LiveView, replay
-from dmlviz.runs.run import Record, Run
-from dmlviz.storage.files import atomic, make_folder, read_json, write_array, write_json
-from dmlviz.training.batch_record import SeenBatch
-from dmlviz.training.diagnostics import Watch, remedies
+from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
+from dmlviz.runs.frames import Frame, LiveProjector, render_replay
+from dmlviz.runs.run import EventLogDir, Run
+from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.diagnostics import TrainingMonitor, suggestions
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
-MEASURED = 1000  # test images whose neighbours on the last picture are compared with their true ones
-CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
+QUALITY_SAMPLE = 1000  # test images whose neighbours on the last picture are compared with their true ones
+MAX_CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
 
 
-class Writer:
+class RecordWriter:
     """Holds the lock of a record while it writes events and frames. A context manager; UserError when it is taken."""
 
-    def __init__(self, record: Record, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, record: EventLogDir, clock: Callable[[], float] = time.time) -> None:
         self.record = record
         self.clock = clock
 
@@ -48,21 +48,21 @@ class Writer:
         described = frame.describe()
         path = self.record.path / "frames" / f"{described['id']}.i16"
         if not path.exists():
-            with atomic(path) as file:
+            with atomic_write(path) as file:
                 file.write(frame.data)
         return described
 
     def failed(self, error: BaseException) -> str:
         """End with the sentence that says why; the traceback of a fault that is not the person's goes to error.txt."""
-        reason = sentence(error)
+        reason = error_message(error)
         if not isinstance(error, UserError):
-            with atomic(self.record.path / "error.txt") as file:
+            with atomic_write(self.record.path / "error.txt") as file:
                 file.write("".join(traceback.format_exception(error)).encode())
         self.event("failed", reason=reason)
         return reason
 
 
-def train_into(
+def train_and_record(
     run: Run,
     *,
     data_root: Path | None = None,
@@ -77,19 +77,21 @@ def train_into(
     them. Whatever goes wrong ends as a Failed event, on disk too. An iterator that is closed early, or a
     KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
     """
-    with Writer(run, clock) as writer:
+    with RecordWriter(run, clock) as writer:
         step = 0
         try:
             from dmlviz.data import load
             from dmlviz.training.loop import train
 
-            data = data or load(run.config.dataset, data_root, progress=_Preparing(writer, run.config.dataset, stop))
-            recorder = Recorder(writer, run, data.test.labels, keep_nets)
+            data = data or load(
+                run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
+            )
+            recorder = RunRecorder(writer, run, data.test.labels, keep_nets)
             for event in train(run.config, data=data, stop=stop):
                 step = getattr(event, "step", step)
                 recorder.write(event)
                 yield event
-        except Halted:
+        except CancelledError:
             writer.event("stopped", step=0, metrics={}, reason="stopped before the data were there")
         except Exception as error:
             yield Failed(step=step, reason=writer.failed(error))
@@ -98,16 +100,16 @@ def train_into(
             raise
 
 
-class Recorder:
+class RunRecorder:
     """Turns the events of a training into the files of its run."""
 
-    def __init__(self, writer: Writer, run: Run, labels: np.ndarray, keep_nets: bool = True) -> None:
+    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, keep_nets: bool = True) -> None:
         self.writer = writer
         self.run = run
         self.labels = labels
-        self.view = LiveView()
-        self.means = _Means(run.config)
-        self.watch = Watch(run.config)
+        self.view = LiveProjector()
+        self.means = StepAverager(run.config)
+        self.watch = TrainingMonitor(run.config)
         self.keep_nets = keep_nets
         self.drawn: tuple[int, np.ndarray] | None = None
         self.centres: dict[int, dict[str, Any]] = {}
@@ -122,7 +124,7 @@ class Recorder:
                 mean = self.means.add(event)
                 if mean is not None:
                     self.writer.event("step", **mean)
-            case SeenBatch():
+            case BatchRecord():
                 self._seen(event)
             case Snapshot():
                 self._snapshot(event)
@@ -135,19 +137,19 @@ class Recorder:
         raised, over = self.watch.take(event)
         step = getattr(event, "step", 0)
         for alarm in raised:
-            words = [remedy.words for remedy in remedies(alarm.name, self.run.config)]
+            words = [remedy.words for remedy in suggestions(alarm.name, self.run.config)]
             self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.sentence, remedies=words)
         for name in over:
             self.writer.event("alarm_over", step=step, alarm=name)
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
-        self.view = LiveView(self.labels[event.watched])
+        self.view = LiveProjector(self.labels[event.watched])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         write_array(path / "watched.npy", event.watched.astype(np.int32))  # which are indices into the labels
-        make_folder(path / "snapshots")
-        make_folder(path / "batches")
-        make_folder(path / "nets")
+        ensure_dir(path / "snapshots")
+        ensure_dir(path / "batches")
+        ensure_dir(path / "nets")
         self._describe(device=event.device, threads=event.threads)
         self.writer.event(
             "started",
@@ -155,21 +157,21 @@ class Recorder:
             train_images=event.train_images,
             test_images=event.test_images,
             device=event.device,
-            view=native_view(config.embedding_dim, len(np.unique(self.labels))),
-            dims=native_dims(config.embedding_dim),
+            view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
+            dims=display_dims(config.embedding_dim),
             watched=len(event.watched),
             unseen=[DATASETS[config.dataset].classes[label] for label in config.unseen_classes],
         )
 
-    def _seen(self, event: SeenBatch) -> None:
-        with atomic(self.run.path / "batches" / f"{event.step}.npz") as file:
+    def _seen(self, event: BatchRecord) -> None:
+        with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
             event.save(file)
         self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
 
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
         if event.weights is not None and self.keep_nets:
-            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", halved(event.weights))
+            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.drawn = (event.step, event.embeddings)
         self.centres[event.step] = _centres(event.centres)
@@ -189,7 +191,7 @@ class Recorder:
             step=event.step,
             metrics=metrics,
             test_images=len(event.embeddings),
-            usual_distance=_usual_distance(event.embeddings, self.labels),
+            usual_distance=_distance_p99(event.embeddings, self.labels),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
@@ -197,21 +199,21 @@ class Recorder:
 
     def _replay(self, event: Finished) -> None:
         """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
-        basis = native(event.embeddings, self.labels)
+        basis = default_projection(event.embeddings, self.labels)
         if self.drawn is not None and self.view.positions is not None:
             basis = basis.turned_to(self.drawn[1], self.view.positions)
-        with atomic(self.run.path / "basis.npz") as file:
+        with atomic_write(self.run.path / "basis.npz") as file:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
         self.centres[event.step] = _centres(event.centres)
-        frames = replay(basis, snapshots, (event.step, event.embeddings))
+        frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             "replay",
             view=basis.view,
             basis="last",
             explained=[float(share) for share in basis.explained],
-            faithfulness=_kept(event.embeddings, basis.project(event.embeddings)),
+            faithfulness=_projection_quality(event.embeddings, basis.project(event.embeddings)),
             frames=[{"step": step, **self.writer.frame(frame), **self.centres.get(step, {})} for step, frame in frames],
         )
 
@@ -227,11 +229,11 @@ def _centres(centres: np.ndarray | None) -> dict[str, Any]:
     return {"centres": centres.astype(np.float64).round(4).tolist()}
 
 
-class _Means:
+class StepAverager:
     """Gathers steps and gives their mean once in a while: at every step of a short training."""
 
     def __init__(self, config: TrainConfig) -> None:
-        self.every = -(-config.steps // CURVE_POINTS)
+        self.every = -(-config.steps // MAX_CURVE_POINTS)
         self.steps = config.steps
         self.held: list[dict[str, float]] = []
 
@@ -248,14 +250,14 @@ class _Means:
         }
 
 
-class Halted(Exception):
+class CancelledError(Exception):
     """Raised out of a download or a projection when somebody pressed Stop."""
 
 
-class _Preparing:
+class _DownloadProgress:
     """Passes on how far a download has come, a few times a second, and breaks it off on request."""
 
-    def __init__(self, writer: Writer, dataset: str, stop: Callable[[], bool] | None) -> None:
+    def __init__(self, writer: RecordWriter, dataset: str, stop: Callable[[], bool] | None) -> None:
         self.writer = writer
         self.dataset = dataset
         self.stop = stop
@@ -263,14 +265,14 @@ class _Preparing:
 
     def __call__(self, done: int, total: int) -> None:
         if self.stop is not None and self.stop():
-            raise Halted
+            raise CancelledError
         now = self.writer.clock()
         if now - self.said >= 0.25 or done == total:
             self.said = now
             self.writer.event("preparing", dataset=self.dataset, done=done, total=total)
 
 
-def sentence(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """What a person is told about an exception: one or two sentences, no traceback."""
     text = " ".join(str(error).split())
     if isinstance(error, UserError):
@@ -286,11 +288,11 @@ def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
     """Write a net's weights, by name."""
     from safetensors.numpy import save
 
-    with atomic(path) as file:
+    with atomic_write(path) as file:
         file.write(save({name: np.ascontiguousarray(value) for name, value in weights.items()}))
 
 
-def halved(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """float16 where the numbers fit into it."""
     return {
         name: value.astype(np.float16) if value.dtype == np.float32 and (np.abs(value) < 6e4).all() else value
@@ -298,17 +300,17 @@ def halved(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _kept(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
+def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
     """What the last picture keeps, measured on a thousand images, each against all: the end should not wait longer."""
-    from dmlviz.projection import faithfulness_of
+    from dmlviz.projection import projection_quality
 
     n = len(embeddings)
     if n < 2 or not np.isfinite(positions).all():
         return None
-    return faithfulness_of(embeddings, positions, largest=int((MEASURED * n) ** 0.5)).summary
+    return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
 
 
-def _usual_distance(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
+def _distance_p99(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
     """How near their nearest neighbour 99 % of the test images are: a query farther off is unlike all of them.
 
     Measured on a thousand of them, each against all: the run's end should not wait for more.

@@ -55,7 +55,7 @@ def read_array(path: Path, kinds: str = NUMBERS, shape: tuple[int | None, ...] |
     try:
         with reading(path), open(path, "rb") as file:
             found, fortran, dtype = _header(file)
-            checked(path, found, dtype, kinds, shape)
+            check_array(path, found, dtype, kinds, shape)
             order: str = "F" if fortran else "C"
             if math.prod(found) == 0:  # nothing to map
                 return np.zeros(found, dtype)
@@ -99,7 +99,7 @@ def read_arrays(path: Path, kinds: str = f"{NUMBERS}U", names: Collection[str] |
                 content = io.BytesIO(part.read(entry.file_size + 1))
             name = entry.filename.removesuffix(".npy")
             shape, fortran, dtype = _header(content)
-            checked(path, shape, dtype, kinds, None)
+            check_array(path, shape, dtype, kinds, None)
             values = np.frombuffer(bytearray(content.read()), dtype, count=math.prod(shape))
             found[name] = values.reshape(shape, order="F" if fortran else "C")
         return found
@@ -109,11 +109,11 @@ def take(path: Path, arrays: Mapping[str, np.ndarray], name: str, kinds: str = N
     """One of the arrays of an npz, which has to be there and of these kinds."""
     if name not in arrays:
         raise DamagedFileError(path, f"it holds no {name}")
-    checked(path, arrays[name].shape, arrays[name].dtype, kinds, None)
+    check_array(path, arrays[name].shape, arrays[name].dtype, kinds, None)
     return arrays[name]
 
 
-def checked(
+def check_array(
     path: Path, found: tuple[int, ...], dtype: np.dtype, kinds: str, shape: tuple[int | None, ...] | None
 ) -> None:
     """Raise DamagedFileError for an array of other kinds than these, or of another shape."""

@@ -21,13 +21,13 @@ from dmlviz.storage.run_schema import OBJECT, parse
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
-def is_id(text: object) -> bool:
+def is_run_id(text: object) -> bool:
     """Whether this is 16 hexadecimal digits, and so a name that cannot lead out of its folder."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name, whole, when the block ends; after an exception nothing appears."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
@@ -41,13 +41,13 @@ def atomic(path: Path) -> Iterator[IO[bytes]]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write one JSON document, atomically."""
-    with atomic(path) as file:
+    with atomic_write(path) as file:
         file.write(json.dumps(value, indent=1, allow_nan=False).encode())
 
 
 def write_array(path: Path, array: np.ndarray) -> None:
     """Write an npy file, atomically and without pickle."""
-    with atomic(path) as file:
+    with atomic_write(path) as file:
         np.save(file, array, allow_pickle=False)
 
 
@@ -59,7 +59,7 @@ def read_json(path: Path) -> Any:
         return None
 
 
-class Log:
+class EventLog:
     """Lines of JSON that are appended by one process and read by others; a torn last line does not count.
 
     `kinds` is what a line may be (of those in run_schema), by default any object; others raise DamagedFileError.
@@ -71,7 +71,7 @@ class Log:
 
     def append(self, event: dict[str, Any]) -> None:
         """Add one line; what an earlier writer left unfinished is cut off first. NaN and infinity become null."""
-        line = json.dumps(_plain(event), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with open(self.path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
@@ -115,7 +115,7 @@ class Log:
         return file.read(end).rfind(b"\n") + 1
 
 
-class Follower:
+class LogFollower:
     """Reads a log as it grows: each call of `new` gives the lines since the call before, with their numbers."""
 
     def __init__(self, path: Path, after: int = 0) -> None:
@@ -188,7 +188,7 @@ def _flock(file: IO[bytes], kind: int) -> bool:
     return True
 
 
-def make_folder(path: Path) -> Path:
+def ensure_dir(path: Path) -> Path:
     """Make a folder with its parents; raise UserError where that is not allowed."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -197,11 +197,11 @@ def make_folder(path: Path) -> Path:
         raise UserError(f"{path} cannot be made ({error.strerror}); choose a folder that you may write to.") from None
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _to_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_to_json(inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

@@ -12,9 +12,9 @@ def data_root(root: str | Path | None = None) -> Path:
         return Path(root).expanduser()
     if os.environ.get("DMLVIZ_DATA"):
         return Path(os.environ["DMLVIZ_DATA"]).expanduser()
-    return cache_folder() / "data"
+    return cache_dir() / "data"
 
 
-def cache_folder() -> Path:
+def cache_dir() -> Path:
     """Where the program keeps what it can make or download again, by the custom of the system."""
     return user_cache_path("dmlviz", appauthor=False)

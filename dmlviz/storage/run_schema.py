@@ -18,8 +18,8 @@ from dmlviz.errors import DamagedFileError
 T = TypeVar("T")
 STRICT = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 LONGEST = 16_000_000  # bytes of one document
-MOST_STEPS = 1_000_000
-MOST_IMAGES = 10_000_000
+MAX_STEPS = 1_000_000
+MAX_IMAGES = 10_000_000
 FARTHEST = 1e39  # no float32 is larger
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -30,7 +30,7 @@ def one_line(text: str, most: int = 80) -> str:
     return " ".join(_UNSEEN.sub(" ", text).split())[:most].strip()
 
 
-def _moment(text: str) -> str:
+def _check_timestamp(text: str) -> str:
     """A date with a time zone that every calendar here can show."""
     try:
         found = datetime.fromisoformat(text)
@@ -45,10 +45,10 @@ Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Text = Annotated[str, Field(max_length=1000)]
 Sentence = Annotated[str, Field(max_length=4000)]
 Word = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")]
-Moment = Annotated[str, Field(max_length=40), AfterValidator(_moment)]
+Moment = Annotated[str, Field(max_length=40), AfterValidator(_check_timestamp)]
 Device = Annotated[str, Field(pattern=r"^[a-z]{0,10}(:[0-9]{1,2})?$")]
-Count = Annotated[int, Field(ge=0, le=MOST_IMAGES)]
-Stride = Annotated[int, Field(ge=0, le=MOST_STEPS)]
+Count = Annotated[int, Field(ge=0, le=MAX_IMAGES)]
+Stride = Annotated[int, Field(ge=0, le=MAX_STEPS)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST)]
 Scores = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./@-]{1,80}$")], Number | None]
@@ -56,7 +56,7 @@ Scores = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./@-]{1,80}$")], Number
 
 @with_config(STRICT)
 class DatasetDescription(TypedDict):
-    """Of somebody's own data: what `DatasetDeclaration.describe` tells."""
+    """Of somebody's own data: what `DatasetSpec.describe` tells."""
 
     name: Annotated[str, Field(pattern=r"^own-[0-9a-f]{16}$")]
     title: Text
@@ -67,7 +67,7 @@ class DatasetDescription(TypedDict):
     std: Annotated[float, Field(gt=0, le=1e6)]
     channels: Literal[1, 3]
     light_ground: bool
-    most: dict[Word, Annotated[int, Field(ge=1, le=MOST_IMAGES)]]
+    most: dict[Word, Annotated[int, Field(ge=1, le=MAX_IMAGES)]]
 
 
 @with_config(STRICT)
@@ -110,7 +110,7 @@ class ProjectionDescription(TypedDict):
 
 class _Positions(TypedDict):
     id: Id
-    n: Annotated[int, Field(ge=0, le=MOST_IMAGES)]
+    n: Annotated[int, Field(ge=0, le=MAX_IMAGES)]
     dims: Literal[2, 3]
     centre: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
     scale: Annotated[float, Field(gt=0, le=FARTHEST)]

@@ -10,13 +10,13 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.storage.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 
-KEPT = 8  # batches of a run
-BUDGET = 2_000_000  # bytes of all of them, before the file compresses them
-MOST_IMAGES = 640  # of a batch: its distances are looked at one by one
-MOST_TRIPLETS = 4096
-NARROW = 8  # dimensions up to which embeddings are kept as they are
+NUM_RECORDED = 8  # batches of a run
+MAX_TOTAL_BYTES = 2_000_000  # bytes of all of them, before the file compresses them
+MAX_IMAGES = 640  # of a batch: its distances are looked at one by one
+MAX_TRIPLETS = 4096
+MAX_DIMS_UNCOMPRESSED = 8  # dimensions up to which embeddings are kept as they are
 
-_SMALLEST = 1e-37  # of a scale: float32 has nothing below
+_MIN_SCALE = 1e-37  # of a scale: float32 has nothing below
 
 
 def recorded_steps(config: TrainConfig) -> list[int]:
@@ -25,15 +25,15 @@ def recorded_steps(config: TrainConfig) -> list[int]:
     A batch of 160 images in 64 dimensions weighs 41 kB before it is compressed.
     """
     images = config.batch_images
-    weight = images * config.embedding_dim * (12 if config.embedding_dim <= NARROW else 4) + 30 * images
-    count = min(KEPT, BUDGET // weight) if images <= MOST_IMAGES else 0
+    weight = images * config.embedding_dim * (12 if config.embedding_dim <= MAX_DIMS_UNCOMPRESSED else 4) + 30 * images
+    count = min(NUM_RECORDED, MAX_TOTAL_BYTES // weight) if images <= MAX_IMAGES else 0
     if count < 2:
         return [1] * count
     return sorted({1 + round((config.steps - 1) * (i / (count - 1)) ** 2) for i in range(count)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeenBatch:
+class BatchRecord:
     """One batch at `step`, as the loss saw it.
 
     `images` (n) are indices of training images, `labels` (n) their classes; `before`, `after` (n × d, float32) their
@@ -124,7 +124,7 @@ class SeenBatch:
             and (self.terms is None or self.terms.shape == (n,))
             and (self.pairs is None or self.pairs.shape == (n, n))
             and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _below(triplets, n)))
-            and 0 < n <= MOST_IMAGES
+            and 0 < n <= MAX_IMAGES
             and _below(self.images, 1 << 31)
             and bool(np.isfinite([self.loss, self.active]).all())
             and all(bool(np.isfinite(part).all()) for part in (self.before, self.after, self.gradient))
@@ -134,10 +134,10 @@ class SeenBatch:
 
 def _packed(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
     """Wide rows as whole numbers with one scale each; what is narrow or no matrix stays float32."""
-    if values.ndim != 2 or values.shape[1] <= NARROW:
+    if values.ndim != 2 or values.shape[1] <= MAX_DIMS_UNCOMPRESSED:
         return {name: values.astype(np.float32)}
     largest = np.abs(values).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
-    scale = np.maximum(largest / np.iinfo(kind).max, _SMALLEST)
+    scale = np.maximum(largest / np.iinfo(kind).max, _MIN_SCALE)
     return {name: np.rint(values / scale).astype(kind), f"{name}.scale": scale.astype(np.float32)}
 
 

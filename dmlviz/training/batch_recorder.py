@@ -6,12 +6,12 @@ from torch import Tensor, nn
 
 from dmlviz.losses.base import Loss
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, pair_masks
-from dmlviz.training.batch_record import MOST_TRIPLETS, SeenBatch
+from dmlviz.training.batch_record import MAX_TRIPLETS, BatchRecord
 
-MOST_LEARNED = 1 << 15  # numbers of one of the loss's weights
+MAX_WEIGHT_VALUES = 1 << 15  # numbers of one of the loss's weights
 
 
-class Witness:
+class BatchRecorder:
     """Made between the loss's value and its gradient; asked after the step."""
 
     def __init__(
@@ -24,12 +24,12 @@ class Witness:
         self.learned = {
             name: _array(weight)
             for name, weight in loss.named_parameters()
-            if weight.numel() <= MOST_LEARNED and (weight.ndim < 2 or weight.shape[1] == width)
+            if weight.numel() <= MAX_WEIGHT_VALUES and (weight.ndim < 2 or weight.shape[1] == width)
         }
 
-    def batch(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> SeenBatch | None:
+    def batch(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> BatchRecord | None:
         """What there was to see of the `step`-th batch, once the net has learned from it; None if not all is finite."""
-        after = _embedded_again(net, pixels)
+        after = _embed_without_side_effects(net, pixels)
         gradient = self.embeddings.grad
         before = _array(self.embeddings)
         moved = np.zeros_like(before) if gradient is None else _array(gradient)
@@ -39,13 +39,13 @@ class Witness:
         if isinstance(self.tuples, Triplets):
             listed = torch.stack(self.tuples, dim=1).cpu().numpy()
             mined = len(listed)
-            kept = np.linspace(0, mined - 1, min(mined, MOST_TRIPLETS)).round().astype(int)
+            kept = np.linspace(0, mined - 1, min(mined, MAX_TRIPLETS)).round().astype(int)
             triplets = listed[kept]
         elif self.tuples is not None:
             positive, negative = pair_masks(self.tuples, len(self.labels))
             pairs = (positive | negative).cpu().numpy()
             mined = len(self.tuples.a) + len(self.tuples.b)
-        return SeenBatch(
+        return BatchRecord(
             step=step,
             loss=loss,
             active=active,
@@ -64,7 +64,7 @@ class Witness:
 
 
 @torch.no_grad()
-def _embedded_again(net: nn.Module, pixels: Tensor) -> np.ndarray:
+def _embed_without_side_effects(net: nn.Module, pixels: Tensor) -> np.ndarray:
     """The same images as the net in training sees them now; what a batch norm keeps of them is taken back."""
     kept = [(buffer, buffer.clone()) for buffer in net.buffers()]
     embedded = _array(net(pixels))

@@ -11,19 +11,23 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Step
 
-RECENT = 20  # batches that a statement about the loss rests on
-COLLAPSED_TO = 0.05  # of the distance between classes that the untrained net gave them
-FLAT_BELOW = 1.3  # effective dimensions; a line has 1
-RISEN = 3.0  # times the lowest mean loss so far
-GROWN = 100.0  # times the untrained net's norm; in few dimensions that is hundredths, and any learning is much
+WINDOW_STEPS = 20  # batches that a statement about the loss rests on
+COLLAPSE_RATIO = 0.05  # of the distance between classes that the untrained net gave them
+MIN_EFFECTIVE_RANK = 1.3  # effective dimensions; a line has 1
+LOSS_RISE_FACTOR = 3.0  # times the lowest mean loss so far
+NORM_GROWTH_FACTOR = (
+    100.0  # times the untrained net's norm; in few dimensions that is hundredths, and any learning is much
+)
 ROOM = 10.0  # margins for each class: as long as that the embeddings may well become
 SHORT = 3.0  # margins: no class can be one apart from the others with less
-GAP = 2.5  # how much wider classes are on test images than in the batches, each in units of their distance
-FALLEN = 0.02  # P@1 below its best
+OVERFIT_SPREAD_RATIO = (
+    2.5  # how much wider classes are on test images than in the batches, each in units of their distance
+)
+OVERFIT_P1_DROP = 0.02  # P@1 below its best
 
 
 @dataclass(frozen=True)
-class Remedy:
+class Suggestion:
     """What to try: `words` say it, `changes` are the settings that do it."""
 
     words: str
@@ -39,7 +43,7 @@ class Alarm:
 
 
 @dataclass
-class Watch:
+class TrainingMonitor:
     """Takes the events of a training in turn and says which alarms go on and off."""
 
     config: TrainConfig
@@ -48,7 +52,7 @@ class Watch:
     best: float = 0.0
     first_loss: float | None = None
     lowest_loss: float = float("inf")
-    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=RECENT))
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=WINDOW_STEPS))
     norms: deque[float] = field(default_factory=lambda: deque(maxlen=3))
 
     def take(self, event: Event) -> tuple[list[Alarm], list[str]]:
@@ -76,11 +80,11 @@ class Watch:
         return raised, over
 
     def _idle(self) -> Alarm | None:
-        if len(self.steps) < RECENT or max(step.active for step in self.steps) > 0:
+        if len(self.steps) < WINDOW_STEPS or max(step.active for step in self.steps) > 0:
             return None
         return Alarm(
             "idle",
-            f"The loss sees nothing: not one of its terms was active in the last {RECENT} batches, so nothing is "
+            f"The loss sees nothing: not one of its terms was active in the last {WINDOW_STEPS} batches, so nothing is "
             "learned from here on.",
         )
 
@@ -88,29 +92,29 @@ class Watch:
         losses = [step.loss for step in self.steps]
         if self.first_loss is None:
             self.first_loss = losses[0]
-        if len(losses) < RECENT:
+        if len(losses) < WINDOW_STEPS:
             return None
         mean = sum(losses) / len(losses)
         self.lowest_loss = min(self.lowest_loss, mean)
-        if mean <= RISEN * abs(self.lowest_loss) or mean <= 1.5 * abs(self.first_loss):
+        if mean <= LOSS_RISE_FACTOR * abs(self.lowest_loss) or mean <= 1.5 * abs(self.first_loss):
             return None
         return Alarm(
             "diverging",
-            f"The loss rises: its mean over {RECENT} batches is {mean:.3g}, after {self.first_loss:.3g} in the "
+            f"The loss rises: its mean over {WINDOW_STEPS} batches is {mean:.3g}, after {self.first_loss:.3g} in the "
             "first batch.",
         )
 
     def _collapsed(self, metrics: Mapping[str, float]) -> Alarm | None:
         apart = metrics.get("mean_negative_distance", float("nan"))
         before = self.first.get("mean_negative_distance", float("nan"))
-        if metrics.get("collapsed") == 1 or apart <= COLLAPSED_TO * before:
+        if metrics.get("collapsed") == 1 or apart <= COLLAPSE_RATIO * before:
             return Alarm(
                 "collapsed",
                 f"The space has collapsed: images of different classes are only {apart:.2g} apart, after {before:.2g} "
                 "before training. All lie in nearly one place.",
             )
         rank = metrics.get("effective_rank", float("nan"))
-        if self.config.embedding_dim > 2 and rank < FLAT_BELOW:
+        if self.config.embedding_dim > 2 and rank < MIN_EFFECTIVE_RANK:
             return Alarm(
                 "collapsed",
                 f"The space has collapsed to a line: of {self.config.embedding_dim} dimensions {rank:.1f} are used.",
@@ -120,7 +124,7 @@ class Watch:
     def _exploding(self) -> Alarm | None:
         """Beyond what the loss may ask for, or on the way there: doubled at one snapshot and again at the next."""
         now, before = self.norms[-1], self.first.get("mean_norm", float("nan"))
-        if not now > GROWN * before:
+        if not now > NORM_GROWTH_FACTOR * before:
             return None
         unit = _unit(self.config)
         beyond = now > ROOM * len(self.config.seen_classes) * unit
@@ -135,13 +139,13 @@ class Watch:
         )
 
     def _overfitting(self, metrics: Mapping[str, float]) -> Alarm | None:
-        if len(self.steps) < RECENT:
+        if len(self.steps) < WINDOW_STEPS:
             return None
-        here = _spread(metrics.get("mean_positive_distance"), metrics.get("mean_negative_distance"))
+        here = _within_between_ratio(metrics.get("mean_positive_distance"), metrics.get("mean_negative_distance"))
         positive = sum(step.positive_distance for step in self.steps)
-        there = _spread(positive, sum(step.negative_distance for step in self.steps))
+        there = _within_between_ratio(positive, sum(step.negative_distance for step in self.steps))
         score = metrics.get("precision_at_1", float("nan"))
-        if not (here > GAP * there and score < self.best - FALLEN):
+        if not (here > OVERFIT_SPREAD_RATIO * there and score < self.best - OVERFIT_P1_DROP):
             return None
         return Alarm(
             "overfitting",
@@ -156,62 +160,66 @@ def _unit(config: TrainConfig) -> float:
     return float(max(margin, margin**0.5)) if isinstance(margin, int | float) and margin > 0 else 1.0
 
 
-def _spread(within: float | None, between: float | None) -> float:
+def _within_between_ratio(within: float | None, between: float | None) -> float:
     """How wide classes are in units of their distance; NaN where that is not known."""
     return within / between if within is not None and between else float("nan")
 
 
-def remedies(name: str, config: TrainConfig) -> list[Remedy]:
+def suggestions(name: str, config: TrainConfig) -> list[Suggestion]:
     """What to try against an alarm of that name, the likeliest first; only what makes a valid config."""
-    return [remedy for remedy in REMEDIES[name](config) if _is_valid(remedy, config)]
+    return [remedy for remedy in SUGGESTIONS[name](config) if _is_valid(remedy, config)]
 
 
-def _is_valid(remedy: Remedy, config: TrainConfig) -> bool:
+def _is_valid(remedy: Suggestion, config: TrainConfig) -> bool:
     try:
         return config.but(**remedy.changes) != config
     except UserError:
         return False
 
 
-def _against_collapse(config: TrainConfig) -> list[Remedy]:
-    return [*_margin(config, 1.0), *_kinder_miner(config), _slower(config, 10)]
+def _against_collapse(config: TrainConfig) -> list[Suggestion]:
+    return [*_margin(config, 1.0), *_easier_miner(config), _lower_learning_rate(config, 10)]
 
 
-def _against_idleness(config: TrainConfig) -> list[Remedy]:
-    return [*_harder_miner(config), *_margin(config, 2.0), Remedy("fewer steps", {"steps": max(50, config.steps // 2)})]
-
-
-def _against_divergence(config: TrainConfig) -> list[Remedy]:
-    return [_slower(config, 10), Remedy("embeddings on the sphere", {"normalize": True})]
-
-
-def _against_explosion(config: TrainConfig) -> list[Remedy]:
-    return [Remedy("embeddings on the sphere", {"normalize": True}), _slower(config, 10)]
-
-
-def _against_overfitting(config: TrainConfig) -> list[Remedy]:
+def _for_inactive_loss(config: TrainConfig) -> list[Suggestion]:
     return [
-        Remedy("all training images", {"train_images": None}),
-        Remedy("fewer steps", {"steps": max(50, config.steps // 2)}),
-        Remedy("weight decay of 0.001", {"weight_decay": 1e-3}),
+        *_harder_miner(config),
+        *_margin(config, 2.0),
+        Suggestion("fewer steps", {"steps": max(50, config.steps // 2)}),
     ]
 
 
-REMEDIES: dict[str, Callable[[TrainConfig], list[Remedy]]] = {
+def _against_divergence(config: TrainConfig) -> list[Suggestion]:
+    return [_lower_learning_rate(config, 10), Suggestion("embeddings on the sphere", {"normalize": True})]
+
+
+def _against_explosion(config: TrainConfig) -> list[Suggestion]:
+    return [Suggestion("embeddings on the sphere", {"normalize": True}), _lower_learning_rate(config, 10)]
+
+
+def _against_overfitting(config: TrainConfig) -> list[Suggestion]:
+    return [
+        Suggestion("all training images", {"train_images": None}),
+        Suggestion("fewer steps", {"steps": max(50, config.steps // 2)}),
+        Suggestion("weight decay of 0.001", {"weight_decay": 1e-3}),
+    ]
+
+
+SUGGESTIONS: dict[str, Callable[[TrainConfig], list[Suggestion]]] = {
     "collapsed": _against_collapse,
-    "idle": _against_idleness,
+    "idle": _for_inactive_loss,
     "diverging": _against_divergence,
     "exploding": _against_explosion,
     "overfitting": _against_overfitting,
 }
 
 
-def _slower(config: TrainConfig, times: int) -> Remedy:
+def _lower_learning_rate(config: TrainConfig, times: int) -> Suggestion:
     rate = config.learning_rate / times
-    return Remedy(f"a learning rate of {rate:g}", {"learning_rate": rate})
+    return Suggestion(f"a learning rate of {rate:g}", {"learning_rate": rate})
 
 
-def _margin(config: TrainConfig, times: float) -> list[Remedy]:
+def _margin(config: TrainConfig, times: float) -> list[Suggestion]:
     """The margin that is usual, or `times` as large where it has that already."""
     for parameter in LOSSES[config.loss].parameters:
         now = config.loss_params.get(parameter.name)
@@ -221,20 +229,20 @@ def _margin(config: TrainConfig, times: float) -> list[Remedy]:
             continue
         margin = parameter.default if now < parameter.default else times * now
         words = f"a margin of {margin:g}"
-        return [Remedy(words, {"loss_params": dict(config.loss_params) | {parameter.name: margin}})]
+        return [Suggestion(words, {"loss_params": dict(config.loss_params) | {parameter.name: margin}})]
     return []
 
 
-def _kinder_miner(config: TrainConfig) -> list[Remedy]:
+def _easier_miner(config: TrainConfig) -> list[Suggestion]:
     return _miner(config, "semihard_nearest")
 
 
-def _harder_miner(config: TrainConfig) -> list[Remedy]:
+def _harder_miner(config: TrainConfig) -> list[Suggestion]:
     return _miner(config, "batch_hard", "hard_negative_pairs")
 
 
-def _miner(config: TrainConfig, *names: str) -> list[Remedy]:
+def _miner(config: TrainConfig, *names: str) -> list[Suggestion]:
     takes = LOSSES[config.loss].given(config.loss_params).accepts
     fitting = [name for name in names if MINERS[name].makes in takes and name != config.miner]
     words = {name: f"{MINERS[name].title.lower().replace(',', '')} mining" for name in fitting}
-    return [Remedy(words[name], {"miner": name}) for name in fitting[:1]]
+    return [Suggestion(words[name], {"miner": name}) for name in fitting[:1]]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.batch_record import BatchRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,4 +75,4 @@ class Failed:
     reason: str
 
 
-Event = Started | Step | SeenBatch | Snapshot | Finished | Stopped | Failed
+Event = Started | Step | BatchRecord | Snapshot | Finished | Stopped | Failed

@@ -14,19 +14,19 @@ from torch import Tensor
 from dmlviz import losses, metrics, miners, nets
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, load, watched_subset
+from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import distance_matrix, masked_mean, sharing
+from dmlviz.ops.pairwise import cache_pairwise, distance_matrix, masked_mean
 from dmlviz.training import sampling
-from dmlviz.training.batch_record import SeenBatch, recorded_steps
-from dmlviz.training.batch_recorder import Witness
+from dmlviz.training.batch_record import BatchRecord, recorded_steps
+from dmlviz.training.batch_recorder import BatchRecorder
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.training.optimizers import build_optimizer, build_schedule
-from dmlviz.training.refresh import Refreshed, refreshing
+from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 
-CHUNK = 100  # images embedded at once: their feature maps stay in the cache
-BY_HAND = "stopped by hand"
+EMBED_CHUNK = 100  # images embedded at once: their feature maps stay in the cache
+STOPPED_BY_USER = "stopped by hand"
 
 
 def train(
@@ -47,10 +47,10 @@ def train(
     """
     data = load(config.dataset) if data is None else data
     clock = _Clock()
-    job = _Job(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
-    watched = watched_subset(data.test.labels, config.watched)
+    job = _TrainingLoop(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
+    watched = stratified_subset(data.test.labels, config.watched)
     planned, recorded = set(snapshot_steps(config.steps, config.snapshots)), set(recorded_steps(config))
-    kept = kept_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
+    kept = checkpoint_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
     yield Started(
         steps=config.steps,
         watched=watched,
@@ -64,7 +64,7 @@ def train(
         if step in planned:
             embeddings = job.embed(watched)
             if not np.isfinite(embeddings).all():
-                yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
+                yield Failed(step=step, reason=_divergence_message(config, step, "an embedding that is no number"))
                 return
             scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
             weights = job.weights() if step in kept else None
@@ -73,7 +73,7 @@ def train(
         if step == config.steps:
             break
         if stop is not None and stop():
-            reason = BY_HAND
+            reason = STOPPED_BY_USER
             break
         if config.max_seconds is not None and clock.seconds() >= config.max_seconds:
             reason = f"max_seconds = {config.max_seconds:g} reached"
@@ -82,7 +82,7 @@ def train(
         step += 1
         report = job.step(step, watch=step in recorded)
         if not math.isfinite(report.loss):
-            yield Failed(step=step, reason=_diverged(config, step, f"a loss of {report.loss}"))
+            yield Failed(step=step, reason=_divergence_message(config, step, f"a loss of {report.loss}"))
             return
         yield Step(
             step=step,
@@ -99,10 +99,10 @@ def train(
                 yield seen
     embeddings = job.embed()
     if not np.isfinite(embeddings).all():
-        yield Failed(step=step, reason=_diverged(config, step, "an embedding that is no number"))
+        yield Failed(step=step, reason=_divergence_message(config, step, "an embedding that is no number"))
         return
     end = Stopped if reason else Finished
-    waited_for = reason == BY_HAND
+    waited_for = reason == STOPPED_BY_USER
     yield end(
         step=step,
         embeddings=embeddings,
@@ -125,15 +125,15 @@ def snapshot_steps(steps: int, snapshots: int) -> list[int]:
     return sorted(planned - {steps})
 
 
-MOST_NETS = 12  # kept on the way of one training
-MOST_NUMBERS = 2_000_000  # of all of them together: 4 MB as float16
-FEWEST_NETS = 4  # fewer are no way
+MAX_CHECKPOINTS = 12  # kept on the way of one training
+MAX_CHECKPOINT_VALUES = 2_000_000  # of all of them together: 4 MB as float16
+MIN_CHECKPOINTS = 4  # fewer are no way
 
 
-def kept_steps(steps: list[int], parameters: int) -> set[int]:
+def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
     """Return at which of the snapshots, spread evenly among them, a net of so many parameters is kept: maybe none."""
-    count = min(MOST_NETS, MOST_NUMBERS // max(1, parameters), len(steps))
-    if count < FEWEST_NETS:
+    count = min(MAX_CHECKPOINTS, MAX_CHECKPOINT_VALUES // max(1, parameters), len(steps))
+    if count < MIN_CHECKPOINTS:
         return set()
     return {steps[i] for i in np.linspace(0, len(steps), count, endpoint=False).astype(int)}
 
@@ -150,7 +150,7 @@ def warm_up() -> None:
 
 
 @dataclass(frozen=True)
-class _Report:
+class _StepStats:
     loss: float
     active: float
     positive_distance: float
@@ -158,7 +158,7 @@ class _Report:
     images: int
 
 
-class _Job:
+class _TrainingLoop:
     """Everything that a training holds: data on the device, net, loss, miner, optimiser, batches."""
 
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
@@ -195,11 +195,11 @@ class _Job:
         self.schedule = build_schedule(config, self.optimizer)
         self.epoch = max(1, len(split) // config.batch_images)
         parts: list[object] = [*self.loss.modules(), self.miner]
-        self.refreshed = [part for part in parts if isinstance(part, Refreshed)]
+        self.refreshed = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         self.refreshing: list[Iterator[None]] = []
-        self.witness: Witness | None = None
+        self.witness: BatchRecorder | None = None
 
-    def step(self, step: int, watch: bool = False) -> _Report:
+    def step(self, step: int, watch: bool = False) -> _StepStats:
         """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number.
 
         A step that is watched can be asked for what was `seen`.
@@ -211,7 +211,7 @@ class _Job:
         indices = torch.from_numpy(batch).to(self.device)
         labels = self.labels[indices]
         self.net.train()
-        with sharing():
+        with cache_pairwise():
             embeddings = self.net(self.train_images[indices])
             tuples = self.miner(embeddings, labels) if self.miner is not None else self._sampled(labels)
             loss = self.loss(embeddings, labels, tuples)
@@ -224,15 +224,15 @@ class _Job:
                 value, active, within, between = torch.stack(
                     [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
                 ).tolist()
-            self.witness = Witness(indices, labels, embeddings, tuples, self.loss) if watch else None
+            self.witness = BatchRecorder(indices, labels, embeddings, tuples, self.loss) if watch else None
             if math.isfinite(value):
                 self.optimizer.zero_grad()
                 loss.backward()
                 self.optimizer.step()
                 self.schedule.step()
-        return _Report(value, active, within, between, len(labels))
+        return _StepStats(value, active, within, between, len(labels))
 
-    def seen(self, step: int, report: _Report) -> SeenBatch | None:
+    def seen(self, step: int, report: _StepStats) -> BatchRecord | None:
         """What the loss saw of the step that was watched; None where a number in it is not finite."""
         witness, self.witness = self.witness, None
         if witness is None:
@@ -258,7 +258,7 @@ class _Job:
     def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
         """Return the embeddings (n × d, float32) of the test images at `indices`, of all of them when None."""
         chosen = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
-        parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(CHUNK)]
+        parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
 
     def centres(self) -> np.ndarray | None:
@@ -283,7 +283,7 @@ class _Job:
         """Show the training set to who asked for it: before the first batch at once, later a chunk a batch."""
         for part in self.refreshed:
             if (step - 1) % (part.every * self.epoch) == 0:
-                chunks = refreshing(part, lambda rows: self._embedded(self.train_images[rows]), self.labels)
+                chunks = refresh_in_chunks(part, lambda rows: self._embedded(self.train_images[rows]), self.labels)
                 if step == 1:
                     deque(chunks, maxlen=0)
                 else:
@@ -308,7 +308,7 @@ class _Images:
         return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)
 
 
-def _diverged(config: TrainConfig, step: int, what: str) -> str:
+def _divergence_message(config: TrainConfig, step: int, what: str) -> str:
     lesson = losses.LOSSES[config.loss].lesson
     advice = lesson or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
     return f"The training diverged: step {step} gave {what}. " + advice[0].upper() + advice[1:]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 @runtime_checkable
-class Refreshed(Protocol):
+class NeedsTrainEmbeddings(Protocol):
     """Wants the embeddings of the whole training set before the first batch, and again every `every` epochs."""
 
     every: int
@@ -18,8 +18,8 @@ class Refreshed(Protocol):
         """Take the embeddings and labels of all training images, in their order."""
 
 
-def refreshing(
-    component: Refreshed,
+def refresh_in_chunks(
+    component: NeedsTrainEmbeddings,
     embed: Callable[[slice], Float[Tensor, "chunk d"]],
     labels: Int[Tensor, " n"],
     chunk: int = 2000,

@@ -57,8 +57,8 @@ def balanced(
     Every class appears as often as its images need, so that larger classes are drawn more often where P leaves a
     choice, and smaller ones begin again where it does not.
     """
-    members = _members(labels, classes_per_batch, images_per_class)
-    return _endless(lambda: balanced_epoch(members, classes_per_batch, images_per_class, rng))
+    members = _indices_by_class(labels, classes_per_batch, images_per_class)
+    return _repeat(lambda: balanced_epoch(members, classes_per_batch, images_per_class, rng))
 
 
 def balanced_epoch(
@@ -79,20 +79,20 @@ def shuffled(count: int, batch_size: int, rng: np.random.Generator) -> Iterator[
     """Plain batches of different images; the last one of an epoch is filled up with the epoch's first images."""
     if batch_size > count:
         raise UserError(f"A batch takes {batch_size} images; there are {count} to train on: use a smaller batch_size.")
-    return _endless(lambda: _all_in_turn(count, batch_size, rng))
+    return _repeat(lambda: _shuffled_rows(count, batch_size, rng))
 
 
 def episodes(
     labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Batches of P random classes with K different random images each, class after class, each drawn anew."""
-    members = _members(labels, classes_per_batch, images_per_class)
+    members = _indices_by_class(labels, classes_per_batch, images_per_class)
 
     def episode() -> np.ndarray:
         classes = rng.choice(len(members), classes_per_batch, replace=False)
         return np.concatenate([rng.choice(members[label], images_per_class, replace=False) for label in classes])
 
-    return _endless(lambda: episode()[None])
+    return _repeat(lambda: episode()[None])
 
 
 def random_pairs(labels: np.ndarray, pairs: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -103,11 +103,11 @@ def random_pairs(labels: np.ndarray, pairs: int, rng: np.random.Generator) -> It
     partners = _Partners(labels)
 
     def epoch() -> np.ndarray:
-        anchors = _all_in_turn(len(labels), pairs, rng)
+        anchors = _shuffled_rows(len(labels), pairs, rng)
         others = np.where(np.arange(pairs) % 2 == 0, partners.same(anchors, rng), partners.other(anchors, rng))
         return np.stack([anchors, others], axis=-1).reshape(len(anchors), -1)
 
-    return _endless(epoch)
+    return _repeat(epoch)
 
 
 def random_triplets(labels: np.ndarray, triplets: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -115,11 +115,11 @@ def random_triplets(labels: np.ndarray, triplets: int, rng: np.random.Generator)
     partners = _Partners(labels)
 
     def epoch() -> np.ndarray:
-        anchors = _all_in_turn(len(labels), triplets, rng)
+        anchors = _shuffled_rows(len(labels), triplets, rng)
         drawn = [anchors, partners.same(anchors, rng), partners.other(anchors, rng)]
         return np.stack(drawn, axis=-1).reshape(len(anchors), -1)
 
-    return _endless(epoch)
+    return _repeat(epoch)
 
 
 class _Partners:
@@ -147,12 +147,12 @@ class _Partners:
         return self.order[place + count * (place >= start)]
 
 
-def _all_in_turn(count: int, width: int, rng: np.random.Generator) -> np.ndarray:
+def _shuffled_rows(count: int, width: int, rng: np.random.Generator) -> np.ndarray:
     """Every one of `count` in a random order, in rows of `width`; the last is filled up from the first."""
     return np.resize(rng.permutation(count), (-(-count // width), width))
 
 
-def _members(labels: np.ndarray, classes_per_batch: int, images_per_class: int) -> list[np.ndarray]:
+def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_class: int) -> list[np.ndarray]:
     """The images of each class; UserError where a batch of P classes with K different images cannot be made."""
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < classes_per_batch:
@@ -169,7 +169,7 @@ def _members(labels: np.ndarray, classes_per_batch: int, images_per_class: int) 
     return [np.flatnonzero(labels == label) for label in classes]
 
 
-def _endless(epoch: Callable[[], np.ndarray]) -> Iterator[np.ndarray]:
+def _repeat(epoch: Callable[[], np.ndarray]) -> Iterator[np.ndarray]:
     while True:
         yield from epoch()
 
@@ -182,7 +182,7 @@ def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generat
     batches = max(needed.max(), -(-needed.sum() // classes_per_batch))
     if classes_per_batch == len(needed):
         return np.tile(np.arange(len(needed)), (batches, 1))
-    turns = _fill_up(needed, batches * classes_per_batch - needed.sum(), batches, rng)
+    turns = _fill_remaining(needed, batches * classes_per_batch - needed.sum(), batches, rng)
     schedule = np.empty((batches, classes_per_batch), np.int64)
     for batch in range(batches):
         # Draw without replacement in proportion to the turns left (Gumbel's trick), but first whoever has to be in
@@ -195,7 +195,7 @@ def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generat
     return schedule
 
 
-def _fill_up(turns: np.ndarray, spare: int, most: int, rng: np.random.Generator) -> np.ndarray:
+def _fill_remaining(turns: np.ndarray, spare: int, most: int, rng: np.random.Generator) -> np.ndarray:
     """Hand out `spare` further turns, one a class and round, to classes that have less than `most`."""
     turns = turns.copy()
     while spare:

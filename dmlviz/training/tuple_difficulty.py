@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.catalog.loss_thresholds import Reach, distances, reach
+from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thresholds
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.config import TrainConfig
-from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.batch_record import BatchRecord
 
 EASY, SEMI_HARD, HARD = range(3)
 LISTED = 12_800  # comparisons that are listed one by one; all of them are counted
@@ -22,7 +22,7 @@ _BY_ANCHOR = ("multi_similarity", "circle")  # pair losses that weigh an anchor'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparisons:
+class MinedTuples:
     """`rows` (k × 2 for pairs, k × 3 for triplets and for image, own class, strongest other class) with the `hardness`
     of each; `counts` of easy, semi-hard and hard ones, of all and not only of those listed.
 
@@ -35,11 +35,11 @@ class Comparisons:
     rows: np.ndarray = field(repr=False)
     hardness: np.ndarray = field(repr=False)
     counts: tuple[int, int, int]
-    reach: Reach
+    reach: PairThresholds
 
 
 @dataclass(frozen=True)
-class Seer:
+class ComparingLoss:
     """The loss that looks at a batch: its name, parameters and learned weights; of a sum, the part that compares."""
 
     name: str
@@ -47,7 +47,7 @@ class Seer:
     learned: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, config: TrainConfig, batch: SeenBatch) -> "Seer":
+    def of(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
         if config.loss != "sum_of":
             return cls(config.loss, config.loss_params, batch.learned)
         sides = {side: LossChoice.split(config.loss_params[side]) for side in ("a", "b")}
@@ -58,10 +58,10 @@ class Seer:
         return cls(name, LOSSES[name].complete(params), own)
 
 
-def compare(config: TrainConfig, batch: SeenBatch) -> Comparisons:
+def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
     """What the run's loss compares in this batch."""
-    seer = Seer.of(config, batch)
-    space = _Space(batch, reach(seer.name, seer.params, seer.learned))
+    seer = ComparingLoss.of(config, batch)
+    space = _BatchDistances(batch, pair_thresholds(seer.name, seer.params, seer.learned))
     if batch.triplets is not None:
         return space.listed_triplets(batch.triplets, "selection")
     if batch.pairs is not None:
@@ -78,25 +78,25 @@ def compare(config: TrainConfig, batch: SeenBatch) -> Comparisons:
     return space.classes(scores, batch.terms, np.array(config.seen_classes))
 
 
-class _Space:
+class _BatchDistances:
     """The distances of a batch, as its loss measures them."""
 
-    def __init__(self, batch: SeenBatch, reach: Reach) -> None:
+    def __init__(self, batch: BatchRecord, reach: PairThresholds) -> None:
         self.labels, self.reach = batch.labels, reach
         self.d = distances(batch.before, reach.measure)
         same = batch.labels[:, None] == batch.labels
         self.negative, self.positive = ~same, same & ~np.eye(len(same), dtype=bool)
 
-    def pairs(self, chosen: np.ndarray, by: Literal["selection", "all"]) -> Comparisons:
+    def pairs(self, chosen: np.ndarray, by: Literal["selection", "all"]) -> MinedTuples:
         hardness = self._of_pairs()
         rows = np.argwhere(chosen)
         return self._counted("pairs", by, rows, hardness[rows[:, 0], rows[:, 1]])
 
-    def listed_triplets(self, rows: np.ndarray, by: Literal["selection", "nearest", "hardest"]) -> Comparisons:
+    def listed_triplets(self, rows: np.ndarray, by: Literal["selection", "nearest", "hardest"]) -> MinedTuples:
         a, p, n = rows.reshape(-1, 3).T
         return self._counted("triplets", by, rows, self._hardness(self.d[a, p], self.d[a, n]))
 
-    def every_triplet(self) -> Comparisons:
+    def every_triplet(self) -> MinedTuples:
         """All are counted; of each anchor a few of each kind are listed."""
         counts, kept = np.zeros(3, np.int64), []
         random = np.random.default_rng(0)
@@ -110,7 +110,7 @@ class _Space:
                 kept += [(a, p[row], n[column], kind) for row, column in zip(i[some], j[some], strict=True)]
         listed = np.array(kept, np.int64).reshape(-1, 4)
         easy, semi_hard, hard = counts.tolist()
-        return Comparisons(
+        return MinedTuples(
             kind="triplets",
             by="all",
             rows=listed[:, :3],
@@ -130,7 +130,7 @@ class _Space:
         farthest = np.where(self.positive, self.d, -np.inf).argmax(axis=1) if len(self.d) else a
         return np.stack([a, farthest[a], self._nearest_negative()[a]], axis=1)
 
-    def classes(self, scores: np.ndarray, terms: np.ndarray | None, names: np.ndarray) -> Comparisons:
+    def classes(self, scores: np.ndarray, terms: np.ndarray | None, names: np.ndarray) -> MinedTuples:
         """Each image with its class and the other class of the highest score; easy where its term is below 0.01."""
         images, column = np.arange(len(self.labels)), np.searchsorted(names, self.labels)
         own = scores[images, column]
@@ -162,10 +162,10 @@ class _Space:
     def _nearest_negative(self) -> np.ndarray:
         return np.where(self.negative, self.d, np.inf).argmin(axis=1) if len(self.d) else np.zeros(0, np.int64)
 
-    def _counted(self, kind: Any, by: Any, rows: np.ndarray, hardness: np.ndarray) -> Comparisons:
+    def _counted(self, kind: Any, by: Any, rows: np.ndarray, hardness: np.ndarray) -> MinedTuples:
         easy, semi_hard, hard = np.bincount(hardness.astype(np.int64), minlength=3).tolist()
         kept = np.linspace(0, max(0, len(rows) - 1), min(len(rows), LISTED)).round().astype(int)
-        return Comparisons(
+        return MinedTuples(
             kind=kind,
             by=by,
             rows=rows[kept],
@@ -175,7 +175,7 @@ class _Space:
         )
 
 
-def class_scores(seer: Seer, batch: SeenBatch, classes: Sequence[int]) -> np.ndarray | None:
+def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]) -> np.ndarray | None:
     """How well each image goes with each of `classes` (n × classes) before any margin; None where there are none."""
     if seer.name == "prototypical":
         return _to_prototypes(batch, seer.params, classes)
@@ -192,14 +192,14 @@ def class_scores(seer: Seer, batch: SeenBatch, classes: Sequence[int]) -> np.nda
     return cosine * np.linalg.norm(weight, axis=1) if seer.name == "large_margin_softmax" else cosine
 
 
-def _to_prototypes(batch: SeenBatch, params: Mapping[str, Any], classes: Sequence[int]) -> np.ndarray:
+def _to_prototypes(batch: BatchRecord, params: Mapping[str, Any], classes: Sequence[int]) -> np.ndarray:
     scores = np.full((len(batch.labels), len(classes)), -np.inf)
     for label, centre in prototypes(batch, params["support"]):
         scores[:, np.searchsorted(classes, label)] = -distances(batch.before, params["distance"], centre[None])[:, 0]
     return scores
 
 
-def prototypes(batch: SeenBatch, support: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
+def prototypes(batch: BatchRecord, support: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
     """Each class of the batch with the mean of its first `support` images (leaving one), of all when None."""
     for label in np.unique(batch.labels):
         members = np.flatnonzero(batch.labels == label)

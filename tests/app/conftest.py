@@ -13,17 +13,17 @@ from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
 
 from app.api import routes
-from app.api.middleware import Guard
-from app.payloads.sprites import Pictures, pictures
+from app.api.middleware import SameOriginMiddleware
+from app.payloads.sprites import TestImages, test_images
 from app.runtime import services
 from app.runtime.services import Services, Settings
 from dmlviz import data
 from dmlviz.config import TrainConfig
-from dmlviz.data import watched_subset
+from dmlviz.data import stratified_subset
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
@@ -38,7 +38,7 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
     test = data.load("digits").test
     n, d = len(test), config.embedding_dim
     random = np.random.default_rng(config.seed)
-    watched = watched_subset(test.labels, config.watched)
+    watched = stratified_subset(test.labels, config.watched)
     pixels = test.images.reshape(n, -1) / 255
     start = pixels @ random.normal(size=(pixels.shape[1], d)) / 4
     angle = test.labels * (2 * np.pi / 10)
@@ -82,8 +82,8 @@ def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> 
     """A run with the first `upto` events of its training, all of them by default."""
     run = runs.prepare(config)
     labels = data.load("digits").test.labels
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, labels)
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, labels)
         for number, event in enumerate(telling(config)):
             if upto is not None and number >= upto:
                 break
@@ -94,9 +94,9 @@ def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Services]:
     """The process's services over a folder of their own; jobs only start when asked, and without a warm worker."""
-    started = services.start(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), routes=True, warm=False)
+    started = services.start_services(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), routes=True, warm=False)
     yield started
-    services.stop()
+    services.stop_services()
 
 
 @pytest.fixture(scope="session")
@@ -119,16 +119,18 @@ def writer():
 
 
 @pytest.fixture
-def digits(here: Services) -> Pictures:
+def digits(here: Services) -> TestImages:
     """The pictures of the digits."""
-    return pictures("digits", here.data)
+    return test_images("digits", here.data)
 
 
 @pytest.fixture
 def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
-        routes=routes.routes(), middleware=[Middleware(Guard)], exception_handlers={UserError: routes.refuse}
+        routes=routes.routes(),
+        middleware=[Middleware(SameOriginMiddleware)],
+        exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:
         yield client

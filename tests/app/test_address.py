@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.state.run_list import ShelfState
+from app.state.run_list import RunListState
 
 MAIN = Path(app.__file__).parent / "main.py"
 EXPLORE, RUNS = (str(MAIN.parent / "screens" / name) for name in ("explore.py", "runs.py"))
@@ -51,9 +51,9 @@ def test_an_address_of_somebody_elses_is_followed(page):
 
 @pytest.mark.parametrize("query", [{}, {"sort": "size"}, {"search": "mnist"}, {"sort": "score", "search": "a b"}])
 def test_the_shelf_comes_back_from_its_address(query):
-    assert ShelfState.from_query(query).to_query() == query
+    assert RunListState.from_query(query).to_query() == query
 
 
 @pytest.mark.parametrize("query", [{"sort": "colour"}, {"search": ""}, {"run": "x"}])
 def test_what_the_shelf_does_not_know_is_left_out(query):
-    assert ShelfState.from_query(query).to_query() == {}
+    assert RunListState.from_query(query).to_query() == {}

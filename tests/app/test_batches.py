@@ -12,11 +12,11 @@ from starlette.testclient import TestClient
 
 from app.api import routes
 from app.payloads.batches import COLUMNS
-from app.payloads.distance_histograms import IMAGES
+from app.payloads.distance_histograms import MAX_IMAGES
 from dmlviz import data
 from dmlviz.errors import UserError
-from dmlviz.runs.writer import Recorder, Writer
-from dmlviz.training.batch_record import SeenBatch
+from dmlviz.runs.writer import RecordWriter, RunRecorder
+from dmlviz.training.batch_record import BatchRecord
 
 N = 24
 IMAGES_SEEN = np.arange(N) * 7
@@ -28,7 +28,7 @@ def seen(step=3, d=2):
     labels = data.load("digits").train.labels[IMAGES_SEEN]
     places = random.normal(size=(N, d)).astype(np.float32)
     rows = [(a, p, n) for a in range(N) for p in range(a) for n in range(4) if labels[a] == labels[p] != labels[n]]
-    return SeenBatch(
+    return BatchRecord(
         step=step,
         loss=0.5,
         active=0.25,
@@ -45,7 +45,8 @@ def seen(step=3, d=2):
 @pytest.fixture
 def client(here):
     with TestClient(
-        Starlette(routes=routes.routes(), exception_handlers={UserError: routes.refuse}), base_url="http://localhost"
+        Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error}),
+        base_url="http://localhost",
     ) as client:
         yield client
 
@@ -53,8 +54,8 @@ def client(here):
 @pytest.fixture
 def told(run):
     """The run with a batch in it."""
-    with Writer(run) as writer:
-        Recorder(writer, run, np.asarray(run.labels)).write(seen())
+    with RecordWriter(run) as writer:
+        RunRecorder(writer, run, np.asarray(run.labels)).write(seen())
     return run
 
 
@@ -77,8 +78,8 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
 
 def test_while_the_run_trains_the_batch_is_drawn_on_the_last_snapshot(client, here, write):
     run = write(here.runs, upto=6)
-    with Writer(run) as writer:
-        Recorder(writer, run, np.asarray(run.labels)).write(seen())
+    with RecordWriter(run) as writer:
+        RunRecorder(writer, run, np.asarray(run.labels)).write(seen())
     answer = client.get(f"/api/runs/{run.id}/batches/3.json")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json()["final"] is False
@@ -101,7 +102,7 @@ def test_histograms_count_every_pair_of_the_images_once(client, run):
     found = client.get(f"/api/runs/{run.id}/distances/10.json").json()
     same, different = (np.frombuffer(b64decode(found[name]), "<u4") for name in ("same", "different"))
     x, labels = run.snapshot(10), np.asarray(run.labels)[run.watched]
-    assert found["images"] == found["watched"] == len(x) <= IMAGES
+    assert found["images"] == found["watched"] == len(x) <= MAX_IMAGES
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     first, second = np.triu_indices(len(x), 1)
     d = (1 - unit @ unit.T)[first, second]
@@ -125,8 +126,8 @@ def test_what_was_not_kept_is_a_sentence(client, told, path):
 
 
 def test_a_batch_of_other_images_or_classes_is_a_sentence(client, run):
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, np.asarray(run.labels))
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, np.asarray(run.labels))
         recorder.write(replace(seen(3), images=IMAGES_SEEN + 10_000))
         recorder.write(replace(seen(4), labels=np.full(N, 77)))
     assert "does not have" in client.get(f"/api/runs/{run.id}/batches/3.png").json()["error"]

@@ -8,10 +8,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.panels.variant import FIELDS, PRESETS, preset, variant
-from app.payloads.agreement import agreement
+from app.panels.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
+from app.payloads.agreement import agreement_table
 from app.state import compare
-from app.state.compare import CompareState, Pair, differences, found, shown
+from app.state.compare import CompareState, Pair, differences, resolve_pair, run_view
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -49,7 +49,7 @@ def nearest_is_right(run):
 def test_the_table_counts_every_image_once_where_it_belongs(two):
     a, b = two
     first, second = nearest_is_right(a), nearest_is_right(b)
-    cells = agreement(a, b)
+    cells = agreement_table(a, b)
     n = len(first)
     for name, mask in {
         "both": first & second,
@@ -65,19 +65,19 @@ def test_the_table_counts_every_image_once_where_it_belongs(two):
 
 
 def test_a_run_agrees_with_itself(two):
-    cells = agreement(two[0], two[0])
+    cells = agreement_table(two[0], two[0])
     assert cells["first"]["count"] == cells["second"]["count"] == 0
     assert sum(cell["count"] for cell in cells.values()) == len(two[0].labels)
 
 
 def test_a_run_under_way_is_not_judged(here, write, two):
     with pytest.raises(UserError, match="no embeddings"):
-        agreement(two[0], write(here.runs, DIGITS.but(seed=7), upto=4))
+        agreement_table(two[0], write(here.runs, DIGITS.but(seed=7), upto=4))
 
 
 def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, two):
     ui = CompareState()
-    pair = found(ui, here, preferred=two[1].id)
+    pair = resolve_pair(ui, here, preferred=two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert pair.alike
     assert pair.complete
@@ -86,22 +86,22 @@ def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, t
 
 def test_a_run_that_is_gone_is_said_and_replaced(here, two):
     ui = CompareState(a="0" * 16, b=two[0].id, pinned=3)
-    pair = found(ui, here, None)
+    pair = resolve_pair(ui, here, None)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert len(ui.notes) == 1
 
 
 def test_who_has_trained_nothing_yet_sees_a_run_that_learned_beside_one_that_fails(here):
-    pair = found(CompareState(), here, None)
+    pair = resolve_pair(CompareState(), here, None)
     assert not pair.a.run.info.get("fails")
     assert pair.b.run.info["fails"]
 
 
 def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
     here.runs.bundled = here.runs.folder / "none"
-    assert found(CompareState(), here, None) is None
+    assert resolve_pair(CompareState(), here, None) is None
     run = write(here.runs, DIGITS)
-    pair = found(CompareState(), here, None)
+    pair = resolve_pair(CompareState(), here, None)
     assert (pair.a.run.id, pair.b) == (run.id, None)
     assert not pair.alike
 
@@ -119,11 +119,11 @@ def test_a_run_that_is_chosen_for_the_other_side_changes_places():
 
 def test_runs_of_different_data_are_not_alike(here, two):
     other = here.runs.prepare(TrainConfig(dataset="mnist", embedding_dim=2))
-    pair = Pair(shown(two[0], here), shown(other, here))
+    pair = Pair(run_view(two[0], here), run_view(other, here))
     assert not pair.alike
     assert not pair.complete
     with pytest.raises(UserError, match="no images in common"):
-        agreement(two[0], other)
+        agreement_table(two[0], other)
 
 
 def test_differences_are_told_in_the_words_of_the_settings():
@@ -138,17 +138,17 @@ def test_differences_are_told_in_the_words_of_the_settings():
 @pytest.mark.parametrize(("name", "value"), [("seed", 9), ("embedding_dim", 8), ("loss.margin", 0.7), ("steps", 50)])
 def test_one_thing_changed_changes_one_thing(name, value):
     config = TrainConfig(loss="triplet")
-    changed = variant(config, name, value)
+    changed = with_setting(config, name, value)
     assert len(differences(config, changed)) == 1
 
 
 def test_a_change_that_cannot_be_is_a_sentence():
     with pytest.raises(UserError, match="images_per_class"):
-        variant(TrainConfig(loss="triplet"), "images_per_class", 1)
+        with_setting(TrainConfig(loss="triplet"), "images_per_class", 1)
 
 
 def test_every_offered_setting_is_one_of_a_training():
-    assert set(FIELDS) <= set(TrainConfig.model_fields)
+    assert set(EDITABLE_FIELDS) <= set(TrainConfig.model_fields)
 
 
 @pytest.mark.parametrize(("dataset", "kind"), PRESETS)

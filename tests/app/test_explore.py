@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.payloads.sprites import pictures
+from app.payloads.sprites import test_images
 from app.state.explore import UIState
 from app.state.selection import Selection
 from dmlviz.catalog.losses import LOSSES
@@ -201,10 +201,10 @@ def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monk
 
 
 def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
-    from dmlviz.runs.writer import Writer
+    from dmlviz.runs.writer import RecordWriter
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
-    with Writer(run) as writer:
+    with RecordWriter(run) as writer:
         writer.event("failed", step=3, reason="The loss became infinite at step 3.")
     page = Page(run=run.id)
     assert page.data("progress")["phase"] == "failed"
@@ -231,7 +231,7 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
 def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch):
     from app.runtime import services
 
-    services.start(here.settings, routes=False, warm=False)
+    services.start_services(here.settings, routes=False, warm=False)
     page = Page(run=run.id)
     told = page.data("progress")["fallback"]
     assert told["from"] == 0
@@ -263,7 +263,7 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
     def broken(*_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(map_panel, "the_map", broken)
+    monkeypatch.setattr(map_panel, "map_view", broken)
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)
@@ -273,7 +273,7 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
 
 
 def test_the_digits_have_their_pictures_without_any_download(tmp_path):
-    assert len(pictures("digits", tmp_path)) == 596
+    assert len(test_images("digits", tmp_path)) == 596
 
 
 def test_a_browser_that_missed_a_run_starts_each_setting_from_what_is_set(here):
@@ -290,10 +290,10 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
     def script():
         import streamlit as st
 
-        from app.widgets.parameters import controlled, whole_run
+        from app.widgets.parameters import bound_widget, track_interrupted_rerun
 
-        with whole_run():
-            controlled(st.selectbox, "Net", "net", "lenet", lambda entered: None, options=["small", "lenet"])
+        with track_interrupted_rerun():
+            bound_widget(st.selectbox, "Net", "net", "lenet", lambda entered: None, options=["small", "lenet"])
             if st.session_state.pop("newer run", False):
                 st.stop()
 
@@ -307,13 +307,13 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
 
 
 def test_a_camera_is_offered_only_where_a_browser_allows_one():
-    from app.panels.inspector import _may_photograph
+    from app.panels.inspector import _camera_allowed
 
-    assert _may_photograph("https://lecture.example/")
-    assert _may_photograph("http://localhost:8501/?run=1")
-    assert _may_photograph("http://127.0.0.1:8501")
-    assert not _may_photograph("http://192.168.0.7:8501")
-    assert not _may_photograph(None)
+    assert _camera_allowed("https://lecture.example/")
+    assert _camera_allowed("http://localhost:8501/?run=1")
+    assert _camera_allowed("http://127.0.0.1:8501")
+    assert not _camera_allowed("http://192.168.0.7:8501")
+    assert not _camera_allowed(None)
 
 
 def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
@@ -322,22 +322,22 @@ def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
 
 @pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
 def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
-    from app.payloads.query import pasted, pasted_number
+    from app.payloads.query import decode_paste, paste_count
     from dmlviz.errors import UserError
 
     with pytest.raises(UserError, match="paste it again"):
-        pasted(odd)
-    assert pasted_number(odd) == 0
-    assert pasted(None) is None
+        decode_paste(odd)
+    assert paste_count(odd) == 0
+    assert decode_paste(None) is None
 
 
 def test_a_box_with_nothing_chosen_yet_is_empty():
     def script():
         import streamlit as st
 
-        from app.widgets.parameters import controlled
+        from app.widgets.parameters import bound_widget
 
-        controlled(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
+        bound_widget(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
 
     test = AppTest.from_function(script).run()
     assert not test.exception

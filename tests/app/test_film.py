@@ -4,19 +4,19 @@ import json
 
 import numpy as np
 
-from app.payloads.neighbor_history import film_of_query
-from app.payloads.query import Answer, Station
+from app.payloads.neighbor_history import query_neighbor_history
+from app.payloads.query import QueryResult, TrajectoryPoint
 
 
 def answer(way, embedding, label=4):
-    return Answer((), [], label, 0, "", {}, way, embedding)
+    return QueryResult((), [], label, 0, "", {}, way, embedding)
 
 
 def test_a_picture_like_a_watched_image_has_that_images_neighbours_over_the_training(run):
     row, steps = 11, run.snapshot_steps[:-1]
     item = int(run.watched[row])
-    way = [Station(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]
-    film = film_of_query(run, answer(way, run.embeddings[item]), 10)
+    way = [TrajectoryPoint(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]
+    film = query_neighbor_history(run, answer(way, run.embeddings[item]), 10)
     assert json.loads(json.dumps(film)) == film | {"near": [[list(one) for one in near] for near in film["near"]]}
     assert film["item"] is None
     assert (film["label"], film["among"]) == (4, len(run.watched))
@@ -30,4 +30,4 @@ def test_a_picture_like_a_watched_image_has_that_images_neighbours_over_the_trai
 
 
 def test_a_run_that_kept_its_net_at_the_end_only_has_no_film_of_a_picture(run):
-    assert film_of_query(run, answer([], run.embeddings[0]), 10) is None
+    assert query_neighbor_history(run, answer([], run.embeddings[0]), 10) is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.runtime.uploads import Intake
+from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
@@ -37,7 +37,7 @@ def npy(array):
 
 @pytest.fixture
 def intake(tmp_path):
-    intake = Intake(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
+    intake = UploadManager(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
     yield intake
     intake.close()
     assert list((tmp_path / "data").rglob(".look-*")) == [], "something is left behind"
@@ -59,7 +59,7 @@ def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
     assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
     assert look["tiles"]["counts"] == [5, 5]
     json.dumps(look)
-    assert list(custom_datasets.names(intake.data)) == [], "nothing is kept before it is asked for"
+    assert list(custom_datasets.list_names(intake.data)) == [], "nothing is kept before it is asked for"
     assert intake.keep("a", " Cats  and dogs ") == ("pictures", look["name"])
     assert DATASETS[look["name"]].title == "Cats and dogs"
     assert data.load(look["name"], intake.data).size == 20
@@ -75,7 +75,7 @@ def test_the_same_files_can_be_read_otherwise(intake):
     kind, name = intake.keep("a", "")
     assert (kind, name) == ("pictures", look["name"])
     assert data.load(name, intake.data).channels == 1
-    assert len(list(custom_datasets.names(intake.data))) == 1
+    assert len(list(custom_datasets.list_names(intake.data))) == 1
 
 
 def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):
@@ -134,5 +134,5 @@ def test_files_that_are_not_one_data_set_are_a_sentence(intake, names):
 def test_what_a_killed_server_left_is_cleared(tmp_path):
     left = tmp_path / "data" / "own" / ".look-0123456789abcdef"
     left.mkdir(parents=True)
-    Intake(tmp_path / "data", Runs(tmp_path / "runs"))
+    UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
     assert not left.exists()

@@ -11,12 +11,12 @@ import app
 from app.content.catalog_index import (
     KINDS,
     TOPICS,
-    found,
     limits,
-    partners,
-    plain,
     recommended,
     recommended_in_dimensions,
+    related_entries,
+    search,
+    to_json,
 )
 from app.state.learn import LearnState
 from dmlviz.catalog.losses import LOSSES
@@ -86,18 +86,18 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
 
 def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
     for loss in LOSSES.values():
-        named = {name for kind, name in partners(loss) if kind.name == "miner"}
+        named = {name for kind, name in related_entries(loss) if kind.name == "miner"}
         assert named == {miner.name for miner in MINERS.values() if miner.makes in loss.accepts}
     for miner in MINERS.values():
-        assert {name for _, name in partners(miner)} == {
+        assert {name for _, name in related_entries(miner)} == {
             loss.name for loss in LOSSES.values() if miner.makes in loss.accepts
         }
 
 
 def test_searching_finds_by_name_author_and_use(here):
-    assert next(entry.name for entry in found(KINDS["loss"], "Deng ArcFace")) == "arcface"
-    assert "batch_hard" in [entry.name for entry in found(KINDS["miner"], "hermans")]
-    assert found(KINDS["metric"], "zebra") == []
+    assert next(entry.name for entry in search(KINDS["loss"], "Deng ArcFace")) == "arcface"
+    assert "batch_hard" in [entry.name for entry in search(KINDS["miner"], "hermans")]
+    assert search(KINDS["metric"], "zebra") == []
     test = learn(search="arcface")
     assert "loss=arcface" in links(test)
     assert "loss=triplet" not in links(test)
@@ -129,7 +129,7 @@ def test_every_parameter_says_what_it_may_be():
 def test_what_components_are_told_of_losses_is_plain():
     for loss in LOSSES.values():
         if loss.name != "sum_of":
-            assert json.loads(json.dumps(plain(loss))) == plain(loss)
+            assert json.loads(json.dumps(to_json(loss))) == to_json(loss)
 
 
 def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
@@ -137,7 +137,7 @@ def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
 
     test = learn(loss="triplet")
     gone = []
-    monkeypatch.setattr(navigation, "go", gone.append)
+    monkeypatch.setattr(navigation, "switch_to", gone.append)
     monkeypatch.setattr(
         learn_entry, "mount", lambda name, **_: type("Said", (), {"go": {"margin": 0.35, "distance": "euclidean"}})
     )

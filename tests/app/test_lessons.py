@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.content.lessons import LESSONS
-from app.state.explore import UIState, task_settings
-from app.state.task_progress import config_of, readings, view_of
+from app.state.explore import UIState, settings_from_query
+from app.state.task_progress import task_config, task_measurements, task_view
 from dmlviz.catalog.metrics import METRICS
 
 MAIN = app.__path__[0] + "/main.py"
@@ -34,24 +34,24 @@ def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
     state = UIState.from_query(task.query)
     assert state.notes == []
     assert state.other == {}
-    assert state.to_query().keys() >= {name for name in task_settings(task) if name != "loss"} - {"normalize"}
+    assert state.to_query().keys() >= {name for name in settings_from_query(task) if name != "loss"} - {"normalize"}
     for dataset in ("digits", "mnist"):
-        assert config_of(task, dataset).dataset == dataset
+        assert task_config(task, dataset).dataset == dataset
     assert len(set(task.guesses)) == len(task.guesses) > 1
     for name in task.reads:
         assert name == "active" or name.removeprefix("map.") in METRICS
-        assert not name.startswith("map.") or view_of(task).projection() is not None
+        assert not name.startswith("map.") or task_view(task).projection() is not None
 
 
 def test_the_settings_that_tasks_leave_open_can_be_drawn():
     def page():
         from app.content.lessons import LESSONS
         from app.state.explore import UIState
-        from app.widgets.training_form import some
+        from app.widgets.training_form import selected_fields
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.open})
-        some(state, state.config("digits"), names)
+        selected_fields(state, state.config("digits"), names)
 
     test = AppTest.from_function(page).run()
     assert not test.exception
@@ -62,7 +62,7 @@ def test_an_address_of_a_lesson_comes_back_with_task_and_guess():
     query = {"lesson": "sphere-or-plane", "task": "2", "guess": "3"}
     state = UIState.from_query(query)
     assert (state.lesson, state.task, state.guess) == ("sphere-or-plane", 2, 3)
-    assert state.config("digits") == config_of(LESSONS["sphere-or-plane"].tasks[1], "digits")
+    assert state.config("digits") == task_config(LESSONS["sphere-or-plane"].tasks[1], "digits")
     assert UIState.from_query(state.to_query()).to_query() == state.to_query()
 
 
@@ -137,7 +137,7 @@ def test_the_answer_is_what_the_run_gave_and_the_next_task_begins_anew(pupil, he
     pupil.run()
     pupil.test.button(key="lesson.commit").click()
     pupil.run()
-    config = config_of(first, "digits")
+    config = task_config(first, "digits")
     run = here.runs.get(config.id)
     assert "map" in pupil.mounted()
     assert first.reveal in pupil.words
@@ -153,7 +153,7 @@ def test_the_answer_is_what_the_run_gave_and_the_next_task_begins_anew(pupil, he
 
 def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pupil, here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
-    run = write(here.runs, config_of(task, "digits"))
+    run = write(here.runs, task_config(task, "digits"))
     pupil = Pupil(lesson="do-not-trust-the-map", dataset="digits")
     assert pupil.test.session_state["ui"].run == run.id
     assert pupil.test.session_state["ui"].view == "pca"
@@ -182,10 +182,10 @@ def test_the_last_task_opens_what_its_lesson_leaves_open(pupil):
 
 def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
-    run = write(here.runs, config_of(task, "digits"))
-    assert readings(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
+    run = write(here.runs, task_config(task, "digits"))
+    assert task_measurements(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
     active = dataclasses.replace(task, reads=("active",))
-    assert readings(run, active) == {"Terms still active": 0.5}
+    assert task_measurements(run, active) == {"Terms still active": 0.5}
 
 
 def test_a_lesson_page_leads_into_explore(here):

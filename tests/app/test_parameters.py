@@ -7,15 +7,15 @@ def form() -> None:
     import streamlit as st
 
     from app.state.explore import UIState
-    from app.widgets.parameters import entered, fields
+    from app.widgets.parameters import form_fields, form_values
     from dmlviz.catalog.reference_projections import REFERENCES
 
     if "ui" not in st.session_state:
         st.session_state["ui"] = UIState(view="tsne", drawn={"engine": "reference"})
     ui, declared = st.session_state["ui"], REFERENCES["tsne"]
     with st.form("form"):
-        fields("view", declared, declared.parameters, ui.params_with("reference"))
-        st.form_submit_button("Draw", on_click=lambda: entered(ui, "view", declared))
+        form_fields("view", declared, declared.parameters, ui.params_with("reference"))
+        st.form_submit_button("Draw", on_click=lambda: form_values(ui, "view", declared))
 
 
 def test_a_number_that_may_be_a_word_is_either_when_the_form_is_sent():

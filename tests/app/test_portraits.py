@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 import app
-from app.payloads.thumbnails import PALETTE, SIZE, draw, last_frame, portrait
+from app.payloads.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
 from dmlviz.runs.run import Run
 
 
@@ -27,7 +27,7 @@ def test_the_portraits_have_the_colours_of_the_map():
 
 def test_each_class_is_drawn_in_its_colour_where_it_lies():
     positions = np.array([[-1.0, 0.0], [1.0, 0.0], [np.nan, 0.0]], np.float32)
-    pixels = np.asarray(draw(positions, np.array([0, 3, 5]), 2.0, "light"))
+    pixels = np.asarray(render(positions, np.array([0, 3, 5]), 2.0, "light"))
     left, right = pixels[:, : SIZE[0] // 2], pixels[:, SIZE[0] // 2 :]
     for half, colour in ((left, PALETTE["light"][0]), (right, PALETTE["light"][3])):
         solid = half[half[..., 3] == 255]
@@ -45,7 +45,7 @@ def test_the_last_frame_of_a_finished_run_has_all_test_images(run):
 def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
     positions = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
     labels = np.arange(500) % 10
-    wide, dot = (np.asarray(draw(positions * size, labels, 6.0, "light"))[..., 3] > 0 for size in (1, 1e-3))
+    wide, dot = (np.asarray(render(positions * size, labels, 6.0, "light"))[..., 3] > 0 for size in (1, 1e-3))
     assert wide.any(axis=1).mean() > 0.5
     assert 0 < dot.any(axis=1).mean() < 0.05
 
@@ -54,15 +54,15 @@ def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_
     under_way = write(here.runs, upto=4)
     positions, labels, _ = last_frame(under_way)
     assert len(positions) == len(labels) == len(under_way.watched)
-    assert ink(draw(*last_frame(write(here.runs, upto=0)), "dark")) == 0
+    assert ink(render(*last_frame(write(here.runs, upto=0)), "dark")) == 0
 
 
 def test_a_portrait_is_made_once_and_again_when_the_run_has_gone_on(run, tmp_path):
-    first = portrait(run, "dark", tmp_path)
+    first = thumbnail(run, "dark", tmp_path)
     made = first.stat().st_mtime_ns
-    assert portrait(Run(run.path), "dark", tmp_path).stat().st_mtime_ns == made
+    assert thumbnail(Run(run.path), "dark", tmp_path).stat().st_mtime_ns == made
     assert ink(Image.open(first)) > 0.01
     os.utime(run.log.path, ns=(0, 10**15))
-    second = portrait(run, "dark", tmp_path)
+    second = thumbnail(run, "dark", tmp_path)
     assert second != first
     assert not first.exists()

@@ -12,8 +12,8 @@ from app.components import FOLDER
 from app.runtime.session_owner import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
-from dmlviz.data.sprite_sheet import COLUMNS, PER_SHEET, mosaic
-from dmlviz.export import FORMATS, Kept
+from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
+from dmlviz.export import FORMATS, RunExport
 from dmlviz.export import write as write_kept
 
 
@@ -77,12 +77,12 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
 def test_the_page_knows_how_tiles_lie_on_a_sheet():
     script = (FOLDER / "shared" / "sprites.js").read_text().replace("_", "")
     assert f"const COLUMNS = {COLUMNS};" in script
-    assert f"const PERSHEET = {PER_SHEET};" in script
+    assert f"const PERSHEET = {TILES_PER_SHEET};" in script
 
 
 def test_a_mosaic_of_colour_images_keeps_its_colours():
     images = np.random.default_rng(0).integers(0, 256, (COLUMNS + 3, 4, 4, 3), dtype=np.uint8)
-    sheet = mosaic(images)
+    sheet = tile(images)
     assert sheet.shape == (8, COLUMNS * 4, 3)
     assert np.array_equal(sheet[4:8, 8:12], images[COLUMNS + 2])
 
@@ -234,10 +234,10 @@ def test_a_run_is_kept_as_a_file_with_a_name(client, here, run, name, tmp_path, 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     answer = client.get(f"/api/runs/{run.id}/export/{name}")
     assert answer.status_code == 200
-    assert answer.headers["content-disposition"] == f'attachment; filename="{Kept(run).file_name(name)}"'
+    assert answer.headers["content-disposition"] == f'attachment; filename="{RunExport(run).file_name(name)}"'
     assert answer.headers["content-type"].startswith(FORMATS[name].media_type)
     file = io.BytesIO()
-    write_kept(name, Kept.of(run, data_root=here.data), file)
+    write_kept(name, RunExport.of(run, data_root=here.data), file)
     assert len(answer.content) == len(file.getvalue())
     assert answer.content == file.getvalue() or name == "projector", "only a zip tells the time"
     assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
@@ -276,7 +276,7 @@ def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
 
 
 def test_a_file_that_is_too_large_is_refused_while_it_comes(client, here, monkeypatch):
-    monkeypatch.setattr(routes, "MOST_TAKEN_IN", 1000)
+    monkeypatch.setattr(routes, "MAX_IMPORT_BYTES", 1000)
     assert "at most" in client.post("/api/runs/import", content=bytes(2000)).json()["error"]
 
 

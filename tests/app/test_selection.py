@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.state.explore import UIState
-from app.state.selection import MOST_BYTES, Selection
+from app.state.selection import MAX_BYTES, Selection
 
 
 def selection(items, n=10_000, dataset="mnist"):
@@ -45,7 +45,7 @@ def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_li
         "mnist.☃",
         "mnist.AAAA",
         selection([]).word,
-        "mnist." + urlsafe_b64encode(zlib.compress(b"\1" * (MOST_BYTES + 1))).decode(),
+        "mnist." + urlsafe_b64encode(zlib.compress(b"\1" * (MAX_BYTES + 1))).decode(),
         selection([5]).word[:-4],
     ],
 )

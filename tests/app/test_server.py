@@ -17,10 +17,10 @@ from streamlit.runtime import Runtime
 
 from app import components
 from app.api import routes
-from app.api.middleware import Guard
+from app.api.middleware import SameOriginMiddleware
 from app.runtime import services
 from app.runtime.services import Settings
-from app.runtime.session_owner import COOKIE, owner_of
+from app.runtime.session_owner import COOKIE, owner_from_cookies
 from app.server import build_app, options
 
 
@@ -88,7 +88,7 @@ from app import server
 from app.payloads import nearest_neighbors
 from app.runtime import services
 from app.runtime.services import Settings
-services.start = partial(services.start, warm=False)
+services.start_services = partial(services.start_services, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
 test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
 test.query_params["pin"] = "3"
@@ -97,7 +97,7 @@ assert not test.exception
 run = services.services().runs.list()[0]
 run.neighbours(3, 10)
 nearest_neighbors.nearest_of(run)
-services.stop()
+services.stop_services()
 heavy = [name for name in ("torch", "torchvision", "sklearn", "umap", "numba", "scipy") if name in sys.modules]
 assert not heavy, heavy
 """
@@ -109,11 +109,11 @@ assert not heavy, heavy
 def served(tmp_path_factory):
     settings = Settings(runs=tmp_path_factory.mktemp("runs"), data=tmp_path_factory.mktemp("data"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "start", partial(services.start, warm=False))
+        patch.setattr(services, "start_services", partial(services.start_services, warm=False))
         app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
-    routes.tails.closing.clear()
+    routes.event_hub.closing.clear()
     Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
 
 
@@ -128,7 +128,7 @@ def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
-    assert owner_of(dict(first.cookies)) is not None
+    assert owner_from_cookies(dict(first.cookies)) is not None
     assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
 
 
@@ -165,7 +165,9 @@ def test_the_guard_leaves_other_kinds_of_connection_alone():
 
     with ThreadPoolExecutor(1) as thread:  # the main one may hold the loop of a browser's driver
         for kind in ("lifespan", "websocket"):
-            thread.submit(asyncio.run, Guard(app)({"type": kind, "path": "/api/x", "headers": []}, None, None)).result()
+            thread.submit(
+                asyncio.run, SameOriginMiddleware(app)({"type": kind, "path": "/api/x", "headers": []}, None, None)
+            ).result()
     assert seen == ["lifespan", "websocket"]
 
 
@@ -179,7 +181,7 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     script = (
         "import sys; from functools import partial\n"
         "from app.runtime import services; from dmlviz.cli.main import main\n"
-        "services.start = partial(services.start, warm=False)\n"
+        "services.start_services = partial(services.start_services, warm=False)\n"
         "main(sys.argv[1:])"
     )
     folders = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path)]

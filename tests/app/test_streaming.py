@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from app.runtime import event_stream
-from app.runtime.event_stream import Tails
-from dmlviz.storage.files import Log
+from app.runtime.event_stream import StreamHub
+from dmlviz.storage.files import EventLog
 
 
 class Job:
     """A log that a test writes, and the state of the job that would write it."""
 
     def __init__(self, folder):
-        self.log = Log(folder / "events.jsonl")
+        self.log = EventLog(folder / "events.jsonl")
         self.phase, self.position, self.of = "running", None, None
         self.asked = 0
 
@@ -54,10 +54,10 @@ def run(coroutine):
 def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
     opened = []
     original = event_stream.Follower
-    monkeypatch.setattr(event_stream, "Follower", lambda path: opened.append(path) or original(path))
+    monkeypatch.setattr(event_stream, "LogFollower", lambda path: opened.append(path) or original(path))
 
     async def story():
-        tails = Tails()
+        tails = StreamHub()
         job.write(3)
         listeners = [asyncio.create_task(collect(tails, job)) for _ in range(30)]
         await asyncio.sleep(0.2)
@@ -77,7 +77,7 @@ def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
 
 def test_what_is_written_just_before_the_end_is_not_lost(job):
     async def story():
-        tails = Tails()
+        tails = StreamHub()
         for number in range(20):
             job.phase = "running"
             job.log.path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ def test_what_is_written_just_before_the_end_is_not_lost(job):
 
 def test_a_new_line_arrives_within_a_tenth_of_a_second(job):
     async def story():
-        tails, loop = Tails(), asyncio.get_running_loop()
+        tails, loop = StreamHub(), asyncio.get_running_loop()
         stream = tails.follow(job.log.path, job.state)
         await anext(stream)
         waits = []
@@ -112,7 +112,7 @@ def test_a_new_line_arrives_within_a_tenth_of_a_second(job):
 
 def test_the_queue_is_told_until_the_run_starts(job):
     async def story():
-        tails = Tails()
+        tails = StreamHub()
         job.phase, job.position, job.of = "queued", 2, 2
         listener = asyncio.create_task(collect(tails, job))
         await asyncio.sleep(0.4)
@@ -131,7 +131,7 @@ def test_the_queue_is_told_until_the_run_starts(job):
 
 def test_silence_is_broken_by_a_heartbeat(job):
     async def story():
-        tails, blocks = Tails(), []
+        tails, blocks = StreamHub(), []
         stream = tails.follow(job.log.path, job.state, heartbeat=0.1)
         for _ in range(3):
             blocks.append(await anext(stream))
@@ -143,7 +143,7 @@ def test_silence_is_broken_by_a_heartbeat(job):
 
 def test_a_reader_without_listeners_stops_reading(job):
     async def story():
-        tails, tasks = Tails(), len(asyncio.all_tasks())
+        tails, tasks = StreamHub(), len(asyncio.all_tasks())
         stream = tails.follow(job.log.path, job.state)
         await anext(stream)
         assert tails.followed == 1
@@ -159,7 +159,7 @@ def test_a_reader_without_listeners_stops_reading(job):
 
 def test_closing_ends_every_stream_at_once(job):
     async def story():
-        tails = Tails()
+        tails = StreamHub()
         listeners = [asyncio.create_task(collect(tails, job)) for _ in range(3)]
         await asyncio.sleep(0.1)
         tails.close()
@@ -170,7 +170,7 @@ def test_closing_ends_every_stream_at_once(job):
 
 def test_a_torn_last_line_waits_for_its_rest(job):
     async def story():
-        tails = Tails()
+        tails = StreamHub()
         job.write(1)
         with open(job.log.path, "ab") as file:
             file.write(b'{"event":"st')
@@ -191,7 +191,7 @@ def test_a_fault_in_asking_ends_the_stream_instead_of_hanging(job):
             raise RuntimeError("gone")
 
         told = []
-        async for block in Tails().follow(job.log.path, broken):
+        async for block in StreamHub().follow(job.log.path, broken):
             told += data_of(block)
         return told
 

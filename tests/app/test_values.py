@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from app.payloads.point_values import distances_to_centres, values
-from app.state.explore import COLOURS, UIState
+from app.payloads.point_values import distances_to_centres, point_values
+from app.state.explore import COLOR_MODES, UIState
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_into
+from dmlviz.runs.writer import train_and_record
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +22,19 @@ def runs(tmp_path_factory):
 def run(runs):
     config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, snapshots=2, watched=100)
     made = runs.prepare(config)
-    for _ in train_into(made):
+    for _ in train_and_record(made):
         pass
     return runs.get(made.id)
 
 
 def drawn(runs, run, **fields):
     drawing = runs.prepare_drawing(run, ProjectionConfig(**fields))
-    draw_into(drawing.path)
+    run_projection(drawing.path)
     return run.drawing(drawing.id)
 
 
 def numbers(*asked):
-    return np.frombuffer(values(*asked), "<f4")
+    return np.frombuffer(point_values(*asked), "<f4")
 
 
 def test_the_distance_to_the_class_centre_is_measured_in_the_embedding(run):
@@ -45,9 +45,9 @@ def test_the_distance_to_the_class_centre_is_measured_in_the_embedding(run):
 
 
 def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, run):
-    from dmlviz.projection import faithfulness_of
+    from dmlviz.projection import projection_quality
 
-    kept = faithfulness_of(run.embeddings, run.basis.project(run.embeddings)).per_point["neighbours_kept"]
+    kept = projection_quality(run.embeddings, run.basis.project(run.embeddings)).per_point["neighbours_kept"]
     np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
     drawing = drawn(runs, run)
     np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbours_kept"])
@@ -62,9 +62,9 @@ def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
 
 def test_what_cannot_be_measured_is_a_sentence(runs, run):
     with pytest.raises(UserError, match="to colour by yet"):
-        values(run, drawn(runs, run, film=True), "centre")
+        point_values(run, drawn(runs, run, film=True), "centre")
     with pytest.raises(UserError, match="to colour by yet"):
-        values(run, None, "../../etc")
+        point_values(run, None, "../../etc")
 
 
 def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
@@ -76,7 +76,7 @@ def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
     assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "colour": "centre"}
     again = UIState.from_query(query)
     assert again.projection() == ui.projection() == ProjectionConfig(method="tsne", dims=3, seed=4)
-    assert set(COLOURS) == {"class", "error", "faithfulness", "centre"}
+    assert set(COLOR_MODES) == {"class", "error", "faithfulness", "centre"}
     assert again.colour == "centre"
 
 

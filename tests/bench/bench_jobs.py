@@ -12,9 +12,9 @@ from unittest import mock
 import numpy as np
 
 from dmlviz.config import TrainConfig
-from dmlviz.data import available, load
+from dmlviz.data import available_datasets, load
 from dmlviz.jobs import fork_server
-from dmlviz.jobs.scheduler import Jobs
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
 ROUNDS = 5
@@ -58,12 +58,12 @@ def stopped(jobs, run):
 
 
 def main():
-    dataset = "mnist" if "mnist" in available() else "digits"
+    dataset = "mnist" if "mnist" in available_datasets() else "digits"
     config = TrainConfig(dataset=dataset, steps=5000)
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
-        jobs = Jobs(Runs(Path(folder)), slots=1, likely=dataset)
-        cold = Jobs(Runs(Path(folder) / "cold"), slots=1, warm=False)
+        jobs = JobScheduler(Runs(Path(folder)), slots=1, likely=dataset)
+        cold = JobScheduler(Runs(Path(folder) / "cold"), slots=1, warm=False)
         try:
             warm_frames, cold_frames, ends, waiting, training = [], [], [], [], []
             for seed in range(ROUNDS):

@@ -16,7 +16,7 @@ from torch.nn.functional import cosine_similarity, normalize, softplus
 
 from dmlviz import losses, miners
 from dmlviz.miners.tuples import AnchoredPairs
-from dmlviz.ops.pairwise import sharing
+from dmlviz.ops.pairwise import cache_pairwise
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)
@@ -83,7 +83,7 @@ def listed(x, labels):
     peer_loss, peer_miner = pml.MultiSimilarityLoss(2, 50, 0.5), pml_miners.MultiSimilarityMiner(0.1)
 
     def mined(x):
-        with sharing():
+        with cache_pairwise():
             return similarity(x, labels, mine(x, labels))
 
     compare("multi_similarity, mined", mined, lambda x: peer_loss(x, labels, peer_miner(x, labels)), x, 1.5)

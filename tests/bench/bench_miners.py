@@ -11,7 +11,7 @@ from pytorch_metric_learning import miners as peers
 from torch.nn.functional import normalize
 
 from dmlviz import losses, miners
-from dmlviz.ops.pairwise import sharing
+from dmlviz.ops.pairwise import cache_pairwise
 
 MARGIN = 0.2
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)
@@ -44,7 +44,7 @@ def mined(name, labels, **params):
     mine, loss = miners.build(name, **params), losses.build("triplet", margin=MARGIN)
 
     def run(x):
-        with sharing():
+        with cache_pairwise():
             return loss(x, labels, mine(x, labels))
 
     return run

@@ -99,15 +99,15 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
 def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """The first UMAP of a server that has just warmed up, on the wall's clock, from the request to the finished map."""
     from dmlviz.config import ProjectionConfig, TrainConfig
-    from dmlviz.jobs.scheduler import Jobs
+    from dmlviz.jobs.scheduler import JobScheduler
     from dmlviz.runs.store import Runs
-    from dmlviz.runs.writer import train_into
+    from dmlviz.runs.writer import train_and_record
 
     runs = Runs(folder / "runs")
     run = runs.prepare(TrainConfig(steps=100, snapshots=1))
-    for _ in train_into(run):
+    for _ in train_and_record(run):
         pass
-    jobs = Jobs(runs)
+    jobs = JobScheduler(runs)
     try:
         time.sleep(60)
         began = time.monotonic()
@@ -123,11 +123,11 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
 
 def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """A joint PCA of 20 epochs of 10,000 × 64."""
-    from dmlviz.ops.linear_projection import Basis
+    from dmlviz.ops.linear_projection import LinearProjection
 
     epochs = [points * np.float32(1 + i / 20) for i in range(20)]
-    taken = timed(lambda: Basis.principal(epochs, (1, 2)), 5)
-    drawn = timed(lambda: [Basis.principal(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
+    taken = timed(lambda: LinearProjection.principal(epochs, (1, 2)), 5)
+    drawn = timed(lambda: [LinearProjection.principal(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
     print(f"joint PCA of 20 epochs {1e3 * taken:8.0f} ms   with one epoch drawn {1e3 * drawn:.0f} ms")
     asked(taken <= 0.5, "0.5 s")
 
@@ -135,8 +135,8 @@ def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int)
 def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
     from dmlviz.config import ProjectionConfig
-    from dmlviz.ops.neighbor_graph import nearest_of
-    from dmlviz.projection import place_on, project
+    from dmlviz.ops.neighbor_graph import query
+    from dmlviz.projection import project, place_on
 
     known, new = points[:9000], points[9000:]
     for method in ("pca", "tsne", "umap"):
@@ -144,7 +144,7 @@ def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
         drawn = project(known, config).coordinates
         taken = timed(lambda config=config, drawn=drawn: place_on(config, known, drawn, new[:1]), 21)
         placed = place_on(config, known, drawn, new)
-        votes = [np.bincount(row).argmax() for row in labels[:9000][nearest_of(placed, drawn, 10)[1]]]
+        votes = [np.bincount(row).argmax() for row in labels[:9000][query(placed, drawn, 10)[1]]]
         print(
             f"{method:6s} one query {1e3 * taken:6.1f} ms   "
             f"right class on the map {(votes == labels[9000:]).mean():.3f}"
@@ -156,14 +156,14 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
     """All four measures of every point, beside scikit-learn's trustworthiness alone."""
     from sklearn.manifold import trustworthiness
 
-    from dmlviz.ops.linear_projection import Basis
-    from dmlviz.projection import faithfulness_of
+    from dmlviz.ops.linear_projection import LinearProjection
+    from dmlviz.projection import projection_quality
 
-    flat = Basis.fit(points).project(points)
-    ours = faithfulness_of(points, flat).overall["trustworthiness"]
+    flat = LinearProjection.fit(points).project(points)
+    ours = projection_quality(points, flat).overall["trustworthiness"]
     theirs = trustworthiness(points, flat, n_neighbors=10)
     assert abs(ours - theirs) < 1e-4, (ours, theirs)
-    taken = timed(lambda: faithfulness_of(points, flat), 3)
+    taken = timed(lambda: projection_quality(points, flat), 3)
     peer = timed(lambda: trustworthiness(points, flat, n_neighbors=10), 1)
     print(f"faithfulness {taken:6.2f} s   scikit-learn's trustworthiness alone {peer:6.2f} s = {peer / taken:.1f} ×")
     asked(taken <= 2, "2 s")
@@ -184,7 +184,7 @@ high, as those of the table's last writing did.
 
 def cost(folder: Path) -> None:
     """Write seconds and megabytes against the number of points, on random clusters in 64 dimensions, to the docs."""
-    from dmlviz.projection import faithfulness_of
+    from dmlviz.projection import projection_quality
 
     rng = np.random.default_rng(0)
     centres, lines = rng.standard_normal((10, 64)), []
@@ -194,7 +194,7 @@ def cost(folder: Path) -> None:
         for method in ("tsne", "umap"):
             result = in_turn([method], points, folder, 1)[method]
             cells += [f"{result['cpu']:.1f} s", f"{result['megabytes']:.0f} MB"]
-        taken = timed(lambda points=points, map=result["map"]: faithfulness_of(points, map), 1)
+        taken = timed(lambda points=points, map=result["map"]: projection_quality(points, map), 1)
         lines.append(f"| {n:,} | {' | '.join(cells)} | {taken:.1f} s |\n")
         print(lines[-1], end="", flush=True)
         COSTS.parent.mkdir(exist_ok=True)
@@ -272,13 +272,13 @@ def prepare(name: str, frames: list[float]) -> Any:
 
 def scores(points: np.ndarray, labels: np.ndarray, places: np.ndarray) -> dict[str, float]:
     """Recall of the 30 true neighbours, 10-NN label accuracy on the map, trustworthiness."""
-    from dmlviz.ops.neighbor_graph import nearest, prepared
-    from dmlviz.projection import faithfulness_of
+    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.projection import projection_quality
 
-    true, seen = (nearest(prepared(space, "euclidean"), 30)[1] for space in (points, places))
+    true, seen = (nearest_others(prepare(space, "euclidean"), 30)[1] for space in (points, places))
     recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, seen, strict=True)]) / 30
     votes = np.array([np.bincount(row).argmax() for row in labels[seen[:, :10]]])
-    trust = faithfulness_of(points, places).overall["trustworthiness"]
+    trust = projection_quality(points, places).overall["trustworthiness"]
     return {"recall": float(recall), "accuracy": float((votes == labels).mean()), "trust": trust}
 
 
@@ -286,15 +286,15 @@ def divergence(points: np.ndarray, places: np.ndarray) -> float:
     """KL(P ‖ Q) with affinities of perplexity 30, over all pairs."""
     import torch
 
-    from dmlviz.ops.neighbor_graph import nearest, prepared
-    from dmlviz.projection.affinities import conditional, joint
+    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities
     from dmlviz.projection.attraction import Attraction
-    from dmlviz.projection.repulsion import exact
+    from dmlviz.projection.repulsion import exact_repulsion
 
-    squared, found = nearest(prepared(points, "euclidean"), 90)
-    attraction = Attraction(joint(conditional(squared, 30), found))
+    squared, found = nearest_others(prepare(points, "euclidean"), 90)
+    attraction = Attraction(joint_probabilities(conditional_probabilities(squared, 30), found))
     y = torch.from_numpy(places.T.copy())
-    return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(exact(y)[0]))
+    return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(exact_repulsion(y)[0]))
 
 
 def no_worse(ours: dict[str, float], theirs: dict[str, float]) -> None:

@@ -19,12 +19,12 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from dmlviz.config import TrainConfig
-from dmlviz.data import Split, available, load
+from dmlviz.data import Split, available_datasets, load
 from dmlviz.data.query_image import prepare
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_into
+from dmlviz.runs.writer import train_and_record
 from dmlviz.training.loop import warm_up
 
 TIMES = 10
@@ -35,7 +35,7 @@ AT_LEAST = {"mnist": 0.97, "fashion_mnist": 0.9, "digits": 0.8}  # shares of own
 def a_run(dataset: str, folder: Path) -> Run:
     """Trained for a few seconds."""
     run = Runs(folder).prepare(TrainConfig(dataset=dataset, steps=400, snapshots=1))
-    for _event in train_into(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
+    for _event in train_and_record(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
         pass
     assert run.state == "finished", run.state
     return run
@@ -90,7 +90,7 @@ def main() -> None:
                 found = precision_at_1(run, prepared, labels, which)
                 print(f"{dataset:14s} {name:>11s} {len(which):7,} {own:7.3f} {found:7.4f} {raw:7.4f}", flush=True)
                 assert name != "blocks" or own >= AT_LEAST.get(dataset, 0), f"{dataset}: {own} of {AT_LEAST[dataset]}"
-            if dataset == "digits" and "mnist" in available():
+            if dataset == "digits" and "mnist" in available_datasets():
                 asked = load("mnist").test.first(chosen.images)
                 for name, pictures in drawings(asked).items():
                     kept = [index for index, picture in enumerate(pictures) if (picture > 0).sum() > 50]

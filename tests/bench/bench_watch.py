@@ -17,10 +17,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from visitors import serving
 
 from dmlviz.config import TrainConfig
-from dmlviz.export import Kept, save
+from dmlviz.export import RunExport, save
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_into
+from dmlviz.runs.writer import train_and_record
 
 VISITS = 5
 MOVES = 120
@@ -44,7 +44,7 @@ MAP = """() => {
 def a_run(folder: Path) -> Run:
     """Trained, with a place for each of 10,000 images at each of 20 steps."""
     run = Runs(folder).prepare(CONFIG)
-    for _event in train_into(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
+    for _event in train_and_record(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
         pass
     assert run.state == "finished", run.state
     return run
@@ -117,7 +117,7 @@ def scrub(page: Page) -> None:
 
 def kept(browser: Browser, run: Run, folder: Path) -> None:
     """The page to pass on: its size, and until its map is there."""
-    file = save("html", Kept.of(run, data_root=Path(os.environ["DMLVIZ_DATA"])), folder / "kept.html")
+    file = save("html", RunExport.of(run, data_root=Path(os.environ["DMLVIZ_DATA"])), folder / "kept.html")
     waits = []
     for _ in range(VISITS):
         context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)

@@ -17,7 +17,7 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbours(per
     person.open(f"?run={digits_run.id}")
     page.locator(".curve svg").press("End")
     person.map_has("step", str(digits_run.config.steps))
-    judged = metrics.judge(digits_run.embeddings, digits_run.labels)
+    judged = metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels)
     failing = set(judged.queries[judged.first_hit > 1].tolist())
     page.locator("[data-score=precision_at_1]").click()
     inspector = page.locator(".inspector")
@@ -77,7 +77,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
 
 
 def failing_run() -> str:
-    from dmlviz.runs.store import BUNDLED, Runs
+    from dmlviz.runs.store import BUNDLED_RUNS, Runs
 
-    runs = Runs(BUNDLED / "none").list()
+    runs = Runs(BUNDLED_RUNS / "none").list()
     return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")

@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.export import Kept
+from dmlviz.export import RunExport
 from dmlviz.export.script import as_python
 from dmlviz.runs.store import Runs
 
@@ -21,7 +21,7 @@ def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, ch
     person.open(f"?run={digits_run.id}")
     person.press("Keep")
     panel = person.page.locator(".keep")
-    expect(panel.locator("pre").first).to_have_text(as_python(Kept(digits_run)).strip())
+    expect(panel.locator("pre").first).to_have_text(as_python(RunExport(digits_run)).strip())
     with person.page.expect_download() as download:
         panel.get_by_role("link", name="Page to pass on").click()
     file = tmp_path / download.value.suggested_filename

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from dmlviz.data import load
-from dmlviz.data.digit_image import THIN, counted, edges, framed, upright
+from dmlviz.data.digit_image import THIN, block_counts, deskew, edges, framed
 from dmlviz.data.query_image import prepare
-from dmlviz.runs.embed import answer
+from dmlviz.runs.embed import handle_request
 from dmlviz.runs.store import Runs
 
 # Each figure as most people draw it, in strokes over a pad of 100 × 100: polygons and (box, from, to) arcs.
@@ -44,7 +44,7 @@ def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
     run = next(run for run in Runs("/nowhere").list() if run.config.dataset == "digits" and not run.info.get("fails"))
     images = np.stack([prepare(drawing(figure, pen, lean), "digits").image for figure in FIGURES])
     question = {"job": "embed", "run": str(run.path), "views": [], "way": False}
-    said = answer(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
+    said = handle_request(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
     votes = [
         np.bincount([neighbour.label for neighbour in run.nearest(np.asarray(embedding, np.float32), 10)]).argmax()
         for embedding in said["embeddings"]
@@ -56,15 +56,15 @@ def test_a_figure_that_leans_is_set_upright():
     leaning = np.zeros((40, 60))
     for row in range(40):
         leaning[row, 40 - row // 2 : 46 - row // 2] = 1
-    assert upright(leaning).shape[1] <= 10
-    assert np.allclose(upright(np.ones((40, 6))), 1)
+    assert deskew(leaning).shape[1] <= 10
+    assert np.allclose(deskew(np.ones((40, 6))), 1)
 
 
 def test_a_figure_that_bulges_to_one_side_does_not_lean():
     """As NIST saw it: a line from top to bottom stands upright, wherever most of the ink is."""
     seven = np.zeros((32, 20))
     seven[:, 15:] = seven[:5] = 1
-    assert np.array_equal(upright(seven), seven)
+    assert np.array_equal(deskew(seven), seven)
 
 
 def test_a_grey_pixel_at_the_edge_is_covered_in_part():
@@ -76,21 +76,21 @@ def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
     frame = np.zeros((32, 32))
     frame[:, 6:26] = 1
     frame[5:13, 11:21] = frame[18:27, 11:21] = 0
-    image = np.rint(counted(frame) * 255).astype(np.uint8)
+    image = np.rint(block_counts(frame) * 255).astype(np.uint8)
     again = prepare(np.kron(image, np.ones((10, 10), np.uint8)), "digits").image
     assert np.abs(again.astype(int) - image).max() <= 2
 
 
 @pytest.mark.parametrize("pen", [3, 5, 7, 9])
 def test_strokes_are_as_thick_as_the_datas_whatever_the_pen(pen):
-    ink = [counted(framed(upright(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
+    ink = [block_counts(framed(deskew(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
     assert min(ink) >= THIN
     usual = (load("digits").test.images / 255).sum(axis=(1, 2)).mean()
     assert abs(np.mean(ink) - usual) < 4
 
 
 def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
-    one = counted(framed(upright(drawing(1) / 255)))
+    one = block_counts(framed(deskew(drawing(1) / 255)))
     assert not one[:, [0, 7]].any()
     assert np.flatnonzero(one.any(axis=0)).size <= 5
     full = framed(np.ones((90, 90)))

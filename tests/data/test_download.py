@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from dmlviz.data import download, load
-from dmlviz.data import fetch as fetch_dataset
-from dmlviz.data.download import SOURCES, Remote, Source, fetch
-from dmlviz.errors import DataUnavailable
+from dmlviz.data import download_dataset as fetch_dataset
+from dmlviz.data.download import SOURCES, DatasetSource, RemoteFile, download_dataset
+from dmlviz.errors import DataUnavailableError
 
 CONTENT = bytes(range(256)) * 1000
 PACKED = gzip.compress(CONTENT, mtime=0)
@@ -63,9 +63,9 @@ def mirror() -> Iterator[Mirror]:
         server.shutdown()
 
 
-def source(*mirrors: str, size: int = len(PACKED), md5: str | None = None) -> Source:
+def source(*mirrors: str, size: int = len(PACKED), md5: str | None = None) -> DatasetSource:
     checksum = md5 or hashlib.md5(PACKED).hexdigest()
-    return Source("X/raw", mirrors, {"file": Remote(checksum, size), "other": Remote(checksum, size)})
+    return DatasetSource("X/raw", mirrors, {"file": RemoteFile(checksum, size), "other": RemoteFile(checksum, size)})
 
 
 def dead_url() -> str:
@@ -77,7 +77,9 @@ def dead_url() -> str:
 def test_a_file_arrives_unpacked_with_progress_to_the_last_byte(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": PACKED, "other.gz": PACKED}
     heard: list[tuple[int, int]] = []
-    fetch(source(mirror.url), tmp_path / "raw", ["file", "other"], lambda done, total: heard.append((done, total)))
+    download_dataset(
+        source(mirror.url), tmp_path / "raw", ["file", "other"], lambda done, total: heard.append((done, total))
+    )
     assert (tmp_path / "raw" / "file").read_bytes() == CONTENT
     assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == ["file", "other"]
     done = [item[0] for item in heard]
@@ -87,7 +89,7 @@ def test_a_file_arrives_unpacked_with_progress_to_the_last_byte(mirror: Mirror, 
 
 def test_the_next_mirror_answers_when_one_is_down_or_wrong(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"bad/file.gz": b"tampered", "good/file.gz": PACKED}
-    fetch(source(dead_url(), f"{mirror.url}bad/", f"{mirror.url}good/"), tmp_path, ["file"])
+    download_dataset(source(dead_url(), f"{mirror.url}bad/", f"{mirror.url}good/"), tmp_path, ["file"])
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
@@ -103,8 +105,8 @@ def test_the_next_mirror_answers_when_one_is_down_or_wrong(mirror: Mirror, tmp_p
 def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, content: bytes | None, says: str) -> None:
     if content is not None:
         mirror.files = {"file.gz": content}
-    with pytest.raises(DataUnavailable, match=says) as caught:
-        fetch(source(mirror.url), tmp_path, ["file"])
+    with pytest.raises(DataUnavailableError, match=says) as caught:
+        download_dataset(source(mirror.url), tmp_path, ["file"])
     assert "127.0.0.1" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -112,28 +114,28 @@ def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, cont
 def test_a_silent_mirror_is_given_up(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": "hang"}
     start = time.monotonic()
-    with pytest.raises(DataUnavailable, match="timed out"):
-        fetch(source(mirror.url), tmp_path, ["file"], timeout=0.2)
+    with pytest.raises(DataUnavailableError, match="timed out"):
+        download_dataset(source(mirror.url), tmp_path, ["file"], timeout=0.2)
     assert time.monotonic() - start < 2
 
 
 def test_no_network_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match="Connection refused") as caught:
-        fetch(source(dead_url()), tmp_path, ["file"])
+    with pytest.raises(DataUnavailableError, match="Connection refused") as caught:
+        download_dataset(source(dead_url()), tmp_path, ["file"])
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": PACKED}
     (tmp_path / "occupied").write_text("a file where a folder should be")
-    with pytest.raises(DataUnavailable, match=r"cannot be written .*: choose another folder with --data"):
-        fetch(source(mirror.url), tmp_path / "occupied" / "raw", ["file"])
+    with pytest.raises(DataUnavailableError, match=r"cannot be written .*: choose another folder with --data"):
+        download_dataset(source(mirror.url), tmp_path / "occupied" / "raw", ["file"])
 
 
 def test_an_offline_machine_is_told_what_it_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    offline = Source("MNIST/raw", (dead_url(),), SOURCES["mnist"].files)
+    offline = DatasetSource("MNIST/raw", (dead_url(),), SOURCES["mnist"].files)
     monkeypatch.setitem(download.SOURCES, "mnist", offline)
-    with pytest.raises(DataUnavailable, match=r"^MNIST is not on disk\. .*Available now: digits\.$"):
+    with pytest.raises(DataUnavailableError, match=r"^MNIST is not on disk\. .*Available now: digits\.$"):
         load("mnist", tmp_path)
 
 
@@ -188,11 +190,11 @@ def zipped(files: dict[str, np.ndarray]) -> bytes:
     return packed.getvalue()
 
 
-def from_here(mirror: Mirror, name: str, archive: bytes) -> Source:
+def from_here(mirror: Mirror, name: str, archive: bytes) -> DatasetSource:
     there = SOURCES[name]
     mirror.files = {"gzip.zip": archive}
-    remote = Remote(hashlib.md5(archive).hexdigest(), round(len(archive) * 0.9), rough=True)
-    return Source(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
+    remote = RemoteFile(hashlib.md5(archive).hexdigest(), round(len(archive) * 0.9), rough=True)
+    return DatasetSource(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
 
 
 def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
@@ -213,8 +215,8 @@ def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
 @pytest.mark.parametrize("archive", [b"no zip at all", zipped({"another": np.zeros(3)})])
 def test_an_archive_of_something_else_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
     wanted = from_here(mirror, "emnist_letters", archive)
-    with pytest.raises(DataUnavailable, match=r"gzip\.zip does not hold what it should"):
-        fetch(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
+    with pytest.raises(DataUnavailableError, match=r"gzip\.zip does not hold what it should"):
+        download_dataset(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -227,8 +229,8 @@ def test_kmnist_is_read_as_its_files_lie_on_its_server(
         files[f"{part}-images-idx3-ubyte"] = rng.integers(0, 256, (count, 28, 28))
         files[f"{part}-labels-idx1-ubyte"] = np.arange(count) % 10
     packed = {name: gzip.compress(idx_bytes(array), mtime=0) for name, array in files.items()}
-    remotes = {name: Remote(hashlib.md5(data).hexdigest(), len(data)) for name, data in packed.items()}
-    monkeypatch.setitem(download.SOURCES, "kmnist", Source("KMNIST/raw", (mirror.url,), remotes))
+    remotes = {name: RemoteFile(hashlib.md5(data).hexdigest(), len(data)) for name, data in packed.items()}
+    monkeypatch.setitem(download.SOURCES, "kmnist", DatasetSource("KMNIST/raw", (mirror.url,), remotes))
     mirror.files = {f"{name}.gz": data for name, data in packed.items()}
     found = load("kmnist", tmp_path)
     assert np.array_equal(found.test.images, files["t10k-images-idx3-ubyte"])

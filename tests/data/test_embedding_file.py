@@ -8,7 +8,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from dmlviz.config import TrainConfig
-from dmlviz.data.embedding_file import read
+from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UserError
 
 VECTORS = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
@@ -60,7 +60,7 @@ def parquet_lists(path):
 
 @pytest.mark.parametrize("make", [npy, npz, csv_of, headless, tabs_and_a_file, parquet_flat, parquet_lists])
 def test_every_kind_of_file_gives_the_same_vectors(tmp_path, make):
-    found = read(*make(tmp_path))
+    found = read_embeddings(*make(tmp_path))
     np.testing.assert_allclose(found.embeddings, VECTORS, rtol=1e-6)
     assert found.embeddings.dtype == np.float32
     assert found.labels.tolist() == (np.arange(12) % 3).tolist()
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content, says):
         path.write_bytes(content)
     labels.write_text("a\nb\na\nb\n")
     with pytest.raises(UserError, match=says) as caught:
-        read(path, labels)
+        read_embeddings(path, labels)
     assert "\n" not in str(caught.value)
 
 
@@ -106,20 +106,20 @@ def test_a_pickle_is_never_loaded(tmp_path):
     np.save(file, np.array([{"a": print}], dtype=object), allow_pickle=True)
     (tmp_path / "v.npy").write_bytes(file.getvalue())
     with pytest.raises(UserError, match="could not be read"):
-        read(tmp_path / "v.npy")
+        read_embeddings(tmp_path / "v.npy")
 
 
 def test_vectors_without_labels_ask_for_them(tmp_path):
     np.save(tmp_path / "v.npy", VECTORS)
     with pytest.raises(UserError, match="without labels"):
-        read(tmp_path / "v.npy")
+        read_embeddings(tmp_path / "v.npy")
 
 
 def test_there_is_nothing_to_train_on_vectors(tmp_path):
     from dmlviz.catalog.datasets import DATASETS
-    from dmlviz.runs.import_embeddings import declaration
+    from dmlviz.runs.import_embeddings import dataset_spec
 
-    declared = declaration(read(*npz(tmp_path)), "Mine")
+    declared = dataset_spec(read_embeddings(*npz(tmp_path)), "Mine")
     DATASETS.tell(declared.describe())
     with pytest.raises(UserError, match="nothing to train"):
         TrainConfig(dataset=declared.name)

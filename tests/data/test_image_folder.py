@@ -14,11 +14,11 @@ from PIL import Image
 
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.config import TrainConfig
-from dmlviz.data.image_folder import understand
-from dmlviz.data.image_ops import square
-from dmlviz.errors import DataUnavailable, UnknownName, UserError
+from dmlviz.data.image_folder import import_image_folder
+from dmlviz.data.image_ops import decode_square
+from dmlviz.errors import DataUnavailableError, UnknownNameError, UserError
 
 
 def picture(number, size=(40, 30), colour=False, kind="PNG", **how):
@@ -63,11 +63,11 @@ def root(tmp_path, monkeypatch):
 
 
 def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, root):
-    found = understand(folder(tmp_path / "my_pets", classes(cat=20, dog=15)))
+    found = import_image_folder(folder(tmp_path / "my_pets", classes(cat=20, dog=15)))
     name = found.keep(root)
-    assert custom_datasets.is_own(name)
+    assert custom_datasets.is_custom(name)
     assert name in DATASETS
-    assert name in data.available()
+    assert name in data.available_datasets()
     loaded = data.load(name)
     assert DATASETS[name].title == "my pets"
     assert loaded.classes == DATASETS[name].classes == ("cat", "dog")
@@ -80,17 +80,17 @@ def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, 
         {"name": "dog", "train": 12, "test": 3},
     ]
     custom_datasets.remove(root, name)
-    assert name not in data.available()
-    with pytest.raises(DataUnavailable, match="dmlviz data add"):
+    assert name not in data.available_datasets()
+    with pytest.raises(DataUnavailableError, match="dmlviz data add"):
         data.load(name)
 
 
 def test_a_zip_and_a_folder_of_the_same_pictures_are_the_same_data_set(tmp_path):
     files = classes(cat=6, dog=7)
-    a = understand(folder(tmp_path / "one", files))
+    a = import_image_folder(folder(tmp_path / "one", files))
     wrapped = {f"a wrapper/{name}": content for name, content in files.items()}
     beside = {"a wrapper/.DS_Store": b"x", "__MACOSX/a/._b.png": b"y", "read me": b""}
-    b = understand(zipped(tmp_path / "two.zip", wrapped | beside))
+    b = import_image_folder(zipped(tmp_path / "two.zip", wrapped | beside))
     assert a.declared.name == b.declared.name
     assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)
     assert b.report["files"] == 14, "hidden files and those of the system do not count"
@@ -99,14 +99,14 @@ def test_a_zip_and_a_folder_of_the_same_pictures_are_the_same_data_set(tmp_path)
 def test_the_split_is_decided_by_content_and_not_by_names_or_order(tmp_path):
     files = classes(cat=10, dog=10)
     renamed = {f"{name.split('/')[0]}/{i:03}.png": files[name] for i, name in enumerate(reversed(files))}
-    a, b = understand(folder(tmp_path / "a", files)), understand(folder(tmp_path / "b", renamed))
+    a, b = import_image_folder(folder(tmp_path / "a", files)), import_image_folder(folder(tmp_path / "b", renamed))
     assert a.declared.name == b.declared.name
 
 
 def test_folders_named_train_and_test_keep_their_split(tmp_path):
     files = {f"train/{name}": content for name, content in classes(cat=9, dog=8).items()}
     files |= {f"val/{name}": picture(900 + i) for i, name in enumerate(classes(cat=3, dog=2))}
-    found = understand(folder(tmp_path / "split", files))
+    found = import_image_folder(folder(tmp_path / "split", files))
     assert [(one["train"], one["test"]) for one in found.report["classes"]] == [(9, 3), (8, 2)]
     assert "The split is that of the folders." in found.report["notes"]
 
@@ -116,32 +116,32 @@ def test_pictures_of_every_kind_are_read(tmp_path):
     for kind, suffix in (("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("BMP", "bmp"), ("GIF", "gif")):
         for i in range(3):
             files[f"{suffix}/{i}.{suffix}"] = picture(len(files), kind=kind)
-    found = understand(folder(tmp_path / "kinds", files))
+    found = import_image_folder(folder(tmp_path / "kinds", files))
     assert found.report["taken"] == 15
-    assert DatasetDeclaration.described(found.declared.describe()) == found.declared
+    assert DatasetSpec.described(found.declared.describe()) == found.declared
 
 
 def test_grey_pictures_stay_grey_and_one_in_colour_makes_all_colour(tmp_path):
     files = classes(cat=5, dog=5)
-    assert understand(folder(tmp_path / "grey", files)).declared.channels == 1
+    assert import_image_folder(folder(tmp_path / "grey", files)).declared.channels == 1
     files["cat/red.png"] = picture(99, colour=True)
-    mixed = understand(folder(tmp_path / "mixed", files))
+    mixed = import_image_folder(folder(tmp_path / "mixed", files))
     assert mixed.declared.channels == 3
     assert mixed.parts["train_images"].shape[1:] == (32, 32, 3)
     assert "10 of 11 pictures are grey; all are kept as colour." in mixed.report["notes"]
-    greyed = understand(tmp_path / "mixed", colour="grey")
+    greyed = import_image_folder(tmp_path / "mixed", colour="grey")
     assert greyed.declared.channels == 1
     assert "1 pictures in colour were made grey." in greyed.report["notes"]
 
 
 def test_small_squares_stay_as_they_are(tmp_path):
     files = {f"{name}/{i}.png": picture(10 * j + i, (20, 20)) for j, name in enumerate("ab") for i in range(5)}
-    found = understand(folder(tmp_path / "small", files))
+    found = import_image_folder(folder(tmp_path / "small", files))
     assert found.declared.size == 20
     stored = np.concatenate([found.parts["train_images"], found.parts["test_images"]])
     originals = {np.asarray(Image.open(io.BytesIO(content))).tobytes() for content in files.values()}
     assert {image.tobytes() for image in stored} == originals
-    assert understand(tmp_path / "small", side=28).declared.size == 28
+    assert import_image_folder(tmp_path / "small", side=28).declared.size == 28
 
 
 def test_a_long_picture_is_fitted_whole_on_the_colour_of_its_border():
@@ -149,7 +149,7 @@ def test_a_long_picture_is_fitted_whole_on_the_colour_of_its_border():
     image[4:6, 10:30] = 0
     file = io.BytesIO()
     Image.fromarray(image).save(file, "PNG")
-    made = square(file.getvalue(), 20)
+    made = decode_square(file.getvalue(), 20)
     assert (made[0] == 200).all()
     assert made.shape == (20, 20, 3)
     assert made.min() < 60, "the middle is still there"
@@ -159,14 +159,14 @@ def test_transparent_parts_are_white_and_pictures_stand_upright():
     clear = Image.new("RGBA", (10, 10), (0, 0, 0, 0))
     file = io.BytesIO()
     clear.save(file, "PNG")
-    assert (square(file.getvalue(), 8) == 255).all()
+    assert (decode_square(file.getvalue(), 8) == 255).all()
     lying = Image.new("L", (20, 10), 0)
     lying.paste(255, (0, 0, 10, 10))
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by 90° clockwise
     file = io.BytesIO()
     lying.save(file, "JPEG", exif=exif, quality=95)
-    made = square(file.getvalue(), 20)
+    made = decode_square(file.getvalue(), 20)
     assert made[:8, 10].mean() > 200
     assert made[12:, 10].mean() < 50
 
@@ -175,7 +175,7 @@ def test_sixteen_bits_are_scaled_and_not_clipped():
     deep = (np.arange(100, dtype=np.uint16).reshape(10, 10)) * 600
     file = io.BytesIO()
     Image.fromarray(deep).save(file, "PNG")
-    made = square(file.getvalue(), 10)
+    made = decode_square(file.getvalue(), 10)
     assert (made.min(), made.max()) == (0, 255)
 
 
@@ -183,13 +183,13 @@ def test_copies_are_left_out_so_that_no_test_image_was_trained_on(tmp_path):
     files = classes(cat=6, dog=6)
     files["cat/again.png"] = files["cat/0.png"]
     files["dog/a cat.png"] = files["cat/1.png"]
-    found = understand(folder(tmp_path / "copies", files))
+    found = import_image_folder(folder(tmp_path / "copies", files))
     assert found.report["taken"] == 12
     assert reasons(found) == {"a copy of another": 1, "a copy of one in another class": 1}
 
 
 def test_a_class_with_one_picture_is_left_out_and_said(tmp_path):
-    found = understand(folder(tmp_path / "one", classes(cat=6, dog=6, lonely=1)))
+    found = import_image_folder(folder(tmp_path / "one", classes(cat=6, dog=6, lonely=1)))
     assert found.declared.classes == ("cat", "dog")
     assert reasons(found) == {"class lonely has 1 picture: 3 are needed": 1}
 
@@ -203,7 +203,7 @@ def test_what_is_no_picture_is_counted_by_its_reason(tmp_path):
         "dog/half.jpg": picture(78, (400, 300), kind="JPEG")[:3000],
         "stray.png": good,
     }
-    found = understand(folder(tmp_path / "odd", files))
+    found = import_image_folder(folder(tmp_path / "odd", files))
     assert found.report["taken"] == 10
     told = reasons(found)
     assert told.pop("in no class folder") == 1
@@ -224,7 +224,7 @@ def announcing(width, height):
 @pytest.mark.parametrize("size", [(9000, 9000), (13000, 13000), (60000, 60000), (2**31 - 1, 2)])
 def test_a_picture_that_announces_too_many_pixels_is_never_decoded(tmp_path, size):
     files = classes(cat=4, dog=4) | {"cat/bomb.png": announcing(*size)}
-    found = understand(folder(tmp_path / "bomb", files))
+    found = import_image_folder(folder(tmp_path / "bomb", files))
     assert found.report["taken"] == 8
     assert reasons(found) == {"announces more than 50 million pixels": 1}
 
@@ -233,7 +233,7 @@ def test_a_picture_that_announces_too_many_pixels_is_never_decoded(tmp_path, siz
 def test_a_zip_whose_names_lead_out_writes_nothing_outside(tmp_path, name):
     files = classes(cat=4, dog=4) | {name.format(i): picture(500 + i) for i in range(4)}
     before = set(tmp_path.parent.rglob("*"))
-    found = understand(zipped(tmp_path / "evil.zip", files))
+    found = import_image_folder(zipped(tmp_path / "evil.zip", files))
     assert found.declared.classes == ("cat", "dog")
     assert reasons(found) == {"a name that leads out of the zip": 4}
     assert set(tmp_path.parent.rglob("*")) - before == {tmp_path / "evil.zip"}
@@ -245,30 +245,30 @@ def test_links_are_not_followed(tmp_path):
     here = folder(tmp_path / "links", classes(cat=4, dog=4))
     os.symlink(secret, here / "cat" / "link.png")
     os.symlink(tmp_path / "nowhere", here / "cat" / "nowhere.png")
-    assert reasons(understand(here)) == {"a link that leads out of the folder, or nowhere": 2}
+    assert reasons(import_image_folder(here)) == {"a link that leads out of the folder, or nowhere": 2}
     path = zipped(tmp_path / "links.zip", classes(cat=4, dog=4))
     with zipfile.ZipFile(path, "a") as archive:
         link = zipfile.ZipInfo("cat/link.png")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(link, str(secret))
-    assert reasons(understand(path)) == {"a link instead of a file": 1}
+    assert reasons(import_image_folder(path)) == {"a link instead of a file": 1}
 
 
 def test_a_zip_that_unpacks_to_far_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("dmlviz.data.file_source.MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("dmlviz.data.file_source.MAX_UNPACKED", 1_000_000)
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for i in range(8):
             archive.writestr(f"cat/{i}.png", bytes(200_000))
     assert path.stat().st_size < 10_000
     with pytest.raises(UserError, match="unpacks to"):
-        understand(path)
+        import_image_folder(path)
 
 
 def test_a_file_that_is_too_large_is_left_out_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr("dmlviz.data.file_source.MOST_BYTES", 100_000)
+    monkeypatch.setattr("dmlviz.data.file_source.MAX_BYTES", 100_000)
     files = classes(cat=4, dog=4) | {"cat/large.png": bytes(200_000)}
-    assert reasons(understand(zipped(tmp_path / "large.zip", files))) == {"larger than 0 MB": 1}
+    assert reasons(import_image_folder(zipped(tmp_path / "large.zip", files))) == {"larger than 0 MB": 1}
 
 
 def test_a_member_that_lies_about_its_size_is_left_out(tmp_path):
@@ -279,7 +279,7 @@ def test_a_member_that_lies_about_its_size_is_left_out(tmp_path):
         assert place >= 0
         content[place + at : place + at + 4] = struct.pack("<I", 10)
     path.write_bytes(content)
-    found = understand(path)
+    found = import_image_folder(path)
     assert found.report["taken"] == 8
     assert sum(reasons(found).values()) == 1
 
@@ -287,22 +287,22 @@ def test_a_member_that_lies_about_its_size_is_left_out(tmp_path):
 def test_what_is_no_zip_is_a_sentence(tmp_path):
     (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(UserError, match=r"no\.zip is not a zip that can be read"):
-        understand(tmp_path / "no.zip")
+        import_image_folder(tmp_path / "no.zip")
     with pytest.raises(UserError, match="There is no folder and no zip"):
-        understand(tmp_path / "absent")
+        import_image_folder(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("files", [{}, {"a.png": b""}, classes(cat=9), classes(cat=9, dog=2)])
 def test_less_than_two_classes_are_a_sentence(tmp_path, files):
     (tmp_path / "few").mkdir()
     with pytest.raises(UserError, match="2 classes or more"):
-        understand(folder(tmp_path / "few", files))
+        import_image_folder(folder(tmp_path / "few", files))
 
 
 def test_classes_are_sorted_as_people_count_and_named_without_tricks(tmp_path):
     names = ["10", "9", "b\x1b[31mad", "x" * 300]
     files = {f"{name[:200]}/{i}.png": picture(10 * j + i) for j, name in enumerate(names) for i in range(3)}
-    found = understand(zipped(tmp_path / "names.zip", files))
+    found = import_image_folder(zipped(tmp_path / "names.zip", files))
     assert found.declared.classes[:2] == ("9", "10")
     assert "b[31mad" in found.declared.classes
     assert max(map(len, found.declared.classes)) == 40
@@ -310,14 +310,16 @@ def test_classes_are_sorted_as_people_count_and_named_without_tricks(tmp_path):
 
 def test_progress_is_told_up_to_its_end(tmp_path):
     told = []
-    understand(folder(tmp_path / "p", classes(cat=4, dog=4)), progress=lambda done, of: told.append((done, of)))
+    import_image_folder(
+        folder(tmp_path / "p", classes(cat=4, dog=4)), progress=lambda done, of: told.append((done, of))
+    )
     assert told[0] == (0, 16)
     assert all(a <= b for (a, _), (b, _) in pairwise(told))
     assert all(done < of == 16 for done, of in told)
 
 
 def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, root):
-    name = understand(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).keep(root)
+    name = import_image_folder(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).keep(root)
     config = TrainConfig(dataset=name)
     assert (config.classes_per_batch, config.images_per_class) == (3, 4)
     assert TrainConfig(dataset=name, sampler="shuffled").batch_size == 17
@@ -330,7 +332,7 @@ def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, roo
 def test_a_data_set_that_is_not_here_is_a_sentence():
     with pytest.raises(UserError, match="not on this machine"):
         TrainConfig(dataset="own-00000000deadbeef")
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         DATASETS["own-00000000deadbeef"]
     with pytest.raises(UserError):
         custom_datasets.remove(data.data_root(), "../../etc")

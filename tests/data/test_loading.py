@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import available, data_root, load, watched_subset
-from dmlviz.errors import DataUnavailable, UserError
+from dmlviz.data import available_datasets, data_root, load, stratified_subset
+from dmlviz.errors import DataUnavailableError, UserError
 
 HERE = Path(__file__).resolve()
 SHARED = Path(os.environ.get("DMLVIZ_DATA") or HERE.parents[2].parent / "shared" / "data")
-needs_mnist = pytest.mark.skipif("mnist" not in available(SHARED), reason=f"no MNIST in {SHARED} (set DMLVIZ_DATA)")
+needs_mnist = pytest.mark.skipif(
+    "mnist" not in available_datasets(SHARED), reason=f"no MNIST in {SHARED} (set DMLVIZ_DATA)"
+)
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
@@ -73,7 +75,7 @@ def test_declared_mean_and_std_are_those_of_the_training_pixels() -> None:
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_idx_files_are_read_plain_or_compressed(tmp_path: Path, suffix: str) -> None:
     write_mnist(tmp_path, suffix=suffix)
-    assert "mnist" in available(tmp_path)
+    assert "mnist" in available_datasets(tmp_path)
     mnist = load("mnist", tmp_path)
     expected = np.random.default_rng(0).integers(0, 256, (20, 28, 28))
     assert np.array_equal(mnist.train.images, expected)
@@ -120,7 +122,7 @@ def _damage(folder: Path, name: str, change) -> None:
 def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, name: str, change, says: str) -> None:
     folder = write_mnist(tmp_path)
     _damage(folder, name, change)
-    with pytest.raises(DataUnavailable, match=says) as caught:
+    with pytest.raises(DataUnavailableError, match=says) as caught:
         load("mnist", tmp_path)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -130,28 +132,28 @@ def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, name: str, change,
 def test_a_damaged_compressed_file_is_one_clear_sentence(tmp_path: Path, change) -> None:
     folder = write_mnist(tmp_path, suffix=".gz")
     _damage(folder, "train-images-idx3-ubyte.gz", change)
-    with pytest.raises(DataUnavailable, match=r"damaged or cut off|begins with nothing"):
+    with pytest.raises(DataUnavailableError, match=r"damaged or cut off|begins with nothing"):
         load("mnist", tmp_path)
 
 
 def test_an_empty_split_is_refused(tmp_path: Path) -> None:
     write_mnist(tmp_path, test=0)
-    with pytest.raises(DataUnavailable, match="t10k split holds no image"):
+    with pytest.raises(DataUnavailableError, match="t10k split holds no image"):
         load("mnist", tmp_path)
 
 
 def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path) -> None:
     from dmlviz.data import idx
 
-    with pytest.raises(DataUnavailable, match="cannot be read"):
+    with pytest.raises(DataUnavailableError, match="cannot be read"):
         idx.read(tmp_path, 3)
 
 
 def test_what_is_on_disk_is_listed_and_digits_always_is(tmp_path: Path) -> None:
-    assert available(tmp_path) == ["digits"]
-    assert available(tmp_path / "not" / "there") == ["digits"]
+    assert available_datasets(tmp_path) == ["digits"]
+    assert available_datasets(tmp_path / "not" / "there") == ["digits"]
     (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte").unlink()
-    assert available(tmp_path) == ["digits"]
+    assert available_datasets(tmp_path) == ["digits"]
 
 
 def test_the_folder_is_the_argument_then_the_environment_then_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +178,11 @@ def test_every_declared_data_set_names_each_class_once() -> None:
 
 def test_the_watched_subset_is_fixed_sorted_and_proportional() -> None:
     labels = np.repeat([0, 1, 2], [1000, 600, 400])
-    chosen = watched_subset(labels, 200)
+    chosen = stratified_subset(labels, 200)
     assert chosen.dtype == np.int64
     assert np.bincount(labels[chosen]).tolist() == [100, 60, 40]
     assert (np.diff(chosen) > 0).all()
-    assert np.array_equal(chosen, watched_subset(labels, 200))
-    assert not np.array_equal(chosen, watched_subset(labels, 200, seed=1))
-    assert set(watched_subset(labels, 50)) < set(chosen), "a smaller subset is part of a larger one"
-    assert np.array_equal(watched_subset(labels, 5000), np.arange(2000))
+    assert np.array_equal(chosen, stratified_subset(labels, 200))
+    assert not np.array_equal(chosen, stratified_subset(labels, 200, seed=1))
+    assert set(stratified_subset(labels, 50)) < set(chosen), "a smaller subset is part of a larger one"
+    assert np.array_equal(stratified_subset(labels, 5000), np.arange(2000))

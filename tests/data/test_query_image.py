@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dmlviz.catalog.datasets import DATASETS, DatasetDeclaration
-from dmlviz.data import available, load
-from dmlviz.data.image_folder import understand
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.data import available_datasets, load
+from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.query_image import decode, prepare
 from dmlviz.errors import UserError
 
@@ -91,7 +91,7 @@ def test_a_photographed_garment_keeps_its_levels_and_ink_is_made_dark():
 
 @pytest.mark.parametrize(("dataset", "least"), [("mnist", 0.97), ("fashion_mnist", 0.9), ("digits", 0.8)])
 def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, least):
-    if dataset not in available():
+    if dataset not in available_datasets():
         pytest.skip(f"{dataset} is not on this machine")
     images = load(dataset).test.images
     chosen = np.linspace(0, len(images) - 1, min(len(images), 600)).astype(int)
@@ -209,9 +209,7 @@ def test_a_hostile_or_broken_file_gets_one_sentence(data, words):
         decode(data, "mnist")
 
 
-OWN = DatasetDeclaration(
-    name="own-00000000cafe0001", title="Mine", summary="", classes=("a", "b"), size=20, mean=0.5, std=0.2
-)
+OWN = DatasetSpec(name="own-00000000cafe0001", title="Mine", summary="", classes=("a", "b"), size=20, mean=0.5, std=0.2)
 
 
 def own_data(number: int, **facts: object) -> str:
@@ -297,7 +295,7 @@ def test_a_picture_of_ones_own_data_comes_back_as_the_image_that_was_made_of_it(
         place.mkdir(parents=True)
         for name, data in files.items():
             (place / name).write_bytes(data)
-    understood = understand(tmp_path / "pictures")
+    understood = import_image_folder(tmp_path / "pictures")
     DATASETS.tell(understood.declared.describe())
     name, parts = understood.declared.name, understood.parts
     assert understood.declared.channels == channels

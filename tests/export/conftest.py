@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.export import Kept
-from dmlviz.runs.projection_run import draw_into
+from dmlviz.export import RunExport
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_into
+from dmlviz.runs.writer import train_and_record
 
 CONFIG = TrainConfig(
     dataset="digits",
@@ -32,10 +32,10 @@ def runs(tmp_path_factory):
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("kept"))
     run = runs.prepare(CONFIG, "Größe <b>& Co</b>")
-    for _ in train_into(run):
+    for _ in train_and_record(run):
         pass
     drawing = runs.prepare_drawing(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
-    draw_into(drawing.path)
+    run_projection(drawing.path)
     assert run.state == drawing.state == "finished"
     return runs
 
@@ -49,10 +49,10 @@ def run(runs):
 @pytest.fixture(scope="session")
 def kept(run):
     """As it is shown first."""
-    return Kept.of(run)
+    return RunExport.of(run)
 
 
 @pytest.fixture(scope="session")
 def kept_drawing(run):
     """With its t-SNE."""
-    return Kept.of(run, run.drawings()[0])
+    return RunExport.of(run, run.drawings()[0])

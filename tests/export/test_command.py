@@ -53,7 +53,7 @@ def test_pictures_are_added_listed_and_removed(capsys, tmp_path):
     code, said, _ = called(capsys, "data", "add", tmp_path / "pets.zip", "--title", "Pets", "--data", root)
     assert code == 0
     name = said.split()[-1]
-    assert custom_datasets.is_own(name)
+    assert custom_datasets.is_custom(name)
     assert "Pets: Your own: 10 grey pictures of 2 classes, 12 × 12" in said
     assert "Left out: 1, not a picture" in said
     assert f"{name}  Pets" in called(capsys, "data", "list", "--data", root)[1]

@@ -15,14 +15,14 @@ from pyarrow import parquet
 from dmlviz import data
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import ProjectionConfig
-from dmlviz.data.embedding_file import read
-from dmlviz.errors import UnknownName, UserError
-from dmlviz.export import FORMATS, Kept, save, write
+from dmlviz.data.embedding_file import read_embeddings
+from dmlviz.errors import UnknownNameError, UserError
+from dmlviz.export import FORMATS, RunExport, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 from dmlviz.ops.gallery import Gallery
-from dmlviz.runs.import_embeddings import keep_vectors
-from dmlviz.runs.projection_run import draw_into
+from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
 
 
@@ -101,14 +101,14 @@ def test_names_of_files_are_plain(kept, kept_drawing):
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
 def test_a_run_without_an_end_says_so(name, runs):
-    begun = runs.prepare(Kept(runs.list()[0]).run.config.but(seed=44))
+    begun = runs.prepare(RunExport(runs.list()[0]).run.config.but(seed=44))
     with pytest.raises(UserError, match=r"has no (embeddings|weights)"):
-        write(name, Kept(begun), io.BytesIO())
+        write(name, RunExport(begun), io.BytesIO())
     runs.delete(begun.id)
 
 
 def test_an_unknown_format_names_the_others(kept, tmp_path):
-    with pytest.raises(UnknownName, match="did you mean 'parquet'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'parquet'"):
         save("parket", kept, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
 
@@ -120,9 +120,9 @@ def epochs(runs, run):
     for film in (False, True):
         config = ProjectionConfig(method="pca", film=film, step=None if film else run.epochs[1])
         drawing = runs.prepare_drawing(run, config)
-        draw_into(drawing.path)
+        run_projection(drawing.path)
         assert drawing.state == "finished", drawing.end
-        made[film] = Kept.of(run, drawing)
+        made[film] = RunExport.of(run, drawing)
     return made
 
 
@@ -192,8 +192,8 @@ def test_figures_of_an_epoch_are_of_its_images(epochs, run):
 def test_figures_that_vectors_do_not_give_are_left_out_and_the_list_says_why(tmp_path):
     np.savez(tmp_path / "words.npz", vectors=np.eye(4, dtype=np.float32), labels=[0, 1, 2, 3])
     runs = Runs(tmp_path / "runs", tmp_path / "none")
-    given = keep_vectors(runs, read(tmp_path / "words.npz"), "words")
-    with zipfile.ZipFile(written("figures", Kept(given))) as archive:
+    given = import_embeddings(runs, read_embeddings(tmp_path / "words.npz"), "words")
+    with zipfile.ZipFile(written("figures", RunExport(given))) as archive:
         assert "roc.html" not in archive.namelist()
         assert "map.html" in archive.namelist()
         listed = archive.read("README.txt").decode()

@@ -10,7 +10,7 @@ import pytest
 
 from dmlviz.export import page, write
 from dmlviz.export.bundle import import_map
-from dmlviz.runs.frames import Box, restore
+from dmlviz.runs.frames import Box, dequantize
 
 
 def html_of(kept):
@@ -50,7 +50,7 @@ def test_the_last_frame_is_where_the_points_are(text, kept):
     (stream,) = kept_in(text)["streams"]
     (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
     last = replay["frames"][-1]
-    places = restore(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["centre"]), last["scale"]))
+    places = dequantize(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["centre"]), last["scale"]))
     np.testing.assert_allclose(places, kept.coordinates, atol=last["scale"] / 32767)
     assert len(replay["frames"]) == 5
     shown = [event["frame"] for event in stream["events"] if event["event"] == "snapshot"] + replay["frames"]
@@ -81,7 +81,7 @@ def test_a_projection_brings_its_own_frames(kept_drawing):
 
 
 def test_frames_that_are_too_many_are_thinned_and_that_is_said(kept, monkeypatch):
-    monkeypatch.setattr(page, "MOST_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
+    monkeypatch.setattr(page, "MAX_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
     text = html_of(kept)
     (stream,) = kept_in(text)["streams"]
     (replay,) = [event for event in stream["events"] if event["event"] == "replay"]

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from dmlviz.data import sprite_sheet
-from dmlviz.export import Sheets, write
+from dmlviz.export import SpriteSheets, write
 from dmlviz.export.projector import sprite_of
 
 
@@ -28,8 +28,8 @@ def seen(sprite, side, i):
 
 
 def kept_with(images, items):
-    pngs = tuple(sprite_sheet.png(images, number) for number in range(sprite_sheet.count(len(images))))
-    return SimpleNamespace(sheets=Sheets(images.shape[1], pngs), items=items)
+    pngs = tuple(sprite_sheet.encode_sheet(images, number) for number in range(sprite_sheet.sheet_count(len(images))))
+    return SimpleNamespace(sheets=SpriteSheets(images.shape[1], pngs), items=items)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 100, 596, 1797, 10_000, 12_345])
@@ -49,7 +49,7 @@ def test_a_map_of_some_images_has_theirs():
 
 
 def test_pictures_that_do_not_fit_on_one_sprite_are_left_out():
-    kept = SimpleNamespace(sheets=Sheets(512, ()), items=np.arange(257))  # 17 × 512 pixels
+    kept = SimpleNamespace(sheets=SpriteSheets(512, ()), items=np.arange(257))  # 17 × 512 pixels
     assert sprite_of(kept) is None
     assert sprite_of(SimpleNamespace(sheets=None, items=np.arange(3))) is None
 

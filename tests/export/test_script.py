@@ -8,8 +8,8 @@ import pytest
 
 from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.export import Kept
-from dmlviz.export.script import as_command, as_python, differing
+from dmlviz.export import RunExport
+from dmlviz.export.script import as_command, as_python, minimal_overrides
 from dmlviz.losses import LOSSES
 from dmlviz.runs.store import Runs
 
@@ -56,23 +56,23 @@ def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_drawing, tmp_pa
 
 
 def test_only_what_differs_is_said():
-    assert differing(TrainConfig()) == {}
-    assert differing(TrainConfig(loss="triplet", loss_params={"margin": 0.3}, seed=2)) == {
+    assert minimal_overrides(TrainConfig()) == {}
+    assert minimal_overrides(TrainConfig(loss="triplet", loss_params={"margin": 0.3}, seed=2)) == {
         "loss": "triplet",
         "loss_params": {"margin": 0.3},
         "seed": 2,
     }
-    assert differing(TrainConfig(loss="triplet", miner=None))["miner"] is None, "its loss recommends one"
-    assert differing(ProjectionConfig(method="tsne")) == {"method": "tsne"}
+    assert minimal_overrides(TrainConfig(loss="triplet", miner=None))["miner"] is None, "its loss recommends one"
+    assert minimal_overrides(ProjectionConfig(method="tsne")) == {"method": "tsne"}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_said_is_the_whole_config_for_every_loss(loss):
     config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, unseen_classes=(2, 7))
-    assert TrainConfig(**differing(config)) == config
+    assert TrainConfig(**minimal_overrides(config)) == config
     words = shlex.split(as_command_of(config).replace("\\\n", " "))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dmlviz.cli.train._known", _stop_with)
+        patch.setattr("dmlviz.cli.train._existing_run", _stop_with)
         with pytest.raises(Told) as told:
             main(words[1:])
     assert told.value.args == (config,)
@@ -88,13 +88,13 @@ def _stop_with(_runs, config):
 
 def as_command_of(config):
     run = type("R", (), {"config": config, "end": None})
-    return as_command(Kept(run))
+    return as_command(RunExport(run))
 
 
 def test_a_run_that_was_stopped_says_that_the_script_goes_on(runs, run):
     stopped = type("R", (), {"config": run.config, "end": {"event": "stopped", "step": 5}, "info": {}, "id": "0" * 16})
     stopped.title = 'A "title"\\\n"""'
-    script = as_python(Kept(stopped, run.drawings()[0]))
+    script = as_python(RunExport(stopped, run.drawings()[0]))
     assert "# Stopped at step 5 of 12" in script
     compile(script, "script", "exec")
 

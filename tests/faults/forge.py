@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from probe import Probe, data_folder, make_seed
 
 from dmlviz.errors import UserError
-from dmlviz.runs.archive import unpack
+from dmlviz.runs.archive import import_run
 from dmlviz.runs.store import Runs
 
 Files = dict[str, bytes]
@@ -333,7 +333,7 @@ def main() -> None:
 def take_in(content: bytes, folder: Path, data: Path) -> tuple[str, set[str]]:
     """What becomes of one archive: how it ended, and what it then broke."""
     try:
-        run = unpack(io.BytesIO(content), Runs(folder))
+        run = import_run(io.BytesIO(content), Runs(folder))
     except UserError:
         return "refused with a sentence", set()
     except Exception as error:

@@ -22,10 +22,10 @@ from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
-from dmlviz.runs.projection_run import draw_into
-from dmlviz.runs.quota import used
+from dmlviz.runs.projection_run import run_projection
+from dmlviz.runs.quota import total_size
 from dmlviz.runs.run import Run
-from dmlviz.runs.store import BUNDLED, Runs
+from dmlviz.runs.store import BUNDLED_RUNS, Runs
 
 SEED = "10d7f7f184a1fde5"  # of the ready-made runs the smallest that has everything
 OTHER = "26ddee740c31b5b6"
@@ -40,7 +40,7 @@ def make_seed(folder: Path) -> Path:
     """A small whole run with a finished projection, under `folder`: what is forged and damaged."""
     runs = Runs(folder)
     run = runs.own(runs.get(SEED))
-    draw_into(runs.prepare_drawing(run, ProjectionConfig(method="pca")).path)
+    run_projection(runs.prepare_drawing(run, ProjectionConfig(method="pca")).path)
     return run.path
 
 
@@ -51,23 +51,23 @@ class Probe:
         self.folder = folder
         self.bundled = folder.parent / f"{folder.name}-bundled"
         shutil.rmtree(self.bundled, ignore_errors=True)
-        shutil.copytree(BUNDLED / OTHER, self.bundled / OTHER)
-        self.here = services.start(Settings(runs=folder, data=data), routes=True, warm=False)
+        shutil.copytree(BUNDLED_RUNS / OTHER, self.bundled / OTHER)
+        self.here = services.start_services(Settings(runs=folder, data=data), routes=True, warm=False)
         self.here.runs.bundled = self.bundled
-        app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.refuse})
+        app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error})
         self.client = TestClient(app, base_url="http://localhost")
 
     def close(self) -> None:
         """Stop what was started."""
-        services.stop()
+        services.stop_services()
         shutil.rmtree(self.bundled, ignore_errors=True)
 
     def shared(self) -> dict[str, str]:
         """What everybody sees, by name: the fault that breaks it; empty where all goes on."""
         looks = {
             "list": lambda: [run.id for run in self.here.runs.list()].index(OTHER),
-            "cards": lambda: run_list.shelf_data(run_list.ShelfState(), self.here),
-            "disk": lambda: used(self.here.runs),
+            "cards": lambda: run_list.run_list_props(run_list.RunListState(), self.here),
+            "disk": lambda: total_size(self.here.runs),
             "dmlviz runs": self._listed,
         }
         return {name: fault for name, look in looks.items() if (fault := _fault(look)) is not None}

@@ -14,7 +14,7 @@ import app
 import dmlviz
 from app.state import run_list
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.damage import damage_of, told
+from dmlviz.runs.damage import run_damage, told
 from dmlviz.runs.store import Runs
 
 DAMAGED = len(KINDS)
@@ -79,7 +79,7 @@ def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restore
     card = next(card for card in run_list.cards(probe.here) if card["run"] == run.name)
     assert card["damage"].startswith("run.json is missing, so that the run cannot be opened.")
     assert "embeddings.npy" in card["damage"]
-    state = run_list.ShelfState()
+    state = run_list.RunListState()
     state.act("delete", run.name, None, probe.here.runs)
     assert (state.deleted, state.note) == ((run.name, f"Damaged run {run.name[:6]}"), "")
     assert not run.exists()
@@ -97,16 +97,16 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 
 def test_a_run_that_is_whole_has_no_damage(run):
     found = Runs(run.parent).get(run.name)
-    assert told(damage_of(found)) == ""
+    assert told(run_damage(found)) == ""
     for drawing in found.drawings():
         assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
 
 
 def test_damage_is_noticed_after_the_first_look(run):
     found = Runs(run.parent).get(run.name)
-    assert damage_of(found) == ()
+    assert run_damage(found) == ()
     (run / "labels.npy").unlink()
-    assert damage_of(found)[0].file == "labels.npy"
+    assert run_damage(found)[0].file == "labels.npy"
 
 
 def test_a_run_is_trained_again_over_its_damaged_remains(run):
@@ -134,13 +134,13 @@ def test_nothing_reads_arrays_but_the_one_place():
 
 
 def test_disk_use_counts_what_is_damaged(run, probe):
-    from dmlviz.runs.quota import used
+    from dmlviz.runs.quota import total_size
 
-    before = used(probe.here.runs)
+    before = total_size(probe.here.runs)
     size = (run / "run.json").stat().st_size
     (run / "run.json").write_bytes(b"")
-    assert used(probe.here.runs) in (before, before - size)
-    assert used(probe.here.runs) > 0
+    assert total_size(probe.here.runs) in (before, before - size)
+    assert total_size(probe.here.runs) > 0
 
 
 def test_the_list_has_the_others(run, probe):

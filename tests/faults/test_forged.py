@@ -11,9 +11,9 @@ from probe import data_folder, make_seed, unexpected_html, unexpected_python, un
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.export import Kept, write
+from dmlviz.export import RunExport, write
 from dmlviz.export.script import as_command, as_python
-from dmlviz.runs.archive import unpack
+from dmlviz.runs.archive import import_run
 from dmlviz.runs.store import Runs
 
 FORGED = 40
@@ -53,7 +53,7 @@ def test_text_where_a_number_or_a_word_belongs_is_refused(files, tmp_path, field
     told = json.loads(files["run.json"]) | {field: text}
     forged_one = zipped(files | {"run.json": json.dumps(told).encode()})
     with pytest.raises(UserError, match=r"run\.json in the zip cannot be read|another version"):
-        unpack(io.BytesIO(forged_one), Runs(tmp_path / "runs"))
+        import_run(io.BytesIO(forged_one), Runs(tmp_path / "runs"))
 
 
 def test_text_where_the_last_step_belongs_is_refused(files, tmp_path):
@@ -61,18 +61,18 @@ def test_text_where_the_last_step_belongs_is_refused(files, tmp_path):
     for text in STRINGS:
         events[-1] = json.dumps({"event": "stopped", "step": text, "metrics": {}, "reason": "", "time": 1}).encode()
         with pytest.raises(UserError, match=r"events\.jsonl in the zip cannot be read: its last line|line"):
-            unpack(io.BytesIO(zipped(files | {"events.jsonl": b"\n".join(events) + b"\n"})), Runs(tmp_path))
+            import_run(io.BytesIO(zipped(files | {"events.jsonl": b"\n".join(events) + b"\n"})), Runs(tmp_path))
 
 
 @pytest.mark.parametrize("text", STRINGS)
 def test_a_title_stays_a_title_in_every_export(files, tmp_path, text, data):
     told = json.loads(files["run.json"]) | {"title": text, "tags": [text]}
     try:
-        run = unpack(io.BytesIO(zipped(files | {"run.json": json.dumps(told).encode()})), Runs(tmp_path / "runs"))
+        run = import_run(io.BytesIO(zipped(files | {"run.json": json.dumps(told).encode()})), Runs(tmp_path / "runs"))
     except UserError:
         assert not 0 < len(text) <= 100 or not text.isascii()
         return
-    for kept in (Kept(run), Kept(run, run.drawings()[0])):
+    for kept in (RunExport(run), RunExport(run, run.drawings()[0])):
         script = as_python(kept)
         assert unexpected_python(script) == ""
         assert ast.get_docstring(ast.parse(script), clean=False).startswith(run.title)
@@ -115,5 +115,5 @@ def test_settings_that_are_none_are_a_sentence(fields):
 
 def test_words_of_a_command_are_read_by_a_shell_as_they_were(seed):
     run = Runs(seed.parent).get(seed.name)
-    text = as_command(Kept(run)).replace("\\\n", " ")
+    text = as_command(RunExport(run)).replace("\\\n", " ")
     assert shlex.split(text) == [word for line in text.splitlines() for word in shlex.split(line)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dmlviz.config import TrainConfig
-from dmlviz.jobs.scheduler import Jobs
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
 
@@ -52,7 +52,7 @@ def living():
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
     """One slot, a warm worker; shared, so that a test leaves nothing under way."""
-    jobs = Jobs(Runs(tmp_path_factory.mktemp("runs")), slots=1)
+    jobs = JobScheduler(Runs(tmp_path_factory.mktemp("runs")), slots=1)
     yield jobs
     jobs.close()
 

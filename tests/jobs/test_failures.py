@@ -9,7 +9,7 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import Jobs
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
 
@@ -46,7 +46,7 @@ def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
     for part in ("train", "t10k"):
         for kind in ("images-idx3-ubyte", "labels-idx1-ubyte"):
             (raw / f"{part}-{kind}").write_bytes(b"not an idx file")
-    jobs = Jobs(tmp_path / "runs", slots=1, data_root=tmp_path / "data", warm=False)
+    jobs = JobScheduler(tmp_path / "runs", slots=1, data_root=tmp_path / "data", warm=False)
     try:
         run = jobs.submit(short.but(dataset="mnist"))
         until(lambda: jobs.status(run).phase == "failed")
@@ -67,7 +67,7 @@ def test_an_answering_worker_that_was_killed_comes_back(jobs, finished):
 
 
 def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, alive, short, long):
-    jobs = Jobs(tmp_path, slots=1)
+    jobs = JobScheduler(tmp_path, slots=1)
     run = jobs.submit(long)
     until(lambda: jobs.status(run).phase == "running")
     jobs.crew.make_spare()
@@ -100,7 +100,7 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
     training, *_ = pids
     assert until(lambda: not alive(training)) < 5  # a second on an idle machine
     until(lambda: not any(map(alive, pids)), 10)
-    jobs = Jobs(tmp_path, slots=1, warm=False)
+    jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:
         until(lambda: jobs.status(long.id).phase == "cut off", 10)  # its lock falls with the last of its threads
         assert jobs.submit(long) == long.id

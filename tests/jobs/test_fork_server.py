@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dmlviz.jobs import fork_server
-from dmlviz.jobs.worker_process import Worker
+from dmlviz.jobs.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every worker is a process of its own")
 
@@ -57,7 +57,7 @@ def test_a_worker_holds_no_other_ones_pipe(workers):
     first.stdin.close()
     assert first.wait() == 1
     assert second.poll() is None
-    assert first not in fork_server._only._forked.values()  # nothing is kept of one that has ended
+    assert first not in fork_server._instance._forked.values()  # nothing is kept of one that has ended
 
 
 def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
@@ -71,8 +71,8 @@ def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
 
 
 def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(workers):
-    if fork_server._only is not None:
-        fork_server._only.close()  # the next one has not imported anything yet
+    if fork_server._instance is not None:
+        fork_server._instance.close()  # the next one has not imported anything yet
     killed, stopped = workers("--wait"), workers("--wait")
     killed.kill()
     stopped.terminate()
@@ -81,12 +81,12 @@ def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(wo
 
 
 def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
-    monkeypatch.setattr(fork_server, "_only", None)
+    monkeypatch.setattr(fork_server, "_instance", None)
     begun = time.monotonic()
-    worker = Worker(["--wait"], lambda *_: None, lambda *_: None)
+    worker = WorkerProcess(["--wait"], lambda *_: None, lambda *_: None)
     worker.kill()
     worker.join(5)
-    fork_server._only.close()
+    fork_server._instance.close()
     assert time.monotonic() - begun < 1.5  # what a worker imports takes twice as long, on an idle machine
     worker.join(5)
 
@@ -95,6 +95,6 @@ def test_a_nursery_that_was_killed_takes_its_workers_along_and_another_is_made(w
     lost = workers("--wait")
     assert ready(lost)
     os.kill(parent_of(lost.pid), 9)
-    assert lost.wait() == fork_server.LOST
+    assert lost.wait() == fork_server.SERVER_DIED
     assert lost.stdout.read() == b""
     assert ready(workers("--wait"))

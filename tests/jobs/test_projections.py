@@ -8,7 +8,7 @@ import pytest
 from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import Jobs
+from dmlviz.jobs.scheduler import JobScheduler
 
 
 def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
@@ -134,7 +134,7 @@ def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, 
 
 
 def test_the_ready_made_run_takes_drawings_and_projections(tmp_path, until):
-    jobs = Jobs(tmp_path, slots=1, warm=False)
+    jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:
         run = next(run for run in jobs.runs.list() if not run.info.get("fails"))
         images = load("digits").test.images

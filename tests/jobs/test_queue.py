@@ -8,7 +8,7 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import QUEUED_EACH, Jobs
+from dmlviz.jobs.scheduler import MAX_QUEUED_PER_OWNER, JobScheduler
 
 
 def worker_of(jobs, run):
@@ -107,9 +107,9 @@ def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
 
 
 def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
-    jobs = Jobs(tmp_path, slots=3, warm=False)
+    jobs = JobScheduler(tmp_path, slots=3, warm=False)
     try:
-        mine = [jobs.submit(long.but(seed=seed), owner="me") for seed in range(1 + QUEUED_EACH)]
+        mine = [jobs.submit(long.but(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
         with pytest.raises(UserError, match="one job under way and 3 waiting"):
             jobs.submit(long.but(seed=99), owner="me")

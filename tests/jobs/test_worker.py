@@ -17,7 +17,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.jobs import fork_server
 from dmlviz.jobs.fork_server import ONE_THREAD
-from dmlviz.jobs.worker_process import cause_of_death
+from dmlviz.jobs.worker_process import exit_message
 from dmlviz.runs.store import Runs
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
@@ -92,14 +92,14 @@ def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
 
 
 def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
-    from dmlviz.runs.embed import embed, way
+    from dmlviz.runs.embed import embed, trajectory
 
     run = runs.prepare(SHORT)
     with worker(run.path) as process:
         assert told(process) == {"done": True}
     item = int(run.watched[7])
     images = load("digits").test.images[[item]]
-    went = way(run, images)
+    went = trajectory(run, images)
     assert went["steps"] == run.kept_steps
     assert len(went["steps"]) == 4
     for step, embedding, place in zip(went["steps"], went["embeddings"], went["places"], strict=True):
@@ -215,4 +215,4 @@ def test_too_little_memory_is_a_failure_with_a_sentence(runs):
     ],
 )
 def test_how_a_worker_died_is_a_sentence(status, said, sentence):
-    assert sentence in cause_of_death(status, said)
+    assert sentence in exit_message(status, said)

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import torch
 
-from app.payloads.batches import told
+from app.payloads.batches import to_json
 from dmlviz import losses, miners
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.ops.pairwise import directions
-from dmlviz.training.batch_record import SeenBatch
-from dmlviz.training.batch_recorder import Witness
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.pairwise import l2_normalize
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.batch_recorder import BatchRecorder
 
 SCRIPT = Path(__file__).with_name("terms.mjs")
 CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if name not in ("sum_of", "hinge_pair")} | {
@@ -38,12 +38,12 @@ CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if n
 }
 
 
-def batch_of(config: TrainConfig) -> SeenBatch:
+def batch_of(config: TrainConfig) -> BatchRecord:
     """What the loss sees of images that lie around the centres of their classes, too near each other."""
     random = torch.Generator().manual_seed(1)
     labels, classes = torch.arange(5).repeat_interleave(4), torch.tensor(config.seen_classes)
     x = 0.8 * torch.randn(5, 8, generator=random)[labels] + torch.randn(20, 8, generator=random)
-    x = (directions(x) if config.normalize else x).requires_grad_()
+    x = (l2_normalize(x) if config.normalize else x).requires_grad_()
     loss = losses.build(config.loss, embedding_dim=8, num_classes=len(classes), seed=1, **config.loss_params)
     with torch.no_grad():
         for weight in loss.parameters():
@@ -52,7 +52,7 @@ def batch_of(config: TrainConfig) -> SeenBatch:
     if config.sampler == "random_pairs":
         tuples = Pairs(*(torch.tensor(part) for part in ([0, 4], [1, 5], [2, 6], [8, 12])))
     value = loss(x, labels, tuples)
-    witness = Witness(torch.arange(20), labels, x, tuples, loss)
+    witness = BatchRecorder(torch.arange(20), labels, x, tuples, loss)
     value.backward()
     batch = witness.batch(1, value.item(), 1.0, torch.nn.Identity(), x)
     assert batch is not None
@@ -67,7 +67,7 @@ def page() -> Any:
     for name, fields in CASES.items():
         config = TrainConfig(dataset="digits", embedding_dim=8, **fields)
         batch = batch_of(config)
-        batches[name] = told(batch, config, Basis.fit(batch.before))
+        batches[name] = to_json(batch, config, LinearProjection.fit(batch.before))
     given = json.dumps({"batches": batches, "formulas": [entry.formula for entry in LOSSES.values()]})
     done = subprocess.run(["node", SCRIPT], input=given, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

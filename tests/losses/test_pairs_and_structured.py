@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
-from dmlviz.ops.pairwise import sharing
+from dmlviz.ops.pairwise import cache_pairwise
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64)
 
@@ -181,10 +181,10 @@ def test_one_distance_matrix_serves_miner_and_loss(monkeypatch):
     x, labels = _batch()
     x.requires_grad_()
     loss, mine = losses.build("contrastive"), miners.build("hard_negative_pairs")
-    with sharing():
+    with cache_pairwise():
         loss(x, labels, mine(x, labels)).backward()
     assert len(computed) == 1
-    with sharing():
+    with cache_pairwise():
         losses.build("sum_of", a="contrastive", b="lifted")(x, labels).backward()
     assert len(computed) == 2
     losses.build("sum_of", a="contrastive", b="lifted")(x, labels).backward()

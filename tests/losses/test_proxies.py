@@ -7,7 +7,7 @@ import torch
 
 from dmlviz import losses
 from dmlviz.errors import UserError
-from dmlviz.losses.class_weights import with_margin
+from dmlviz.losses.class_weights import cos_with_margin
 
 NAMES = [name for name, entry in losses.LOSSES.items() if entry.family == "proxies" and entry.needs_classes]
 LABELS = torch.tensor([0, 1, 2, 0])
@@ -75,7 +75,7 @@ def test_a_point_on_or_opposite_its_weight_has_a_finite_gradient(name, sign):
 @pytest.mark.parametrize("m2", [0.0, 0.3, 1.5])
 def test_a_margin_makes_a_score_lower_and_it_falls_with_the_angle(m1, m2):
     theta = torch.linspace(0.001, math.pi - 0.001, 4001, dtype=torch.float64)
-    score = with_margin(theta.cos(), m1, m2, 0.0)
+    score = cos_with_margin(theta.cos(), m1, m2, 0.0)
     assert (score <= theta.cos() + 1e-12).all()
     falls = score.diff() < 0
     if m1 == 1 and m2:  # ArcFace's continuation jumps up by 1 − … where it begins; see its paper's code

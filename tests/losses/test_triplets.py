@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import Triplets
-from dmlviz.training.refresh import Refreshed
+from dmlviz.training.refresh import NeedsTrainEmbeddings
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64), torch.tensor([0, 0, 1, 1])
 
@@ -126,7 +126,7 @@ def test_the_class_tree_of_the_training_set_replaces_that_of_the_batch():
     x = torch.randn(12, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     labels = torch.arange(12) % 3
     own_tree = loss(x, labels)
-    assert isinstance(loss, Refreshed)
+    assert isinstance(loss, NeedsTrainEmbeddings)
     loss.refresh(x, labels)
     assert loss(x, labels) == own_tree
     loss.refresh(torch.randn(60, 5, generator=torch.Generator().manual_seed(2)), torch.arange(60) % 3)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlviz.metrics import evaluate, judge
+from dmlviz.metrics import evaluate, evaluate_per_query
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
-from dmlviz.ops.squared_distances import SquaredDistances, conditioned, first_of_equals
+from dmlviz.ops.squared_distances import SquaredDistances, first_of_equals, rescale
 
 KINDS = [np.float32, np.float64]
 
@@ -35,7 +35,7 @@ def exact(a, b):
 def test_classes_3e_4_of_the_radius_apart_are_told_apart(kind):
     points, labels = two_ends(kind)
     assert evaluate(points, labels, clustering=False)["precision_at_1"] == 1
-    assert (labels[judge(points, labels).nearest] == labels).all()
+    assert (labels[evaluate_per_query(points, labels).nearest] == labels).all()
     half = len(points) // 2
     assert evaluate(points[:half], labels[:half], points[half:], labels[half:])["precision_at_1"] == 1
 
@@ -55,7 +55,7 @@ def test_mean_distances_of_tight_classes_equal_the_loop(kind):
 def test_every_distance_is_right_relative_to_itself(seed, d, spread, offset, kind):
     points, _ = clusters(60, d, 3, spread=10**spread, seed=seed)
     points = (points + 10**offset).astype(kind)
-    scaled, _, unit = conditioned(points, points)
+    scaled, _, unit = rescale(points, points)
     got = SquaredDistances(scaled, scaled, np.dtype(kind)).of(slice(0, 60)) * unit**2
     assert got == pytest.approx(exact(points, points), rel=1e-5, abs=0)
 
@@ -67,7 +67,7 @@ def test_equal_points_are_equally_far_to_the_last_bit(data, kind, d):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     points = rng.normal(size=(12, d)).astype(kind)[which]
     queries = np.concatenate([points, rng.normal(size=(5, d)).astype(kind)])
-    scaled = conditioned(queries, points)
+    scaled = rescale(queries, points)
     got = SquaredDistances(*scaled[:2], np.dtype(kind)).of(np.arange(len(queries)))
     first = first_of_equals(points.astype(np.float64))
     assert first.tolist() == [which.tolist().index(one) for one in which]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
 from dmlviz.metrics import confusion, evaluate
-from dmlviz.metrics.inputs import read, read_both
-from dmlviz.metrics.retrieval import rank, scores
+from dmlviz.metrics.inputs import read, read_query_and_gallery
+from dmlviz.metrics.retrieval import rank_gallery, scores
 
 KEYS = ("precision_at_1", "recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r", "mrr", "map")
 
@@ -114,14 +114,14 @@ def test_a_duplicate_of_the_query_counts_and_the_query_itself_does_not():
 
 
 def test_the_first_of_equal_neighbours_is_the_earlier_one_among_equals():
-    ranking = rank(read(np.zeros((6, 2)), [0, 1, 0, 1, 0, 1]))
+    ranking = rank_gallery(read(np.zeros((6, 2)), [0, 1, 0, 1, 0, 1]))
     assert ranking.nearest[0].tolist() == [1, 3, 5, 2, 4]
     assert ranking.nearest[3].tolist() == [0, 2, 4, 1, 5]
 
 
 def test_the_nearest_are_the_nearest():
     embeddings, labels = points(200, 5, 4)
-    nearest = rank(read(embeddings, labels)).nearest
+    nearest = rank_gallery(read(embeddings, labels)).nearest
     for found, (_, _, others) in zip(nearest, orders(embeddings, labels), strict=True):
         assert found.tolist() == others[:5]
 
@@ -195,7 +195,7 @@ def test_a_collapsed_space_scores_nothing_rather_than_chance():
 
 
 def test_scores_of_a_ranking_need_no_second_search():
-    queries, _ = read_both(*points(60, 4, 3), None, None)
-    got = scores(rank(queries, full=True), queries, None, (1, 5, 10))
+    queries, _ = read_query_and_gallery(*points(60, 4, 3), None, None)
+    got = scores(rank_gallery(queries, full=True), queries, None, (1, 5, 10))
     everything = evaluate(queries.points, queries.classes)
     assert got.items() <= everything.items()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dmlviz.metrics.inputs import read
-from dmlviz.metrics.verification import best_threshold, judge, pairs, scores
+from dmlviz.metrics.verification import best_threshold, pairs, scores, verify_pairs
 
 
 def judged(n=400, shift=1.0, seed=0, grid=None):
@@ -18,7 +18,7 @@ def judged(n=400, shift=1.0, seed=0, grid=None):
 @pytest.mark.parametrize("grid", [None, 4])
 def test_roc_area_equals_scikit_learn_also_with_ties(grid):
     distances, same = judged(grid=grid)
-    assert judge(distances, same)["roc_auc"] == pytest.approx(roc_auc_score(same, -distances))
+    assert verify_pairs(distances, same)["roc_auc"] == pytest.approx(roc_auc_score(same, -distances))
 
 
 def test_the_equal_error_rate_is_where_both_errors_are_equal():
@@ -27,19 +27,19 @@ def test_the_equal_error_rate_is_where_both_errors_are_equal():
     missed = np.array([(distances[same] > t).mean() for t in thresholds])
     let_in = np.array([(distances[~same] <= t).mean() for t in thresholds])
     nearest = np.abs(missed - let_in).argmin()
-    assert judge(distances, same)["eer"] == pytest.approx((missed[nearest] + let_in[nearest]) / 2, abs=1e-3)
+    assert verify_pairs(distances, same)["eer"] == pytest.approx((missed[nearest] + let_in[nearest]) / 2, abs=1e-3)
 
 
 @pytest.mark.parametrize("grid", [None, 1, 4])
 def test_false_positives_are_counted_at_the_first_threshold_that_recalls_95_percent(grid):
     distances, same = judged(n=1000, grid=grid)
     threshold = next(t for t in np.sort(distances) if (distances[same] <= t).mean() >= 0.95)
-    assert judge(distances, same)["fpr_at_95_recall"] == pytest.approx((distances[~same] <= threshold).mean())
+    assert verify_pairs(distances, same)["fpr_at_95_recall"] == pytest.approx((distances[~same] <= threshold).mean())
 
 
 def test_points_of_the_curve_that_lie_on_a_line_count_too():
     distances, same = np.repeat(np.arange(20.0), 2), np.tile([True, False], 20)
-    assert judge(distances, same)["fpr_at_95_recall"] == 0.95
+    assert verify_pairs(distances, same)["fpr_at_95_recall"] == 0.95
 
 
 @pytest.mark.parametrize("grid", [None, 2])
@@ -54,14 +54,14 @@ def test_the_best_threshold_equals_the_loop_over_all_of_them(grid):
 def test_ten_fold_accuracy_is_near_the_best_possible_and_never_uses_the_judged_fold():
     distances, same = judged(n=4000, shift=2.0)
     best = ((distances < best_threshold(distances, same)) == same).mean()
-    got = judge(distances, same)["accuracy_10_fold"]
+    got = verify_pairs(distances, same)["accuracy_10_fold"]
     assert best - 0.02 < got <= best
 
 
 def test_separate_pairs_are_judged_without_error():
     distances, same = judged(shift=100.0)
     expected = {"roc_auc": 1, "eer": 0, "fpr_at_95_recall": 0, "accuracy_10_fold": 1}
-    assert judge(distances, same) == pytest.approx(expected)
+    assert verify_pairs(distances, same) == pytest.approx(expected)
 
 
 def test_all_positive_pairs_are_taken_once_while_there_are_few():

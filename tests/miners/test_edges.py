@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlviz import miners
-from dmlviz.errors import UnknownName, UserError
-from dmlviz.miners.base import CODE
+from dmlviz.errors import UnknownNameError, UserError
+from dmlviz.miners.base import IMPLEMENTATIONS
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import sharing
+from dmlviz.ops.pairwise import cache_pairwise
 
 NAMES = list(miners.MINERS)
 PER_PAIR = ["random_negative", "hardest_negative", "semihard_nearest"]
@@ -143,7 +143,7 @@ def test_a_wrong_batch_is_refused_in_a_sentence(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_mining_leaves_the_batch_and_the_global_random_state_alone(name):
     embeddings, before = points().requires_grad_(), torch.random.get_rng_state()
-    with sharing():
+    with cache_pairwise():
         miners.build(name)(embeddings, TWO_EACH)
         miners.build(name)(embeddings, TWO_EACH)
     assert torch.equal(embeddings, points())
@@ -191,11 +191,11 @@ def test_permuting_and_relabelling_the_batch_permutes_what_is_selected(name, dat
 
 def test_every_declared_miner_is_implemented_and_no_other():
     miners.build("all_pairs")
-    assert set(CODE) == set(miners.MINERS)
+    assert set(IMPLEMENTATIONS) == set(miners.MINERS)
 
 
 def test_building_a_miner_checks_its_name_and_parameters():
-    with pytest.raises(UnknownName, match="did you mean 'batch_hard'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'batch_hard'"):
         miners.build("batch_hardest")
     with pytest.raises(UserError, match="random_hard_negative: margin lies between 0 and 100; got -1"):
         miners.build("random_hard_negative", margin=-1)

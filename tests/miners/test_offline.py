@@ -6,7 +6,7 @@ import torch
 
 from dmlviz import miners
 from dmlviz.losses import build as build_loss
-from dmlviz.training.refresh import Refreshed, refreshing
+from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 
 N, K = 120, 4
 
@@ -111,9 +111,9 @@ def test_refreshing_hands_over_the_whole_set_one_chunk_at_a_step(training_set):
         seen.append(which)
         return embeddings[which]
 
-    assert isinstance(miner, Refreshed)
-    assert not isinstance(build_loss("triplet"), Refreshed)
-    work = refreshing(miner, embed, labels, chunk=50)
+    assert isinstance(miner, NeedsTrainEmbeddings)
+    assert not isinstance(build_loss("triplet"), NeedsTrainEmbeddings)
+    work = refresh_in_chunks(miner, embed, labels, chunk=50)
     for done in range(1, 4):
         next(work)
         assert len(seen) == done

@@ -14,7 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.ops import pairwise
 
 torch.set_num_threads(1)
-EACH_KIND = pytest.mark.parametrize("kind", pairwise.KINDS)
+EACH_KIND = pytest.mark.parametrize("kind", pairwise.DISTANCES)
 
 
 def points(n=9, d=5, seed=0, dtype=torch.float64):
@@ -41,7 +41,7 @@ def test_gradients_are_those_of_finite_differences(kind):
     x, y = points().requires_grad_(), points(n=4, seed=1).requires_grad_()
     assert gradcheck(lambda x: pairwise.distance_matrix(x, kind), x)
     assert gradcheck(lambda x, y: pairwise.cross_distance(x, y, kind), (x, y))
-    assert gradcheck(lambda x: pairwise.norms(x), x)
+    assert gradcheck(lambda x: pairwise.safe_norm(x), x)
 
 
 @EACH_KIND
@@ -113,7 +113,7 @@ def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
     assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask), values)
     assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask, 0), values)
     x = points(4).requires_grad_()
-    assert gradgradcheck(pairwise.directions, x)
+    assert gradgradcheck(pairwise.l2_normalize, x)
     # As the direction does not change with the size, its n-th derivatives fall with the n-th power of it.
     first, second = (_of_penalty(scale) for scale in (1.0, 1e-18))
     torch.testing.assert_close(first, second * 1e-18**3, rtol=1e-4, atol=0)
@@ -121,7 +121,7 @@ def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
 
 def _of_penalty(scale):
     x = (scale * points(4)).requires_grad_()
-    (gradient,) = torch.autograd.grad(pairwise.directions(x)[:, 0].sum(), x, create_graph=True)
+    (gradient,) = torch.autograd.grad(pairwise.l2_normalize(x)[:, 0].sum(), x, create_graph=True)
     return torch.autograd.grad(gradient.square().sum(), x)[0]
 
 
@@ -138,21 +138,21 @@ def test_gradients_are_finite_at_any_size(kind, size):
 @pytest.mark.parametrize("size", [1e-25, 1e-3, 1.0, 1e25])
 def test_directions_have_length_one_at_any_size(size):
     x = (size * points(8)).float()
-    torch.testing.assert_close(pairwise.directions(x), torch.nn.functional.normalize(points(8)).float())
+    torch.testing.assert_close(pairwise.l2_normalize(x), torch.nn.functional.normalize(points(8)).float())
     torch.testing.assert_close(pairwise.cosine_matrix(x).diagonal(), torch.ones(8))
 
 
 def test_a_zero_row_has_no_direction_and_can_leave():
     x = torch.zeros(2, 3, requires_grad=True)
-    assert torch.equal(pairwise.directions(x), torch.zeros(2, 3))
-    pairwise.directions(x).sum().backward()
+    assert torch.equal(pairwise.l2_normalize(x), torch.zeros(2, 3))
+    pairwise.l2_normalize(x).sum().backward()
     assert torch.equal(x.grad, torch.ones(2, 3))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_computed_in_single(dtype):
     x = points(dtype=torch.float32).to(dtype)
-    for compute in (pairwise.distance_matrix, pairwise.cosine_matrix, pairwise.directions, pairwise.norms):
+    for compute in (pairwise.distance_matrix, pairwise.cosine_matrix, pairwise.l2_normalize, pairwise.safe_norm):
         assert torch.equal(compute(x), compute(x.float()))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert torch.equal(compute(x), compute(x.float()))
@@ -160,7 +160,7 @@ def test_half_precision_is_computed_in_single(dtype):
 
 def test_gradients_too_large_for_half_precision_saturate():
     x = torch.full((1, 1), 2.0, dtype=torch.float16, requires_grad=True)
-    (pairwise.working(x) * 1e6).sum().backward()
+    (pairwise.upcast_half(x) * 1e6).sum().backward()
     assert x.grad.item() == torch.finfo(torch.float16).max
 
 
@@ -206,7 +206,7 @@ def test_backward_keeps_the_points_and_one_matrix():
 
 def test_miner_loss_and_statistics_share_one_matrix():
     x = points().requires_grad_()
-    with pairwise.sharing():
+    with pairwise.cache_pairwise():
         with torch.no_grad():
             mined = pairwise.distance_matrix(x)
         lost = pairwise.distance_matrix(x)
@@ -225,12 +225,12 @@ def test_sharing_computes_once(monkeypatch):
     original = pairwise._Distance.forward
     monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
     x = points().requires_grad_()
-    with pairwise.sharing():
+    with pairwise.cache_pairwise():
         for kind in ("euclidean", "sqeuclidean"):
             pairwise.distance_matrix(x.detach(), kind)
         assert len(computed) == 1
         pairwise.distance_matrix(x)  # other gradients: of x, which the detached one cannot give
-        with pairwise.sharing():
+        with pairwise.cache_pairwise():
             pairwise.distance_matrix(x, "sqeuclidean")
         pairwise.distance_matrix(x)
     assert len(computed) == 2
@@ -239,7 +239,7 @@ def test_sharing_computes_once(monkeypatch):
 
 
 def test_sharing_never_mistakes_one_batch_for_another():
-    with pairwise.sharing():
+    with pairwise.cache_pairwise():
         x = points()
         before = pairwise.distance_matrix(x).clone()
         x[0] += 1
@@ -253,7 +253,7 @@ def test_sharing_never_mistakes_one_batch_for_another():
 
 
 def test_sharing_ends_with_its_context():
-    with pairwise.sharing():
+    with pairwise.cache_pairwise():
         matrix = weakref.ref(pairwise.distance_matrix(points().requires_grad_()))
         assert matrix() is not None
     gc.collect()

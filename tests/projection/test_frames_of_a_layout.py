@@ -3,7 +3,7 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.projection import project
-from dmlviz.projection.progress import Frames
+from dmlviz.projection.progress import ProgressReporter
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
@@ -76,7 +76,7 @@ def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, apart):
         times.append(now[0])
         now[0] += cost
 
-    frames = Frames(on_frame, every=0.1, clock=lambda: now[0])
+    frames = ProgressReporter(on_frame, every=0.1, clock=lambda: now[0])
     for i in range(2000):
         now[0] += 0.001
         if frames.due():

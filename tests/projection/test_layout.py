@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmlviz import ProjectionConfig, UserError
-from dmlviz.ops.linear_projection import Basis
+from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection import project
 
 FAN = ProjectionConfig(method="fan")
@@ -19,7 +19,9 @@ def spread():
 def test_the_fan_is_the_view_that_a_run_plays():
     embeddings, labels = spread()
     drawn = project(embeddings, FAN, labels=labels)
-    np.testing.assert_allclose(drawn.coordinates, Basis.fan(embeddings, labels).project(embeddings), atol=1e-6)
+    np.testing.assert_allclose(
+        drawn.coordinates, LinearProjection.fan(embeddings, labels).project(embeddings), atol=1e-6
+    )
 
 
 def test_a_picture_on_the_fan_lands_where_its_embedding_does():

@@ -3,9 +3,9 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import nearest_of
-from dmlviz.projection import place_on, project
-from dmlviz.projection.far_field import Crowd
+from dmlviz.ops.neighbor_graph import query
+from dmlviz.projection import project, place_on
+from dmlviz.projection.far_field import FarFieldSummary
 
 METHODS = ["pca", "tsne", "umap"]
 
@@ -48,10 +48,10 @@ def test_a_point_lands_there_alone_or_in_company(digits, maps, method):
 def test_new_points_land_among_their_class_and_their_neighbours(digits, maps, method):
     points, labels = digits
     placed = maps[method].place(points[600:])
-    _, on_map = nearest_of(placed, maps[method].coordinates, 10)
+    _, on_map = query(placed, maps[method].coordinates, 10)
     votes = np.array([np.bincount(labels[near]).argmax() for near in on_map])
     assert (votes == labels[600:]).mean() > 0.9
-    _, truly = nearest_of(points[600:], points[:600], 10)
+    _, truly = query(points[600:], points[:600], 10)
     assert np.mean([len(np.intersect1d(a, b)) for a, b in zip(on_map, truly, strict=True)]) > 4
 
 
@@ -114,7 +114,7 @@ def test_a_map_of_other_points_is_refused(digits, maps):
 @pytest.mark.parametrize("dims", [2, 3])
 def test_a_crowd_weighs_as_much_as_all_points_of_the_map(dims):
     places = np.random.default_rng(0).normal(size=(3000, dims)).astype(np.float32) * 10
-    others, count = Crowd(places).around(places[:4])
+    others, count = FarFieldSummary(places).around(places[:4])
     np.testing.assert_allclose(count.sum(axis=1), 3000)
     np.testing.assert_allclose((others * count[:, :, None]).sum(axis=1), [places.sum(axis=0)] * 4, rtol=1e-4, atol=0.01)
     apart = np.square(others - places[:4, None]).sum(axis=2)

@@ -3,14 +3,14 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.projection import faithfulness_of, near_on_map
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.projection import map_ranks, projection_quality
 from dmlviz.projection.quality import MEASURES
 
 
 @pytest.fixture(scope="module")
 def flat(digits):
-    return Basis.fit(digits[0]).project(digits[0])
+    return LinearProjection.fit(digits[0]).project(digits[0])
 
 
 def brute_force(points, places, k):
@@ -34,7 +34,7 @@ def brute_force(points, places, k):
 def test_every_point_has_the_values_of_the_definitions(digits, flat):
     points, places = digits[0][:150], flat[:150]
     expected, correlation = brute_force(points, places, 10)
-    ours = faithfulness_of(points, places)
+    ours = projection_quality(points, places)
     for measure, values in zip(MEASURES, expected, strict=True):
         np.testing.assert_allclose(ours.per_point[measure], values, atol=1e-4, err_msg=measure)
     for measure, values in zip(MEASURES[:3], expected, strict=False):
@@ -46,7 +46,7 @@ def test_every_point_has_the_values_of_the_definitions(digits, flat):
 def test_trustworthiness_equals_scikit_learns_and_continuity_its_mirror(digits, flat, k):
     # Without equal distances, which may be ranked either way.
     points = digits[0] + np.random.default_rng(0).uniform(0, 0.05, digits[0].shape)
-    ours = faithfulness_of(points, flat, k).overall
+    ours = projection_quality(points, flat, k).overall
     assert ours["trustworthiness"] == pytest.approx(trustworthiness(points, flat, n_neighbors=k), abs=2e-5)
     assert ours["continuity"] == pytest.approx(trustworthiness(flat, points, n_neighbors=k), abs=2e-5)
 
@@ -77,26 +77,26 @@ def test_tight_and_far_flung_points_are_ranked_as_scikit_learn_ranks_them(made, 
     rng = np.random.default_rng(0)
     points = made(rng).astype(kind)
     places = (points @ rng.normal(size=(64, 2))).astype(kind)
-    ours = faithfulness_of(points, places).overall
+    ours = projection_quality(points, places).overall
     points, places = points.astype(np.float64), places.astype(np.float64)
     assert ours["trustworthiness"] == pytest.approx(trustworthiness(points, places, n_neighbors=10), abs=1e-6)
     assert ours["continuity"] == pytest.approx(trustworthiness(places, points, n_neighbors=10), abs=1e-6)
 
 
 def test_cosine_is_measured_by_cosine(digits, flat):
-    ours = faithfulness_of(digits[0], flat, 5, metric="cosine").overall["trustworthiness"]
+    ours = projection_quality(digits[0], flat, 5, metric="cosine").overall["trustworthiness"]
     assert ours == pytest.approx(trustworthiness(digits[0], flat, n_neighbors=5, metric="cosine"), abs=1e-4)
 
 
 def test_a_map_that_is_the_embedding_is_faithful_in_every_point():
     points = np.random.default_rng(0).standard_normal((200, 2))
-    ours = faithfulness_of(points, points * 3 + 1)
+    ours = projection_quality(points, points * 3 + 1)
     assert all(value == pytest.approx(1, abs=1e-6) for value in ours.overall.values())
     assert all(values == pytest.approx(np.ones(200), abs=1e-5) for values in ours.per_point.values())
 
 
 def test_a_random_map_keeps_nothing(digits):
-    ours = faithfulness_of(digits[0], np.random.default_rng(0).standard_normal((700, 2))).overall
+    ours = projection_quality(digits[0], np.random.default_rng(0).standard_normal((700, 2))).overall
     assert ours["neighbours_kept"] < 0.05
     assert abs(ours["trustworthiness"] - 0.5) < 0.05
     assert abs(ours["distance_correlation"]) < 0.05
@@ -104,28 +104,28 @@ def test_a_random_map_keeps_nothing(digits):
 
 def test_duplicates_are_no_strangers_to_each_other():
     points = np.repeat(np.random.default_rng(0).standard_normal((6, 8)), 40, axis=0)
-    ours = faithfulness_of(points, Basis.fit(points).project(points)).overall
+    ours = projection_quality(points, LinearProjection.fit(points).project(points)).overall
     assert ours["trustworthiness"] == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
 def test_few_points_have_finite_measures(n):
     points = np.random.default_rng(0).standard_normal((n, 2))
-    ours = faithfulness_of(points, points)
+    ours = projection_quality(points, points)
     assert all(np.isfinite(value) for value in ours.overall.values())
     assert ours.overall["trustworthiness"] == 1
     assert ours.k == max(1, (n - 1) // 2)
 
 
 def test_equal_points_have_finite_measures():
-    ours = faithfulness_of(np.ones((50, 3)), np.ones((50, 2)))
+    ours = projection_quality(np.ones((50, 3)), np.ones((50, 2)))
     assert all(np.isfinite(value) for value in ours.overall.values())
     assert ours.overall["distance_correlation"] == 0
 
 
 def test_beyond_the_largest_number_a_sample_is_measured_and_says_so(digits, flat):
-    whole = faithfulness_of(digits[0], flat)
-    part = faithfulness_of(digits[0], flat, largest=500)
+    whole = projection_quality(digits[0], flat)
+    part = projection_quality(digits[0], flat, largest=500)
     assert not whole.sampled
     assert part.sampled
     assert part.measured == 500 * 500 // 700
@@ -140,10 +140,10 @@ def test_beyond_the_largest_number_a_sample_is_measured_and_says_so(digits, flat
 def test_neighbours_are_marked_near_or_far_on_the_map():
     places = np.zeros((1000, 2))
     places[:, 0] = np.arange(1000)
-    assert near_on_map(places, 500, np.array([501, 490, 497, 520, 0])).tolist() == [True, False, True, False, False]
-    assert near_on_map(places, 0, np.array([10, 11])).tolist() == [True, False]
+    assert map_ranks(places, 500, np.array([501, 490, 497, 520, 0])).tolist() == [True, False, True, False, False]
+    assert map_ranks(places, 0, np.array([10, 11])).tolist() == [True, False]
 
 
 def test_places_for_other_points_are_refused(digits, flat):
     with pytest.raises(UserError, match="got 699 places for 700"):
-        faithfulness_of(digits[0], flat[:-1])
+        projection_quality(digits[0], flat[:-1])

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import check, faithfulness_of, place_on, project, project_epochs, reference
+from dmlviz.projection import check, project, project_sequence, projection_quality, reference, place_on
 
 SMALL = {"perplexity": 10, "iterations": 250}
 
@@ -148,7 +148,7 @@ def test_the_engine_is_part_of_a_maps_identity_and_ours_keeps_its_old_one():
 
 def test_epochs_are_drawn_one_from_the_other(digits):
     points = digits[0][:80]
-    drawn = project_epochs([points, points], reference_tsne(iterations=750))
+    drawn = project_sequence([points, points], reference_tsne(iterations=750))
     assert [len(one.coordinates) for one in drawn] == [80, 80]
     assert [one.iterations for one in drawn] == [750, 250]
     assert np.corrcoef(drawn[0].coordinates.ravel(), drawn[1].coordinates.ravel())[0, 1] > 0.9
@@ -171,7 +171,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
     jitter = np.random.default_rng(0).normal(0, 1e-3, (150, 64))  # the few gray levels would make ties
     points = digits[0][:150] + jitter.astype(np.float32)
     places = points[:, 10:12]
-    ours = faithfulness_of(points, places, 7, metric=metric).overall["trustworthiness"]
+    ours = projection_quality(points, places, 7, metric=metric).overall["trustworthiness"]
     theirs = trustworthiness(points.astype(np.float64), places.astype(np.float64), n_neighbors=7, metric=metric)
     assert ours == pytest.approx(theirs, abs=1e-4)
 

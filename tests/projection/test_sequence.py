@@ -5,7 +5,7 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import align, project, project_epochs
+from dmlviz.projection import align, project, project_sequence
 
 
 def turned(points, angle, mirrored=False):
@@ -57,7 +57,7 @@ CONFIGS = [
 @pytest.fixture(scope="module", params=CONFIGS, ids=lambda config: config.method)
 def films(request, training):
     """The maps of all epochs, drawn one after another and each on its own."""
-    return project_epochs(training, request.param), [project(epoch, request.param) for epoch in training]
+    return project_sequence(training, request.param), [project(epoch, request.param) for epoch in training]
 
 
 def test_epochs_move_less_than_maps_that_know_nothing_of_each_other(films):
@@ -75,7 +75,7 @@ def test_the_last_epoch_is_as_faithful_as_a_map_of_its_own(films):
 
 
 def test_pca_over_epochs_has_one_basis(training):
-    drawn = project_epochs(training, ProjectionConfig(method="pca"))
+    drawn = project_sequence(training, ProjectionConfig(method="pca"))
     assert len({projection.explained for projection in drawn}) == 1
     middle = [(a + b) / 2 for a, b in zip(training[0], training[1], strict=True)]
     expected = (drawn[0].coordinates + drawn[1].coordinates) / 2
@@ -89,11 +89,11 @@ def test_a_stop_returns_the_epochs_that_were_finished(training):
         seen.append(epoch)
         return epoch == 2
 
-    assert len(project_epochs(training, CONFIGS[1], on_frame)) == 2
+    assert len(project_sequence(training, CONFIGS[1], on_frame)) == 2
     assert sorted(set(seen)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("epochs", [[], [np.zeros((4, 2)), np.zeros((5, 2))]])
 def test_epochs_of_different_points_are_refused(epochs):
     with pytest.raises(UserError, match="same points"):
-        project_epochs(epochs, CONFIGS[0])
+        project_sequence(epochs, CONFIGS[0])

@@ -4,17 +4,17 @@ import torch
 from sklearn.manifold import TSNE, trustworthiness
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.ops.neighbor_graph import nearest, prepared
+from dmlviz.ops.neighbor_graph import nearest_others, prepare
 from dmlviz.projection import project
-from dmlviz.projection.affinities import conditional, joint
+from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities
 
 SHORT = ProjectionConfig(method="tsne", params={"iterations": 100})
 
 
 def divergence(points, places, perplexity=30.0):
     """KL(P ‖ Q) over all pairs, P from 3 × perplexity neighbours."""
-    squared, found = nearest(prepared(points, "euclidean"), int(3 * perplexity))
-    p = joint(conditional(squared, perplexity), found).toarray()
+    squared, found = nearest_others(prepare(points, "euclidean"), int(3 * perplexity))
+    p = joint_probabilities(conditional_probabilities(squared, perplexity), found).toarray()
     q = 1 / (1 + np.square(places[:, None].astype(np.float64) - places[None]).sum(axis=2))
     np.fill_diagonal(q, 0)
     q /= q.sum()
@@ -39,7 +39,7 @@ def test_the_error_is_the_divergence_over_all_pairs(digits, drawn):
 
 
 def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
-    _, found = nearest(drawn.coordinates, 5)
+    _, found = nearest_others(drawn.coordinates, 5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
 
 

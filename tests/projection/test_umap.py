@@ -5,9 +5,9 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.ops.neighbor_graph import nearest
+from dmlviz.ops.neighbor_graph import nearest_others
 from dmlviz.projection import project
-from dmlviz.projection.fuzzy_graph import curve, graph, memberships, supervised
+from dmlviz.projection.fuzzy_graph import fit_ab, graph, intersect_labels, membership_strengths
 
 UMAP = ProjectionConfig(method="umap")
 SHORT = UMAP.but(params={"iterations": 40})
@@ -26,30 +26,32 @@ def drawn(digits):
 
 
 def test_the_graph_equals_umap_learns(theirs):
-    ours = graph(memberships(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
+    ours = graph(membership_strengths(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
     np.testing.assert_allclose(ours.toarray(), theirs["graph"], atol=1e-5)
 
 
 def test_the_supervised_graph_equals_umap_learns(theirs):
-    edges = graph(memberships(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
-    np.testing.assert_allclose(supervised(edges, theirs["labels"]).toarray(), theirs["supervised"], atol=1e-5)
+    edges = graph(membership_strengths(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
+    np.testing.assert_allclose(
+        intersect_labels(edges, theirs["labels"]).toarray(), theirs["intersect_labels"], atol=1e-5
+    )
 
 
 def test_the_curve_equals_umap_learns(theirs):
     for min_dist, a, b in theirs["curves"]:
-        assert curve(min_dist) == pytest.approx((a, b), rel=1e-5)
+        assert fit_ab(min_dist) == pytest.approx((a, b), rel=1e-5)
 
 
 def test_our_neighbours_give_that_graph_too(theirs):
-    squared, found = nearest(theirs["points"], theirs["order"].shape[1] - 1)
+    squared, found = nearest_others(theirs["points"], theirs["order"].shape[1] - 1)
     single = np.ones(80, bool)
     single[39:55] = False  # of more duplicates than neighbours each search keeps others
-    ours = graph(memberships(np.sqrt(squared)), found).toarray()
+    ours = graph(membership_strengths(np.sqrt(squared)), found).toarray()
     np.testing.assert_allclose(ours[np.ix_(single, single)], theirs["graph"][np.ix_(single, single)], atol=1e-4)
 
 
 def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
-    _, found = nearest(drawn.coordinates, 5)
+    _, found = nearest_others(drawn.coordinates, 5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97
 
@@ -68,7 +70,9 @@ def test_three_dimensions(digits):
 
 def test_min_dist_keeps_points_apart(digits):
     tight, wide = (
-        np.median(nearest(project(digits[0], SHORT.but(params={"min_dist": d, "iterations": 60})).coordinates, 1)[0])
+        np.median(
+            nearest_others(project(digits[0], SHORT.but(params={"min_dist": d, "iterations": 60})).coordinates, 1)[0]
+        )
         for d in (0.0, 0.9)
     )
     assert wide > 10 * tight
@@ -80,7 +84,7 @@ def test_a_supervised_map_parts_classes_that_the_points_do_not():
     shares = []
     for on in (False, True):
         drawn = project(points, SHORT.but(params={"supervised": on, "iterations": 60}), labels=labels)
-        shares.append((labels[nearest(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
+        shares.append((labels[nearest_others(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
     assert shares[0] < 0.5 < 0.9 < shares[1]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.projection import place_on, project
-from dmlviz.projection.fuzzy_graph import curve
+from dmlviz.projection import project, place_on
+from dmlviz.projection.fuzzy_graph import fit_ab
 
 # What project is told, and what else than the usual umap-learn must be told for the same.
 CASES = [
@@ -39,7 +39,7 @@ with warnings.catch_warnings():
     from umap import UMAP
     from umap.umap_ import find_ab_params
 
-assert np.allclose(curve(0.5, 2.0), find_ab_params(2.0, 0.5), rtol=1e-4)
+assert np.allclose(fit_ab(0.5, 2.0), find_ab_params(2.0, 0.5), rtol=1e-4)
 for projection, (params, same) in zip(drawn, CASES, strict=True):
     model = UMAP(n_neighbors=8, n_epochs=20, random_state=4, n_jobs=1, **same)
     model.fit(points[:80], classes[:80] if "supervised" in params else None)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dmlviz.config import TrainConfig
-from dmlviz.data import watched_subset
+from dmlviz.data import stratified_subset
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import Recorder, Writer
+from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Finished, Snapshot, Started, Step, Stopped
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, watched=20)
@@ -15,7 +15,7 @@ LABELS = np.arange(50) % 10
 
 def told(config=CONFIG, last=Finished, spread=1.0):
     """The events of a small training, as `train` gives them."""
-    random, watched = np.random.default_rng(0), watched_subset(LABELS, config.watched)
+    random, watched = np.random.default_rng(0), stratified_subset(LABELS, config.watched)
     d = config.embedding_dim
     embeddings = (random.normal(size=(len(LABELS), d)) * spread + LABELS[:, None]).astype(np.float32)
     yield Started(steps=4, watched=watched, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
@@ -45,8 +45,8 @@ def told(config=CONFIG, last=Finished, spread=1.0):
 def write(runs, config=CONFIG, events=None):
     """A run with these events, by default those of a small training."""
     run = runs.prepare(config)
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, LABELS)
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, LABELS)
         for event in told(config) if events is None else events:
             recorder.write(event)
     return runs.get(run.id)

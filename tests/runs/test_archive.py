@@ -10,16 +10,16 @@ import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.runs import archive
-from dmlviz.runs.archive import pack, unpack
-from dmlviz.runs.store import BUNDLED, Runs
+from dmlviz.runs.archive import export_run, import_run
+from dmlviz.runs.store import BUNDLED_RUNS, Runs
 
 
 @pytest.fixture(scope="module")
 def packed():
     """The zip of a ready-made run, which is a real one."""
     file = io.BytesIO()
-    ready_made = Runs(BUNDLED.parent / "none", bundled=BUNDLED).list()
-    pack(next(run for run in ready_made if not run.info.get("fails")), file)
+    ready_made = Runs(BUNDLED_RUNS.parent / "none", bundled=BUNDLED_RUNS).list()
+    export_run(next(run for run in ready_made if not run.info.get("fails")), file)
     return file.getvalue()
 
 
@@ -43,7 +43,7 @@ def zipped(files):
 
 def refused(runs, content, match):
     with pytest.raises(UserError, match=match) as caught:
-        unpack(io.BytesIO(content), runs)
+        import_run(io.BytesIO(content), runs)
     assert runs.list() == []
     assert list(runs.folder.glob("*")) + list(runs.folder.glob(".*")) == []
     assert len(str(caught.value)) < 250
@@ -56,9 +56,9 @@ def array(values):
 
 
 def test_a_run_comes_back_file_by_file(packed, runs):
-    taken = unpack(io.BytesIO(packed), runs)
+    taken = import_run(io.BytesIO(packed), runs)
     again = io.BytesIO()
-    pack(taken, again)
+    export_run(taken, again)
     before, after = files_of(packed), files_of(again.getvalue())
     described, made = json.loads(before.pop("run.json")), json.loads(after.pop("run.json"))
     assert after == before
@@ -68,9 +68,9 @@ def test_a_run_comes_back_file_by_file(packed, runs):
 
 
 def test_the_same_run_is_not_taken_in_twice(packed, runs):
-    unpack(io.BytesIO(packed), runs)
+    import_run(io.BytesIO(packed), runs)
     with pytest.raises(UserError, match="here already"):
-        unpack(io.BytesIO(packed), runs)
+        import_run(io.BytesIO(packed), runs)
     assert len(runs.list()) == 1
 
 
@@ -95,7 +95,7 @@ def test_the_same_run_is_not_taken_in_twice(packed, runs):
 )
 def test_a_name_that_no_file_of_a_run_has_is_refused(packed, runs, name):
     if name.endswith("/"):
-        assert unpack(io.BytesIO(zipped(files_of(packed) | {name: b""})), runs)  # an empty folder does no harm
+        assert import_run(io.BytesIO(zipped(files_of(packed) | {name: b""})), runs)  # an empty folder does no harm
     else:
         refused(runs, zipped(files_of(packed) | {name: b"{}"}), "no file")
 
@@ -130,11 +130,11 @@ def test_a_pickle_in_an_array_is_refused(packed, runs):
 
 
 def test_what_unpacks_to_too_much_is_refused_before_it_fills_the_disk(packed, runs, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST", 2_000_000)
+    monkeypatch.setattr(archive, "MAX_FILE_BYTES", 2_000_000)
     refused(runs, zipped(files_of(packed) | {"weights.safetensors": bytes(3_000_000)}), "larger")
-    monkeypatch.setattr(archive, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(archive, "MAX_BYTES", 100_000)
     refused(runs, packed, "larger")
-    monkeypatch.setattr(archive, "MOST_FILES", 10)
+    monkeypatch.setattr(archive, "MAX_FILES", 10)
     refused(runs, packed, "at most 10 files")
 
 
@@ -160,7 +160,7 @@ def test_a_description_that_is_none_is_refused(packed, runs, fields, match):
 
 
 def test_a_run_is_known_by_its_settings_whatever_the_file_says(packed, runs):
-    taken = unpack(
+    taken = import_run(
         io.BytesIO(changed(packed, "run.json", id="f" * 16, pinned=True, tags=["a", " \n"], title=" a\nb ")), runs
     )
     assert taken.id == taken.config.id == taken.info["id"]
@@ -218,8 +218,8 @@ def test_a_zip_that_was_cut_off_is_a_sentence(packed, runs):
 
 def test_a_run_under_way_is_not_exported(runs):
     from dmlviz.config import TrainConfig
-    from dmlviz.runs.writer import Writer
+    from dmlviz.runs.writer import RecordWriter
 
     run = runs.prepare(TrainConfig(dataset="digits"))
-    with Writer(run), pytest.raises(UserError, match="still training"):
-        pack(run, io.BytesIO())
+    with RecordWriter(run), pytest.raises(UserError, match="still training"):
+        export_run(run, io.BytesIO())

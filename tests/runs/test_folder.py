@@ -8,9 +8,9 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.run import UnknownRun
+from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.training.diagnostics import remedies
+from dmlviz.training.diagnostics import suggestions
 
 
 @pytest.mark.parametrize(
@@ -18,22 +18,22 @@ from dmlviz.training.diagnostics import remedies
 )
 def test_an_id_cannot_lead_out_of_the_folder(runs, name, write):
     run = write(runs)
-    with pytest.raises(UnknownRun):
+    with pytest.raises(RunNotFoundError):
         runs.get(name)
-    with pytest.raises(UnknownRun):
+    with pytest.raises(RunNotFoundError):
         run.frame(name)
-    with pytest.raises(UnknownRun):
+    with pytest.raises(RunNotFoundError):
         run.drawing(name)
 
 
 def test_what_is_not_there_is_said(runs, small):
-    with pytest.raises(UnknownRun, match="There is no run '0123456789abcdef'"):
+    with pytest.raises(RunNotFoundError, match="There is no run '0123456789abcdef'"):
         runs.get("0123456789abcdef")
     assert runs.list() == []
     run = runs.prepare(small)
-    with pytest.raises(UnknownRun, match="no frame"):
+    with pytest.raises(RunNotFoundError, match="no frame"):
         run.frame("0" * 16)
-    with pytest.raises(UnknownRun, match="no snapshot at step 3"):
+    with pytest.raises(RunNotFoundError, match="no snapshot at step 3"):
         run.snapshot(3)
     assert (run.embeddings, run.labels, run.watched, run.basis, run.metrics) == (None, None, None, None, {})
     assert run.snapshot_steps == []
@@ -90,7 +90,7 @@ def test_a_run_that_cannot_be_read_stands_apart_and_breaks_no_other(runs, write)
         (runs.folder / name / "run.json").write_text(text)
     assert [one.id for one in runs.list()] == [run.id]
     assert {one.id for one in runs.damaged()} == {"0" * 16, "1" * 16, "2" * 16}
-    with pytest.raises(UnknownRun, match=r"run.json of run 0000000000000000 cannot be read: invalid JSON"):
+    with pytest.raises(RunNotFoundError, match=r"run.json of run 0000000000000000 cannot be read: invalid JSON"):
         runs.get("0" * 16)
 
 
@@ -152,5 +152,5 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         assert run.title.startswith("Fails: ")
         alarms = [event for event in run.events() if event["event"] == "alarm"]
         assert [event["alarm"] for event in alarms] == ["collapsed"]
-        assert alarms[0]["remedies"] == [remedy.words for remedy in remedies("collapsed", run.config)]
+        assert alarms[0]["suggestions"] == [remedy.words for remedy in suggestions("collapsed", run.config)]
         assert not [event for event in run.events() if event["event"] == "alarm_over"]

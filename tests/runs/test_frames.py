@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dmlviz.ops.linear_projection import Basis
-from dmlviz.runs.frames import Box, Frame, LiveView, SteadyBox, quantise, replay, restore
+from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.runs.frames import Box, Frame, HysteresisBounds, LiveProjector, dequantize, quantise, render_replay
 
 
 def rotation(d, seed):
@@ -21,14 +21,14 @@ def cloud(n=200, d=16, seed=0):
 @given(arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(2, 3)), elements=st.floats(-1e6, 1e6, width=32)))
 def test_positions_come_back_within_half_a_step(positions):
     box = Box.around(positions)
-    back = restore(quantise(positions, box), positions.shape[1], box)
+    back = dequantize(quantise(positions, box), positions.shape[1], box)
     np.testing.assert_allclose(back, positions, atol=box.scale / 32767 * 0.51 + 1e-6 * np.abs(positions).max())
 
 
 def test_a_point_that_is_nowhere_does_not_move_the_others():
     positions = np.array([[0, 0], [np.nan, 1], [2, 1], [np.inf, 0]], np.float32)
     frame = Frame.of(positions, "watched")
-    back = restore(frame.data, 2, frame.box)
+    back = dequantize(frame.data, 2, frame.box)
     assert np.isnan(back[[1, 3]]).all()
     np.testing.assert_allclose(back[[0, 2]], positions[[0, 2]], atol=1e-4)
     assert frame.box == Box((1.0, 0.5), 1.0)
@@ -42,12 +42,12 @@ def test_bytes_are_little_endian_rows_of_int16():
 def test_collapsed_points_have_a_frame():
     frame = Frame.of(np.full((5, 2), 0.25), "watched")
     assert frame.box.scale > 0
-    np.testing.assert_allclose(restore(frame.data, 2, frame.box), 0.25)
+    np.testing.assert_allclose(dequantize(frame.data, 2, frame.box), 0.25)
 
 
 def test_nothing_finite_has_a_frame_too():
-    frame = LiveView().frame(np.full((4, 8), np.nan, np.float32))
-    assert np.isnan(restore(frame.data, 2, frame.box)).all()
+    frame = LiveProjector().frame(np.full((4, 8), np.nan, np.float32))
+    assert np.isnan(dequantize(frame.data, 2, frame.box)).all()
 
 
 def test_a_frame_is_described_in_plain_json_types():
@@ -65,7 +65,7 @@ def test_equal_positions_share_a_file_and_others_do_not():
 
 
 def test_the_plane_is_never_turned():
-    view = LiveView()
+    view = LiveProjector()
     embeddings = cloud(d=2)
     view.frame(embeddings)
     turned = embeddings @ rotation(2, 3).astype(np.float32)
@@ -74,7 +74,7 @@ def test_the_plane_is_never_turned():
 
 
 def test_a_rotated_space_does_not_move_the_live_picture():
-    view, embeddings = LiveView(), cloud()
+    view, embeddings = LiveProjector(), cloud()
     view.frame(embeddings)
     before = view.positions
     for seed in range(5):
@@ -83,7 +83,7 @@ def test_a_rotated_space_does_not_move_the_live_picture():
 
 
 def test_axes_that_change_rank_do_not_swap_on_the_live_picture():
-    view = LiveView()
+    view = LiveProjector()
     base = np.random.default_rng(0).normal(size=(300, 16)) * 0.1
     for width, height in [(2.0, 1.9), (1.9, 2.0), (2.0, 1.9)]:
         random = np.random.default_rng(1)
@@ -96,7 +96,7 @@ def test_axes_that_change_rank_do_not_swap_on_the_live_picture():
 
 
 def test_the_box_of_the_live_picture_is_steady_and_follows():
-    box, positions = SteadyBox(), np.array([[-1.0, -1.0], [1.0, 1.0]])
+    box, positions = HysteresisBounds(), np.array([[-1.0, -1.0], [1.0, 1.0]])
     first = box.around(positions)
     assert box.around(positions * 1.1) == first
     assert box.around(positions * 0.8) == first
@@ -110,7 +110,7 @@ def test_the_box_of_the_live_picture_is_steady_and_follows():
 def test_the_replay_has_one_scale_and_ends_with_every_image():
     snapshots = [(step, cloud(50, seed=step) * (step + 1)) for step in range(4)]
     last = (4, cloud(200, seed=9) * 5)
-    frames = replay(Basis.fit(last[1]), snapshots, last)
+    frames = render_replay(LinearProjection.fit(last[1]), snapshots, last)
     assert [step for step, _ in frames] == [0, 1, 2, 3, 4]
     assert {frame.box for _, frame in frames} == {frames[0][1].box}
     assert [(frame.items, frame.n) for _, frame in frames] == [("watched", 50)] * 4 + [("all", 200)]
@@ -120,8 +120,8 @@ def test_the_replay_has_one_scale_and_ends_with_every_image():
 
 
 def test_the_replay_takes_over_from_the_live_picture_without_a_jump():
-    view, embeddings = LiveView(), cloud()
+    view, embeddings = LiveProjector(), cloud()
     view.frame(embeddings @ rotation(16, 1).astype(np.float32))
     view.frame(embeddings)
-    basis = Basis.fit(embeddings).turned_to(embeddings, view.positions)
+    basis = LinearProjection.fit(embeddings).turned_to(embeddings, view.positions)
     np.testing.assert_allclose(basis.project(embeddings), view.positions, atol=1e-4)

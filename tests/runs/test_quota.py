@@ -8,9 +8,9 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.quota import evict, limit_of, readable, size_of, used
+from dmlviz.runs.quota import enforce, format_bytes, parse_limit, run_size, total_size
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import Writer
+from dmlviz.runs.writer import RecordWriter
 
 SIZE = 100_000
 
@@ -26,7 +26,7 @@ def made(runs, day, size=SIZE):
     described = json.loads((run.path / "run.json").read_text()) | {"created": f"2026-01-{day:02}T00:00:00+00:00"}
     (run.path / "run.json").write_text(json.dumps(described))
     (run.path / "embeddings.npy").write_bytes(bytes(size))
-    with Writer(run) as writer:
+    with RecordWriter(run) as writer:
         writer.event("finished", step=1, metrics={})
     return runs.get(run.id)
 
@@ -85,18 +85,18 @@ def test_the_trash_forgets_after_a_day(runs):
 def test_what_is_being_computed_is_not_deleted(runs):
     run = made(runs, 1)
     (run.path / "events.jsonl").write_text("")
-    with Writer(run), pytest.raises(UserError, match="stop it first"):
+    with RecordWriter(run), pytest.raises(UserError, match="stop it first"):
         runs.delete(run.id)
 
 
 def test_the_oldest_make_room_and_no_more_of_them_than_needed(runs):
     for day in (3, 1, 4, 2):
         made(runs, day)
-    gone = evict(runs, round(2.5 * SIZE), nobody)
+    gone = enforce(runs, round(2.5 * SIZE), nobody)
     assert [run.config.seed for run in gone] == [1, 2]
     assert days(runs) == [3, 4]
-    assert used(runs) <= 2.5 * SIZE
-    assert evict(runs, round(2.5 * SIZE), nobody) == []
+    assert total_size(runs) <= 2.5 * SIZE
+    assert enforce(runs, round(2.5 * SIZE), nobody) == []
 
 
 def test_what_is_pinned_shown_or_training_stays(runs):
@@ -104,11 +104,11 @@ def test_what_is_pinned_shown_or_training_stays(runs):
     runs.pin(pinned.id)
     made(runs, 4)
     (training.path / "events.jsonl").write_text("")
-    with Writer(training):
-        evict(runs, 1, lambda run: run == shown.id)
+    with RecordWriter(training):
+        enforce(runs, 1, lambda run: run == shown.id)
         assert days(runs) == [1, 2, 3]
     runs.pin(pinned.id, False)
-    evict(runs, 1, nobody)
+    enforce(runs, 1, nobody)
     assert days(runs) == []
 
 
@@ -116,8 +116,8 @@ def test_deleted_runs_go_before_any_other(runs):
     made(runs, 1)
     deleted = made(runs, 2)
     runs.delete(deleted.id)
-    assert used(runs) > 2 * SIZE
-    assert evict(runs, round(1.5 * SIZE), nobody) == []
+    assert total_size(runs) > 2 * SIZE
+    assert enforce(runs, round(1.5 * SIZE), nobody) == []
     assert days(runs) == [1]
     with pytest.raises(UserError, match="gone for good"):
         runs.restore(deleted.id)
@@ -125,13 +125,13 @@ def test_deleted_runs_go_before_any_other(runs):
 
 def test_the_size_of_a_run_follows_what_is_added(runs):
     run = made(runs, 1)
-    before = size_of(run)
+    before = run_size(run)
     assert SIZE <= before < SIZE + 3000
     folder = run.path / "projections" / ("0" * 16)
     folder.mkdir(parents=True)
     (folder / "projection.json").write_text("{}")
     (folder / "coordinates.npy").write_bytes(bytes(500))
-    assert size_of(run) == before + 502
+    assert run_size(run) == before + 502
 
 
 def test_tags_are_kept_tidy(runs):
@@ -146,18 +146,18 @@ def test_tags_are_kept_tidy(runs):
 
 def test_the_limit_is_what_is_given_or_the_environments_or_five_gigabytes(monkeypatch):
     monkeypatch.delenv("DMLVIZ_DISK_LIMIT", raising=False)
-    assert limit_of() == 5_000_000_000
+    assert parse_limit() == 5_000_000_000
     monkeypatch.setenv("DMLVIZ_DISK_LIMIT", "0.5")
-    assert limit_of() == 500_000_000
-    assert limit_of(2) == 2_000_000_000
+    assert parse_limit() == 500_000_000
+    assert parse_limit(2) == 2_000_000_000
     for wrong in ("0", "-1", "much", "inf", "nan"):
         monkeypatch.setenv("DMLVIZ_DISK_LIMIT", wrong)
         with pytest.raises(UserError, match="disk limit"):
-            limit_of()
+            parse_limit()
 
 
 @pytest.mark.parametrize(
     ("size", "told"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_500, "1.0 MB"), (1.24e9, "1.2 GB")]
 )
 def test_sizes_are_told_in_the_unit_that_fits(size, told):
-    assert readable(size) == told
+    assert format_bytes(size) == told

@@ -10,8 +10,8 @@ import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
-from dmlviz.runs.writer import Writer
-from dmlviz.storage.files import Log, atomic
+from dmlviz.runs.writer import RecordWriter
+from dmlviz.storage.files import EventLog, atomic_write
 from dmlviz.training.events import Failed
 
 
@@ -28,7 +28,7 @@ def test_a_run_cut_off_at_any_byte_of_its_log_is_readable_up_to_its_last_event(r
 
 
 def test_an_event_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path):
-    log = Log(tmp_path / "events.jsonl")
+    log = EventLog(tmp_path / "events.jsonl")
     log.append({"event": "a"})
     with open(log.path, "ab") as file:
         file.write(b'{"event":"to')
@@ -41,7 +41,7 @@ def test_an_event_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path):
 
 
 def test_the_end_is_found_behind_a_very_long_line(tmp_path):
-    log = Log(tmp_path / "events.jsonl")
+    log = EventLog(tmp_path / "events.jsonl")
     log.append({"event": "replay", "frames": ["x" * 100] * 1000})
     assert log.last() is None
     log.append({"event": "finished"})
@@ -52,7 +52,7 @@ def test_a_file_that_is_not_finished_does_not_appear(tmp_path):
     (tmp_path / "run.json").write_text("old")
 
     def break_off():
-        with atomic(tmp_path / "run.json") as file:
+        with atomic_write(tmp_path / "run.json") as file:
             file.write(b"ne")
             raise RuntimeError
 
@@ -74,7 +74,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"on\n"
         assert run.state == "running"
-        with pytest.raises(UserError, match="another process"), Writer(run):
+        with pytest.raises(UserError, match="another process"), RecordWriter(run):
             pass
         with pytest.raises(UserError, match="still training"):
             runs.delete(run.id)

@@ -9,8 +9,8 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
-from dmlviz.runs.frames import Box, restore
-from dmlviz.runs.writer import Recorder, Writer, sentence, train_into
+from dmlviz.runs.frames import Box, dequantize
+from dmlviz.runs.writer import RecordWriter, RunRecorder, error_message, train_and_record
 from dmlviz.training.events import Finished, Snapshot, Step, Stopped
 
 
@@ -55,8 +55,8 @@ def test_the_picture_of_a_plane_is_the_plane(runs, small, write):
 
 def test_what_an_event_speaks_of_is_on_disk_before_it(runs, small, told, labels):
     run = runs.prepare(small)
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, labels)
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, labels)
         for event in told():
             recorder.write(event)
             for written in run.events():
@@ -111,8 +111,8 @@ def test_a_stopped_run_says_why_and_has_its_embeddings(runs, told, write, labels
 
 def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels):
     run = runs.prepare(small)
-    with Writer(run) as writer:
-        recorder = Recorder(writer, run, labels)
+    with RecordWriter(run) as writer:
+        recorder = RunRecorder(writer, run, labels)
         for event in told():
             if isinstance(event, Finished):
                 runs.rename(run.id, "Renamed")
@@ -131,8 +131,8 @@ def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels)
     ],
 )
 def test_what_went_wrong_is_a_sentence(error, said):
-    assert said in sentence(error)
-    assert "\n" not in sentence(error)
+    assert said in error_message(error)
+    assert "\n" not in error_message(error)
 
 
 def test_an_alarm_stands_in_the_log_before_the_end_it_belongs_to(runs, told, write):
@@ -168,7 +168,7 @@ def test_nets_are_kept_on_the_way_where_there_are_any_and_nobody_objects(runs, s
 def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centres(runs):
     config = TrainConfig(dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, snapshots=2, watched=50)
     run = runs.prepare(config)
-    for _ in train_into(run):
+    for _ in train_and_record(run):
         pass
     events = {event["event"]: event for event in run.events()}
     assert events["started"]["view"] == "plane"
@@ -176,7 +176,7 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
     last = events["replay"]["frames"][-1]
     np.testing.assert_allclose(np.linalg.norm(last["centres"], axis=1), 1, atol=1e-3)
     assert events["replay"]["faithfulness"]["neighbours_kept"] == 1
-    positions = restore(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
+    positions = dequantize(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
     np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)
 
 
@@ -184,7 +184,7 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
 def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
     config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, snapshots=3)
     run = runs.prepare(config)
-    shown = [event for event in train_into(run) if isinstance(event, Snapshot)]
+    shown = [event for event in train_and_record(run) if isinstance(event, Snapshot)]
     assert len(shown) > 2
     labels = run.labels[run.watched]
     for event in shown:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.store import BUNDLED, Runs
+from dmlviz.runs.store import BUNDLED_RUNS, Runs
 from dmlviz.storage.arrays import read_array, read_arrays, shape_of
 
 ARRAYS = [
@@ -92,7 +92,7 @@ def test_an_npz_cut_at_any_place_is_one_error(tmp_path):
 def test_the_schema_knows_all_that_is_written(tmp_path):
     """A field that an event gains has to be declared in run_schema, or readers would never see it."""
     runs = Runs(tmp_path).list()
-    assert len(runs) == len(list(BUNDLED.glob("*/run.json")))
+    assert len(runs) == len(list(BUNDLED_RUNS.glob("*/run.json")))
     for run in runs:
         assert run.info == json.loads((run.path / "run.json").read_bytes())
         assert run.events() == [json.loads(line) for line in run.log.path.read_bytes().splitlines()]

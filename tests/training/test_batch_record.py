@@ -12,11 +12,11 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
 from dmlviz.errors import DamagedFileError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
-from dmlviz.runs.run import UnknownRun
+from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_into
+from dmlviz.runs.writer import train_and_record
 from dmlviz.training import loop
-from dmlviz.training.batch_record import BUDGET, KEPT, SeenBatch, recorded_steps
+from dmlviz.training.batch_record import MAX_TOTAL_BYTES, NUM_RECORDED, BatchRecord, recorded_steps
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +37,14 @@ def quick(**fields) -> TrainConfig:
     return TrainConfig(**small | {"classes_per_batch": 5, "images_per_class": 4, "batch_size": 20} | fields)
 
 
-def batches(config: TrainConfig, data: Dataset) -> list[SeenBatch]:
-    return [event for event in loop.train(config, data=data) if isinstance(event, SeenBatch)]
+def batches(config: TrainConfig, data: Dataset) -> list[BatchRecord]:
+    return [event for event in loop.train(config, data=data) if isinstance(event, BatchRecord)]
 
 
-def stored(batch: SeenBatch, tmp_path) -> SeenBatch:
+def stored(batch: BatchRecord, tmp_path) -> BatchRecord:
     with open(tmp_path / "batch.npz", "wb") as file:
         batch.save(file)
-    return SeenBatch.load(tmp_path / "batch.npz")
+    return BatchRecord.load(tmp_path / "batch.npz")
 
 
 @pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
@@ -63,7 +63,7 @@ def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fie
 
 def test_the_first_and_the_last_batch_are_kept_and_more_at_the_start():
     steps = recorded_steps(TrainConfig(dataset="mnist", steps=600))
-    assert len(steps) == KEPT
+    assert len(steps) == NUM_RECORDED
     assert (steps[0], steps[-1]) == (1, 600)
     assert np.all(np.diff(np.diff(steps)) >= 0)
     assert recorded_steps(TrainConfig(dataset="mnist", steps=1)) == [1]
@@ -73,8 +73,8 @@ def test_the_first_and_the_last_batch_are_kept_and_more_at_the_start():
 def test_large_batches_are_kept_seldom_and_huge_ones_never():
     wide = TrainConfig(dataset="mnist", images_per_class=60, embedding_dim=512)
     count = len(recorded_steps(wide))
-    assert 1 <= count < KEPT
-    assert count * 600 * 512 * 4 <= BUDGET
+    assert 1 <= count < NUM_RECORDED
+    assert count * 600 * 512 * 4 <= MAX_TOTAL_BYTES
     assert recorded_steps(TrainConfig(dataset="mnist", images_per_class=65)) == []
 
 
@@ -162,7 +162,7 @@ def test_pairs_weights_and_the_terms_of_images_come_back(digits, tmp_path):
 
 def test_a_zero_gradient_and_a_space_that_has_collapsed_are_stored(tmp_path):
     flat = np.zeros((3, 16), np.float32)
-    batch = SeenBatch(
+    batch = BatchRecord(
         step=1, loss=0.0, active=0.0, images=np.arange(3), labels=np.arange(3), before=flat, after=flat, gradient=flat
     )
     again = stored(batch, tmp_path)
@@ -177,7 +177,7 @@ def test_the_batches_of_a_usual_run_weigh_little():
     x = random.normal(size=(160, 64)).astype(np.float32)
     anchors = np.arange(2400) // 15  # as miners list them: every positive of every anchor in turn
     before, file = x / np.linalg.norm(x, axis=1, keepdims=True), io.BytesIO()
-    SeenBatch(
+    BatchRecord(
         step=1,
         loss=1.0,
         active=1.0,
@@ -189,24 +189,24 @@ def test_the_batches_of_a_usual_run_weigh_little():
         triplets=np.stack([anchors, anchors, random.integers(0, 160, 2400)], axis=1),
         mined=2400,
     ).save(file)
-    assert len(file.getvalue()) * KEPT < 420_000
+    assert len(file.getvalue()) * NUM_RECORDED < 420_000
 
 
 def test_a_run_tells_of_its_batches_and_holds_them(tmp_path, digits):
     run = Runs(tmp_path).prepare(quick())
-    for _ in train_into(run, data=digits):
+    for _ in train_and_record(run, data=digits):
         for told in (event for event in run.events() if event["event"] == "batch"):
             assert run.batch(told["step"]).loss == told["loss"]
     told = [event for event in run.events() if event["event"] == "batch"]
     assert [event["step"] for event in told] == run.batch_steps == recorded_steps(quick())
     assert told[0]["images"] == 20
-    with pytest.raises(UnknownRun, match="no batch of step 9"):
+    with pytest.raises(RunNotFoundError, match="no batch of step 9"):
         run.batch(9)
 
 
 def test_a_file_that_holds_no_batch_is_a_sentence(tmp_path, digits):
     run = Runs(tmp_path).prepare(quick(loss="triplet"))
-    for _ in train_into(run, data=digits):
+    for _ in train_and_record(run, data=digits):
         pass
     path = run.path / "batches" / "1.npz"
     with np.load(path) as stored:

@@ -5,7 +5,7 @@ import pytest
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.training.diagnostics import GROWN, RECENT, REMEDIES, Watch, remedies
+from dmlviz.training.diagnostics import NORM_GROWTH_FACTOR, SUGGESTIONS, WINDOW_STEPS, TrainingMonitor, suggestions
 from dmlviz.training.events import Failed, Snapshot, Step
 
 HEALTHY = {
@@ -36,7 +36,7 @@ def step(number, loss=1.0, active=0.5, positive=0.3, negative=1.2):
 
 def watched(*events, config=None):
     """(step, name, whether it goes on) in order."""
-    watch = Watch(config or TrainConfig(embedding_dim=16))
+    watch = TrainingMonitor(config or TrainConfig(embedding_dim=16))
     told = []
     for event in events:
         raised, over = watch.take(event)
@@ -67,8 +67,8 @@ def test_an_untrained_net_is_never_an_alarm():
 
 
 def test_a_loss_without_active_terms_is_noticed_after_enough_batches():
-    events = [step(i, active=0.0) for i in range(1, RECENT + 5)]
-    assert watched(*events) == [(RECENT, "idle", True)]
+    events = [step(i, active=0.0) for i in range(1, WINDOW_STEPS + 5)]
+    assert watched(*events) == [(WINDOW_STEPS, "idle", True)]
     assert watched(*events, step(99, active=0.01))[-1] == (99, "idle", False)
 
 
@@ -84,8 +84,8 @@ def test_a_failed_training_is_an_alarm_with_a_remedy():
 
 
 def test_exploding_norms_are_noticed():
-    assert watched(snapshot(0), snapshot(3, mean_norm=GROWN + 1)) == [(3, "exploding", True)]
-    assert watched(snapshot(0), snapshot(3, mean_norm=GROWN - 1)) == []
+    assert watched(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR + 1)) == [(3, "exploding", True)]
+    assert watched(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR - 1)) == []
 
 
 # Mean lengths at the snapshots of trainings on MNIST: net `small`, 2 dimensions, free, default learning rate.
@@ -132,25 +132,25 @@ def test_a_large_margin_takes_more_room_than_a_small_one():
 def test_trainings_on_digits_explode_where_they_should(config, explodes):
     from dmlviz.training.loop import train
 
-    watch, seen = Watch(config), set()
+    watch, seen = TrainingMonitor(config), set()
     for event in train(config.but(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):
         seen |= {alarm.name for alarm in watch.take(event)[0]}
     assert ("exploding" in seen) is explodes
 
 
 def test_learning_by_heart_needs_both_the_gap_and_a_falling_score():
-    batches = [step(i, positive=0.01) for i in range(1, RECENT + 1)]
+    batches = [step(i, positive=0.01) for i in range(1, WINDOW_STEPS + 1)]
     fallen = snapshot(50, precision_at_1=0.8)
     assert watched(snapshot(0), *batches, fallen) == [(50, "overfitting", True)]
     assert watched(snapshot(0), *batches, snapshot(50)) == []
-    assert watched(snapshot(0), *(step(i) for i in range(1, RECENT + 1)), fallen) == []
+    assert watched(snapshot(0), *(step(i) for i in range(1, WINDOW_STEPS + 1)), fallen) == []
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_remedy_is_a_training_of_its_own(loss):
     config = TrainConfig(loss=loss, train_images=500)
-    for name in REMEDIES:
-        for remedy in remedies(name, config):
+    for name in SUGGESTIONS:
+        for remedy in suggestions(name, config):
             changed = config.but(**remedy.changes)
             assert changed != config
             assert remedy.words
@@ -158,11 +158,11 @@ def test_every_remedy_is_a_training_of_its_own(loss):
 
 def test_a_missing_margin_is_put_back_and_hard_mining_is_made_kinder():
     words = [
-        remedy.words for remedy in remedies("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
+        remedy.words for remedy in suggestions("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
     ]
     assert words[0] == "a margin of 1"
     hard = TrainConfig(loss="triplet", miner="batch_hard", learning_rate=0.05)
-    assert [remedy.changes for remedy in remedies("collapsed", hard)] == [
+    assert [remedy.changes for remedy in suggestions("collapsed", hard)] == [
         {"miner": "semihard_nearest"},
         {"learning_rate": 0.005},
     ]

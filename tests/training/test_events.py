@@ -11,7 +11,7 @@ from dmlviz.data import Dataset
 from dmlviz.nets import build
 from dmlviz.ops.pairwise import distance_matrix
 from dmlviz.training.events import Failed, Finished, Snapshot, Started, Step, Stopped
-from dmlviz.training.loop import kept_steps, snapshot_steps, train
+from dmlviz.training.loop import checkpoint_steps, snapshot_steps, train
 
 
 def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, quick, of) -> None:
@@ -140,13 +140,13 @@ def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
 @pytest.mark.parametrize(("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)])
 def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, kept: int) -> None:
     steps = snapshot_steps(600, 60)
-    chosen = sorted(kept_steps(steps, parameters))
+    chosen = sorted(checkpoint_steps(steps, parameters))
     assert len(chosen) == kept
     assert not chosen or chosen[0] == 0
     places = [steps.index(step) for step in chosen]
     assert len(set(np.diff(places))) <= 2
-    assert len(kept_steps([0, 5, 9, 20], 1)) == 4
-    assert kept_steps([0, 5], 1) == set()
+    assert len(checkpoint_steps([0, 5, 9, 20], 1)) == 4
+    assert checkpoint_steps([0, 5], 1) == set()
 
 
 def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick) -> None:

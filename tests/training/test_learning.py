@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
 from dmlviz.nets import build
-from dmlviz.training.batch_record import SeenBatch
+from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.events import Finished, Snapshot, Step
 from dmlviz.training.loop import train
 
@@ -114,7 +114,7 @@ def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Datase
     )
     again = list(train(config, data=without))
     assert np.array_equal(events[-1].embeddings, again[-1].embeddings)
-    for batch in of(SeenBatch, events):
+    for batch in of(BatchRecord, events):
         assert np.array_equal(batch.labels, digits.train.labels[batch.images])
         assert not np.isin(batch.labels, config.unseen_classes).any()
     rows = np.isin(digits.test.labels, config.unseen_classes)

@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dmlviz.catalog.loss_thresholds import distances, reach
+from dmlviz.catalog.loss_thresholds import distances, pair_thresholds
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.training.batch_record import SeenBatch
-from dmlviz.training.tuple_difficulty import EASY, HARD, SEMI_HARD, compare
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.tuple_difficulty import EASY, HARD, SEMI_HARD, classify_tuples
 
 PLACES = np.array([[0.0, 0], [0.3, 0], [0.9, 0], [1.0, 0], [2.5, 0], [2.6, 0]], np.float32)
 LABELS = np.array([0, 0, 1, 1, 2, 2])
@@ -18,7 +18,7 @@ LABELS = np.array([0, 0, 1, 1, 2, 2])
 def batch(places=PLACES, labels=LABELS, **fields):
     given = {"step": 1, "loss": 0.0, "active": 0.0, "images": np.arange(len(labels)), "labels": labels}
     same = {"before": places, "after": places, "gradient": np.zeros_like(places)}
-    return SeenBatch(**given | same | fields)
+    return BatchRecord(**given | same | fields)
 
 
 def config(loss, **fields):
@@ -38,7 +38,7 @@ def naive(places, labels, margin, d):
 def test_every_triplet_of_a_batch_is_counted_as_the_naive_loop_counts():
     random = np.random.default_rng(1)
     places, labels = random.normal(size=(12, 2)).astype(np.float32), np.repeat(np.arange(4), 3)
-    seen = compare(config("triplet", miner=None, loss_params={"margin": 0.5}), batch(places, labels))
+    seen = classify_tuples(config("triplet", miner=None, loss_params={"margin": 0.5}), batch(places, labels))
     expected = naive(places, labels, 0.5, distances(places, "euclidean"))
     assert seen.counts == tuple(sum(kind == wanted for kind in expected.values()) for wanted in range(3))
     assert min(seen.counts) > 0
@@ -49,7 +49,7 @@ def test_every_triplet_of_a_batch_is_counted_as_the_naive_loop_counts():
 
 def test_mined_triplets_are_those_that_are_told():
     rows = np.array([[0, 1, 2], [2, 3, 1], [4, 5, 0]])
-    seen = compare(config("triplet", loss_params={"margin": 0.7}), batch(triplets=rows, mined=3))
+    seen = classify_tuples(config("triplet", loss_params={"margin": 0.7}), batch(triplets=rows, mined=3))
     np.testing.assert_array_equal(seen.rows, rows)
     assert seen.hardness.tolist() == [SEMI_HARD, SEMI_HARD, EASY]
     assert seen.by == "selection"
@@ -60,20 +60,20 @@ def test_pairs_are_hard_on_the_wrong_side_of_the_boundary():
     for i, j in ((0, 1), (1, 2), (0, 4), (0, 3)):
         chosen[i, j] = chosen[j, i] = True
     params = {"margin": 1.2, "pos_margin": 0.2}
-    seen = compare(config("contrastive", loss_params=params), batch(pairs=chosen, mined=4))
+    seen = classify_tuples(config("contrastive", loss_params=params), batch(pairs=chosen, mined=4))
     told = dict(zip(map(tuple, seen.rows.tolist()), seen.hardness, strict=True))
     # The boundary lies at 0.7: a positive at 0.3 is right but pulled; negatives: 0.6 wrong, 1.0 pushed, 2.5 free.
     assert told == {(0, 1): SEMI_HARD, (1, 2): HARD, (0, 3): SEMI_HARD, (0, 4): EASY}
 
 
 def test_without_a_miner_a_pair_loss_sees_every_pair_once():
-    seen = compare(config("contrastive", miner=None), batch())
+    seen = classify_tuples(config("contrastive", miner=None), batch())
     assert len(seen.rows) == sum(seen.counts) == 15
     assert (seen.rows[:, 0] < seen.rows[:, 1]).all()
 
 
 def test_a_structured_loss_shows_each_positive_pair_with_its_nearest_negative():
-    seen = compare(config("nt_xent", normalize=True), batch())
+    seen = classify_tuples(config("nt_xent", normalize=True), batch())
     assert seen.by == "nearest"
     assert len(seen.rows) == 6
     d = distances(PLACES, "cosine")
@@ -87,7 +87,7 @@ def test_images_of_a_proxy_loss_are_hard_where_another_class_wins():
     weight[:3] = [[1, 0], [0, 1], [-1, 0]]
     places = np.array([[1, 0], [0.1, 0.9], [1, 0.2]], np.float32)
     terms = np.array([0.001, 0.5, 3.0])
-    seen = compare(
+    seen = classify_tuples(
         config("arcface", normalize=True),
         batch(places, np.array([0, 1, 2]), learned={"weight": weight}, terms=terms),
     )
@@ -101,20 +101,22 @@ def test_classes_that_training_does_not_see_keep_the_others_names():
     keeping = config("normalized_softmax", normalize=True, unseen_classes=(0, 2, 4))
     assert keeping.seen_classes[:2] == (1, 3)
     places = np.array([[1, 0.1], [0.9, 0.1]], np.float32)
-    seen = compare(keeping, batch(places, np.array([1, 3]), learned={"weight": weight}, terms=np.array([0.5, 2.0])))
+    seen = classify_tuples(
+        keeping, batch(places, np.array([1, 3]), learned={"weight": weight}, terms=np.array([0.5, 2.0]))
+    )
     assert seen.rows.tolist() == [[0, 1, 3], [1, 3, 1]]
     assert seen.hardness.tolist() == [SEMI_HARD, HARD]
 
 
 def test_prototypes_leave_an_image_to_ask_about():
-    seen = compare(config("prototypical"), batch())
+    seen = classify_tuples(config("prototypical"), batch())
     assert seen.kind == "classes"
     assert seen.rows[:, 1].tolist() == LABELS.tolist()
     assert seen.hardness[4] != HARD
 
 
 def test_the_part_of_a_sum_that_compares_is_shown():
-    seen = compare(
+    seen = classify_tuples(
         config("sum_of", loss_params={"a": "softmax", "b": "triplet"}), batch(triplets=np.array([[0, 1, 2]]))
     )
     assert (seen.kind, seen.reach.gap) == ("triplets", 0.2)
@@ -127,7 +129,7 @@ def test_every_loss_has_something_to_show(loss):
     settings = config(loss, embedding_dim=d, miner=None)
     centers = settings.loss_params.get("centers", 1)
     learned = {"weight": np.ones((10 * centers, d), np.float32)} if LOSSES[loss].needs_classes else {}
-    seen = compare(settings, batch(places, np.repeat(np.arange(4), 3), learned=learned))
+    seen = classify_tuples(settings, batch(places, np.repeat(np.arange(4), 3), learned=learned))
     assert len(seen.rows) > 0
     assert len(seen.rows) == len(seen.hardness) <= sum(seen.counts)
     assert seen.rows.shape[1] == (2 if seen.kind == "pairs" else 3)
@@ -136,13 +138,13 @@ def test_every_loss_has_something_to_show(loss):
 def test_a_batch_with_nothing_to_compare_is_no_fault():
     alone = batch(PLACES[:1], LABELS[:1])
     for loss in ("contrastive", "triplet", "nt_xent", "fastap"):
-        assert compare(config(loss, miner=None), alone).counts == (0, 0, 0)
+        assert classify_tuples(config(loss, miner=None), alone).counts == (0, 0, 0)
 
 
 def test_the_reach_of_a_learned_boundary_moves_with_it():
     params = LOSSES["margin"].complete({})
-    assert reach("margin", params, {}).middle == 1.2
-    moved = reach("margin", params, {"beta": np.array([0.9])})
+    assert pair_thresholds("margin", params, {}).middle == 1.2
+    moved = pair_thresholds("margin", params, {"beta": np.array([0.9])})
     assert (moved.near, moved.far) == (pytest.approx(0.7), pytest.approx(1.1))
 
 

@@ -5,8 +5,8 @@ from dmlviz.catalog.losses.proxies import PROXIES
 from dmlviz.catalog.losses.structured import STRUCTURED
 from dmlviz.catalog.losses.sums import sums
 from dmlviz.catalog.losses.triplets import TRIPLETS
-from dmlviz.catalog.parameters import Catalogue
+from dmlviz.catalog.parameters import Catalog
 
 _SINGLE = [*PAIRS, *TRIPLETS, *STRUCTURED, *PROXIES]
 
-LOSSES = Catalogue("loss", [*_SINGLE, *sums(_SINGLE)])
+LOSSES = Catalog("loss", [*_SINGLE, *sums(_SINGLE)])

@@ -1,7 +1,7 @@
 """Losses on pairs, as they are offered."""
 
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
-from dmlviz.catalog.parameters import LossDeclaration, Parameter
+from dmlviz.catalog.parameters import LossSpec, Parameter
 
 _PAIRS = frozenset({"pairs"})
 
@@ -9,7 +9,7 @@ _LEFT_ALONE = "distance from which images of different classes are left alone"
 _CLOSE_ENOUGH = "distance up to which images of one class are left alone"
 
 PAIRS = [
-    LossDeclaration(
+    LossSpec(
         name="contrastive",
         title="Contrastive",
         family="pairs",
@@ -23,7 +23,7 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="contrastive_linear",
         title="Contrastive, linear",
         family="pairs",
@@ -41,7 +41,7 @@ PAIRS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="contrastive_double",
         title="Contrastive, two margins",
         family="pairs",
@@ -58,7 +58,7 @@ PAIRS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="contrastive_no_margin",
         title="Contrastive without a margin",
         family="pairs",
@@ -71,7 +71,7 @@ PAIRS = [
         lesson="Nothing stops the pushing: the loss falls for ever while distances grow and neighbours stay wrong. "
         "A margin says when far is far enough.",
     ),
-    LossDeclaration(
+    LossSpec(
         name="cosine_pair",
         title="Cosine regression",
         family="pairs",
@@ -85,7 +85,7 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         parameters=(reduction(),),
     ),
-    LossDeclaration(
+    LossSpec(
         name="distance_logistic",
         title="Distance logistic",
         family="pairs",
@@ -98,7 +98,7 @@ PAIRS = [
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
         parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="snr_contrastive",
         title="Contrastive, signal to noise",
         family="pairs",
@@ -126,7 +126,7 @@ PAIRS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="margin",
         title="Margin",
         family="pairs",
@@ -144,7 +144,7 @@ PAIRS = [
             reduction("nonzero"),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="multi_similarity",
         title="Multi-similarity",
         family="pairs",
@@ -173,7 +173,7 @@ PAIRS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="circle",
         title="Circle",
         family="pairs",
@@ -191,7 +191,7 @@ PAIRS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="logistic_pair",
         title="Logistic pairs",
         family="pairs",
@@ -205,7 +205,7 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         parameters=(reduction(),),
     ),
-    LossDeclaration(
+    LossSpec(
         name="hinge_pair",
         title="Hinge on a decision net",
         family="pairs",

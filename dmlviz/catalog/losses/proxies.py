@@ -3,7 +3,7 @@
 from typing import Any
 
 from dmlviz.catalog.losses._shared import distance, margin, scale
-from dmlviz.catalog.parameters import LossDeclaration, Parameter
+from dmlviz.catalog.parameters import LossSpec, Parameter
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}
@@ -37,8 +37,8 @@ def _angle(default: float, name: str = "margin") -> Parameter:
     )
 
 
-def _proxies(name: str, **words: Any) -> LossDeclaration:
-    return LossDeclaration(name=name, family="proxies", needs_classes=True, **words)
+def _proxies(name: str, **words: Any) -> LossSpec:
+    return LossSpec(name=name, family="proxies", needs_classes=True, **words)
 
 
 PROXIES = [
@@ -204,7 +204,7 @@ PROXIES = [
             ),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="prototypical",
         title="Prototypical",
         family="proxies",

@@ -1,14 +1,14 @@
 """Losses on the structure of a batch, as they are offered."""
 
 from dmlviz.catalog.losses._shared import margin, reduction, scale
-from dmlviz.catalog.parameters import LossDeclaration, Parameter
+from dmlviz.catalog.parameters import LossSpec, Parameter
 
 _PAIRS = frozenset({"pairs"})
 
 _LIFTED = "Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, CVPR 2016"
 
 STRUCTURED = [
-    LossDeclaration(
+    LossSpec(
         name="nt_xent",
         title="NT-Xent",
         family="structured",
@@ -34,7 +34,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="tuple_hinge",
         title="Tuple hinge",
         family="structured",
@@ -53,7 +53,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="tuplet_margin",
         title="Tuplet margin",
         family="structured",
@@ -78,7 +78,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="lifted",
         title="Lifted structure",
         family="structured",
@@ -96,7 +96,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="lifted_hard",
         title="Lifted structure, hardest",
         family="structured",
@@ -108,7 +108,7 @@ STRUCTURED = [
         recommended={"learning_rate": 2e-3},
         parameters=(margin(1.0, "how far negatives should be beyond the positive"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="generalized_lifted",
         title="Generalized lifted structure",
         family="structured",
@@ -120,7 +120,7 @@ STRUCTURED = [
         accepts=_PAIRS,
         parameters=(margin(1.0, "how far negatives should be beyond the positives"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="n_pairs",
         title="N-pairs",
         family="structured",
@@ -144,7 +144,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="nca",
         title="Neighbourhood components",
         family="structured",
@@ -162,7 +162,7 @@ STRUCTURED = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="fastap",
         title="FastAP",
         family="structured",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmlviz.catalog.parameters import Catalogue, LossDeclaration, Numbers, Parameter, brief, literal
+from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, VectorParameter, brief, parse_literal
 from dmlviz.errors import UserError
 
 
@@ -12,7 +12,7 @@ from dmlviz.errors import UserError
 class LossChoice(Parameter):
     """A loss by name, or with parameters of its own: {"name": "triplet", "margin": 0.3}."""
 
-    losses: Catalogue[LossDeclaration]
+    losses: Catalog[LossSpec]
 
     def check(self, owner: str, value: Any) -> str | dict[str, Any]:
         """Return the name, with all parameters where one differs from its default; raise UserError for a wrong one."""
@@ -28,19 +28,19 @@ class LossChoice(Parameter):
     @staticmethod
     def split(value: Any) -> tuple[Any, dict[str, Any]]:
         """Return the name and the parameters that were given with it."""
-        value = literal(value)
+        value = parse_literal(value)
         if not isinstance(value, Mapping):
             return value, {}
         return value.get("name"), {name: given for name, given in value.items() if name != "name"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumDeclaration(LossDeclaration):
+class WeightedSumSpec(LossSpec):
     """A sum takes the tuples that either of its losses takes, and trains as its first loss does."""
 
-    losses: Catalogue[LossDeclaration]
+    losses: Catalog[LossSpec]
 
-    def given(self, params: Mapping[str, Any]) -> LossDeclaration:
+    def given(self, params: Mapping[str, Any]) -> LossSpec:
         """Return the sum as these two losses make it."""
         values = self.complete(params)
         a, b = (self.losses[LossChoice.split(values[side])[0]] for side in ("a", "b"))
@@ -53,14 +53,14 @@ class SumDeclaration(LossDeclaration):
         )
 
 
-def sums(losses: Sequence[LossDeclaration]) -> list[LossDeclaration]:
+def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
     """Declare the sum of any two of `losses`."""
-    catalogue = Catalogue("loss", losses)
+    catalogue = Catalog("loss", losses)
 
     def side(name: str, default: str, text: str) -> LossChoice:
         return LossChoice(name=name, kind=str, default=default, choices=tuple(catalogue), losses=catalogue, help=text)
 
-    declaration = SumDeclaration(
+    declaration = WeightedSumSpec(
         name="sum_of",
         title="Sum of two",
         family="sums",
@@ -75,7 +75,7 @@ def sums(losses: Sequence[LossDeclaration]) -> list[LossDeclaration]:
         parameters=(
             side("a", "contrastive", "the first loss; training follows its recommendations"),
             side("b", "softmax", "the second loss"),
-            Numbers(
+            VectorParameter(
                 name="weights",
                 kind=list,
                 length=2,

@@ -1,12 +1,12 @@
 """Losses on triplets, as they are offered."""
 
 from dmlviz.catalog.losses._shared import distance, margin, reduction
-from dmlviz.catalog.parameters import LossDeclaration, Parameter
+from dmlviz.catalog.parameters import LossSpec, Parameter
 
 _TRIPLETS = frozenset({"triplets"})
 
 TRIPLETS = [
-    LossDeclaration(
+    LossSpec(
         name="triplet",
         title="Triplet",
         family="triplets",
@@ -27,7 +27,7 @@ TRIPLETS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="triplet_ratio",
         title="Triplet ratio",
         family="triplets",
@@ -44,7 +44,7 @@ TRIPLETS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="triplet_soft",
         title="Soft triplet",
         family="triplets",
@@ -58,7 +58,7 @@ TRIPLETS = [
         recommended={"sampler": "balanced", "normalize": False},
         parameters=(distance(), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="batch_hard",
         title="Batch hard",
         family="triplets",
@@ -84,7 +84,7 @@ TRIPLETS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="angular",
         title="Angular",
         family="triplets",
@@ -110,7 +110,7 @@ TRIPLETS = [
             reduction(),
         ),
     ),
-    LossDeclaration(
+    LossSpec(
         name="coupled_clusters",
         title="Coupled clusters",
         family="triplets",
@@ -123,7 +123,7 @@ TRIPLETS = [
         recommended={"sampler": "balanced"},
         parameters=(margin(0.2, "how much nearer to the class mean its own images must be"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="hard_cluster",
         title="Hard cluster",
         family="triplets",
@@ -136,7 +136,7 @@ TRIPLETS = [
         # At 0.2, the usual margin of triplets, it stays below raw pixels at every learning rate and batch.
         parameters=(margin(1.0, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
-    LossDeclaration(
+    LossSpec(
         name="hierarchical_triplet",
         title="Hierarchical triplet",
         family="triplets",
