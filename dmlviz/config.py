@@ -71,7 +71,7 @@ class Config(BaseModel):
             raise UserError(f"A config is one JSON object; got {text.strip()[:40]}.")
         return cls(**fields)
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same settings with some changed."""
         return type(self)(**self.model_dump(mode="json") | changes)
 
@@ -141,21 +141,21 @@ class TrainConfig(Config):
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
 
     watched: int = Field(2000, ge=2, description="test images embedded at every snapshot; all at the end")
-    snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
+    num_snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
 
     @property
-    def seen_classes(self) -> tuple[int, ...]:
+    def train_classes(self) -> tuple[int, ...]:
         """The classes that are trained on, rising."""
         unseen = set(self.unseen_classes)
         return tuple(label for label in range(len(DATASETS[self.dataset].classes)) if label not in unseen)
 
     @property
-    def batch_images(self) -> int:
+    def effective_batch_size(self) -> int:
         """Images in a batch."""
         sampler = SAMPLERS[self.sampler]
         if sampler.by_class:
             return self.classes_per_batch * self.images_per_class
-        return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.makes, 1)
+        return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.tuple_kind, 1)
 
     def but(self, **changes: Any) -> Self:
         """The same settings with some changed.
@@ -169,14 +169,14 @@ class TrainConfig(Config):
             kept = {name: value for name, value in kept.items() if getattr(self, name) != getattr(usual, name)}
             kept["embedding_dim"] = self.embedding_dim
             kept.pop("loss_params", None)
-            takes = LOSSES[changes["loss"]].given(changes.get("loss_params") or {}).accepts
-            if kept.get("miner") and MINERS[kept["miner"]].makes not in takes:
+            takes = LOSSES[changes["loss"]].for_params(changes.get("loss_params") or {}).tuple_kinds
+            if kept.get("miner") and MINERS[kept["miner"]].tuple_kind not in takes:
                 del kept["miner"]
             if not kept.get("miner"):
                 kept.pop("miner_params", None)
-            if SAMPLERS[kept.get("sampler", "balanced")].makes not in {"", *takes}:
+            if SAMPLERS[kept.get("sampler", "balanced")].tuple_kind not in {"", *takes}:
                 del kept["sampler"]
-        if SAMPLERS[self.sampler].makes or SAMPLERS[changes.get("sampler", self.sampler)].makes:
+        if SAMPLERS[self.sampler].tuple_kind or SAMPLERS[changes.get("sampler", self.sampler)].tuple_kind:
             kept.pop("miner", None)
             kept.pop("miner_params", None)
         if changes.get("miner", self.miner) != self.miner:
@@ -192,31 +192,34 @@ class TrainConfig(Config):
     @property
     def _usual_classes_per_batch(self) -> int:
         """The default P, or as many classes as there are to train on."""
-        return min(type(self).model_fields["classes_per_batch"].default, len(self.seen_classes))
+        return min(type(self).model_fields["classes_per_batch"].default, len(self.train_classes))
 
     @model_validator(mode="before")
     @classmethod
-    def _recommended(cls, fields: Any) -> Any:
+    def _fill_recommended(cls, fields: Any) -> Any:
         if not isinstance(fields, Mapping):
             return fields
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
-        loss = loss.given(params) if isinstance(params, Mapping) else loss
+        loss = loss.for_params(params) if isinstance(params, Mapping) else loss
         dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
         usual = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
         usual = {"normalize": True, **usual} if loss.on_sphere else usual
         if "loss_params" in usual and isinstance(params, Mapping):
             usual["loss_params"] = {**usual["loss_params"], **params}
             fields = {name: value for name, value in fields.items() if name != "loss_params"}
-        if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].makes:
+        if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].tuple_kind:
             usual.pop("miner", None)
         for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():
             usual[name] = min(usual.get(name, cls.model_fields[name].default), most)
         return {**usual, **fields}
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Self:
-        loss, miner = LOSSES[self.loss].given(self.loss_params), MINERS[self.miner] if self.miner is not None else None
+    def _check_combination(self) -> Self:
+        loss, miner = (
+            LOSSES[self.loss].for_params(self.loss_params),
+            MINERS[self.miner] if self.miner is not None else None,
+        )
         for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalogue[name]
         _check_classes(self)
@@ -225,15 +228,15 @@ class TrainConfig(Config):
         _check_sampler(self, loss)
         if miner is None and self.miner_params:
             raise UserError(f"miner_params go with a miner; got {self.miner_params} and no miner.")
-        if miner is not None and miner.makes not in loss.accepts:
-            offered = [entry.name for entry in MINERS.values() if entry.makes in loss.accepts]
-            takes = f"takes {' or '.join(sorted(loss.accepts))}" if loss.accepts else "takes no miner"
+        if miner is not None and miner.tuple_kind not in loss.tuple_kinds:
+            offered = [entry.name for entry in MINERS.values() if entry.tuple_kind in loss.tuple_kinds]
+            takes = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes no miner"
             use = f"use {', '.join(offered)}, or no miner" if offered else "leave the miner out"
-            raise UserError(f"{self.loss} {takes}; {self.miner} makes {miner.makes}: {use}.")
+            raise UserError(f"{self.loss} {takes}; {self.miner} makes {miner.tuple_kind}: {use}.")
         _check_batch(self, loss)
         _check_space(self, loss)
-        object.__setattr__(self, "loss_params", loss.complete(self.loss_params))
-        object.__setattr__(self, "miner_params", miner.complete(self.miner_params) if miner else {})
+        object.__setattr__(self, "loss_params", loss.with_defaults(self.loss_params))
+        object.__setattr__(self, "miner_params", miner.with_defaults(self.miner_params) if miner else {})
         return self
 
 
@@ -250,7 +253,9 @@ class ProjectionConfig(Config):
     step: int | None = Field(
         None, ge=0, description="of a run: the epoch to draw, as a step of its training; its end when empty"
     )
-    film: bool = Field(False, description="of a run: draw its epochs one after another, as maps that can be played")
+    all_epochs: bool = Field(
+        False, description="of a run: draw its epochs one after another, as maps that can be played"
+    )
 
     @model_serializer(mode="wrap")
     def _without_our_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -268,7 +273,7 @@ class ProjectionConfig(Config):
     @property
     def resumable(self) -> bool:
         """Whether it goes on where it was stopped: a single layout of ours."""
-        return "iterations" in self.params and self.engine == "dmlviz" and not self.film
+        return "iterations" in self.params and self.engine == "dmlviz" and not self.all_epochs
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -277,10 +282,10 @@ class ProjectionConfig(Config):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        object.__setattr__(self, "params", self.declared.complete(self.params))
+        object.__setattr__(self, "params", self.declared.with_defaults(self.params))
         if self.method == "pca" and len(set(self.axes)) < self.dims:
             raise UserError(f"PCA draws {self.dims} different components; got {', '.join(map(str, self.axes))}.")
-        if self.film and self.declared.native:
+        if self.all_epochs and self.declared.native:
             raise UserError(f"{self.declared.title} of all epochs is what a run plays by itself.")
         if self.params.get("min_dist", 0) > self.params.get("spread", 1):
             raise UserError(
@@ -301,28 +306,28 @@ def _check_classes(config: TrainConfig) -> None:
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:
         raise UserError(f"The classes of {data.title} run from 0 to {last}; got {unknown[0]} in unseen_classes.")
-    if unseen and len(config.seen_classes) < 2:
+    if unseen and len(config.train_classes) < 2:
         raise UserError(
-            f"A metric is learned from at least 2 classes; unseen_classes leaves {len(config.seen_classes)} of "
+            f"A metric is learned from at least 2 classes; unseen_classes leaves {len(config.train_classes)} of "
             f"{len(data.classes)}: keep fewer out."
         )
 
 
 def _check_sampler(config: TrainConfig, loss: LossSpec) -> None:
     sampler = SAMPLERS[config.sampler]
-    if not sampler.makes:
+    if not sampler.tuple_kind:
         return
     if config.miner is not None:
         raise UserError(
-            f"{sampler.name} decides which {sampler.makes} the loss sees; got {config.miner}: leave it out."
+            f"{sampler.name} decides which {sampler.tuple_kind} the loss sees; got {config.miner}: leave it out."
         )
-    if sampler.makes not in loss.accepts:
-        takes = f"takes {' or '.join(sorted(loss.accepts))}" if loss.accepts else "takes whole batches"
-        raise UserError(f"{loss.name} {takes}; {sampler.name} makes {sampler.makes}: use another sampler or loss.")
+    if sampler.tuple_kind not in loss.tuple_kinds:
+        takes = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes whole batches"
+        raise UserError(f"{loss.name} {takes}; {sampler.name} makes {sampler.tuple_kind}: use another sampler or loss.")
 
 
 def _check_batch(config: TrainConfig, loss: LossSpec) -> None:
-    images = config.batch_images
+    images = config.effective_batch_size
     if images > MAX_BATCH_SIZE:
         raise UserError(
             f"A batch has up to {MAX_BATCH_SIZE} images; got {images}: use fewer classes or images of each."
@@ -332,14 +337,14 @@ def _check_batch(config: TrainConfig, loss: LossSpec) -> None:
             f"A batch takes {images} images; got train_images = {config.train_images}: use smaller batches."
         )
     if not SAMPLERS[config.sampler].by_class:
-        if loss.needs_partners and images < 4:
+        if loss.needs_pairs and images < 4:
             raise UserError(f"{loss.name} compares images; got batches of {images}: use batch_size ≥ 4.")
         return
-    classes, seen, data = config.classes_per_batch, len(config.seen_classes), DATASETS[config.dataset]
+    classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
     if classes > seen:
         which = f"{seen} of {len(data.classes)} are seen" if config.unseen_classes else f"{data.title} has {seen}"
         raise UserError(f"A batch takes P = {classes} classes; {which}: use classes_per_batch ≤ {seen}.")
-    if not loss.needs_partners:
+    if not loss.needs_pairs:
         return
     if config.images_per_class < 2:
         raise UserError(

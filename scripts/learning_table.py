@@ -53,18 +53,20 @@ class Row(NamedTuple):
 
 def rows(measured: Measured, only: Sequence[str]) -> Iterator[tuple[str, Row]]:
     """Each loss's family and row; one seed of all losses comes before the next, so that a first look comes early."""
-    asked: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].lesson} | LESSONS
+    asked: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].caveat} | LESSONS
     configs = {name: setup(**fields) for name, fields in asked.items() if not only or name in only}
     for seed in SEEDS:
         for name, config in configs.items():
-            result = measured(config.but(seed=seed))
+            result = measured(config.replace(seed=seed))
             print(f"seed {seed}  {name:26s} P@1 {result.precision_at_1:.4f}  {result.cpu_seconds:.1f} s", flush=True)
     for name, config in configs.items():
         family = "lessons" if name in LESSONS else LOSSES[config.loss].family
-        results = [measured(config.but(seed=seed)) for seed in SEEDS]
+        results = [measured(config.replace(seed=seed)) for seed in SEEDS]
         yield (
             family,
-            Row(_title(name, config), f"`{config.miner}`" if config.miner else "", config.batch_images, results),
+            Row(
+                _title(name, config), f"`{config.miner}`" if config.miner else "", config.effective_batch_size, results
+            ),
         )
 
 

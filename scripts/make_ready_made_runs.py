@@ -31,7 +31,7 @@ READY_MADE = {
         loss_params={"margin": 0.2},
         learning_rate=4e-4,
         steps=900,
-        snapshots=36,
+        num_snapshots=36,
         watched=1000,
     ),
 }
@@ -49,7 +49,7 @@ FAILING = {
         loss_params={"margin": 0.0},
         miner=None,
         steps=150,
-        snapshots=16,
+        num_snapshots=16,
         watched=300,
     ),
     "Fails: hardest triplets, rate too large": TrainConfig(
@@ -60,7 +60,7 @@ FAILING = {
         miner="batch_hard",
         learning_rate=0.05,
         steps=150,
-        snapshots=16,
+        num_snapshots=16,
         watched=300,
     ),
 }
@@ -72,7 +72,7 @@ def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     runs = Runs(FOLDER, bundled=FOLDER.parent / "none")
     for title, config in (READY_MADE | FAILING).items():
-        run = runs.prepare(config, title)
+        run = runs.create(config, title)
         if title in FAILING:
             run.info["fails"] = True
             write_json(run.path / "run.json", run.info)

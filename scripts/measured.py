@@ -81,14 +81,14 @@ def learn(config: TrainConfig, data: Dataset) -> Learned:
     event, shot = None, None
     # The end scores every test image in every way; two images leave the scoring to us.
     few = replace(data, test=data.test.first(config.watched))
-    for event in train(config.but(watched=config.watched), data=few):
+    for event in train(config.replace(watched=config.watched), data=few):
         shot = event if isinstance(event, Snapshot) else shot
     spent = time.process_time() - begun
     if isinstance(event, Failed):
         scores = shot.metrics if shot is not None else {}
         return Learned(*_picked(scores), cpu_seconds=spent, steps=event.step, failed=event.reason)
     assert isinstance(event, Finished), event
-    embeddings = embed(config, {name: torch.from_numpy(value) for name, value in event.weights.items()}, data)
+    embeddings = embed(config, {name: torch.from_numpy(value) for name, value in event.net_weights.items()}, data)
     return Learned(*_picked(_scores(embeddings, data.test.labels)), cpu_seconds=spent, steps=event.step)
 
 

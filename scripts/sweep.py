@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tried = [*_tried(measured, LOSSES[chosen.loss], [dict(zip(names, v, strict=True)) for v in product(*values)])]
         print(choice(measured, LOSSES[chosen.loss], tried))
         return
-    lines = [line(measured, loss) for loss in LOSSES.values() if chosen.loss in (None, loss.name) and not loss.lesson]
+    lines = [line(measured, loss) for loss in LOSSES.values() if chosen.loss in (None, loss.name) and not loss.caveat]
     if chosen.loss is None:
         PAGE.write_text(
             f"{HEAD}\n| loss | learning rate | main parameter | choice |\n|---|---|---|---|\n" + "".join(lines)
@@ -90,7 +90,7 @@ def choice(measured: Measured, loss: LossSpec, tried: Sequence[Tried]) -> str:
     usual, best = setup(loss.name), max(tried, key=_score)
     if _score(best) <= measured(usual).precision_at_1 + NOISE:
         return "keep"
-    ours, theirs = (mean(measured(c.but(seed=seed)).precision_at_1 for seed in SEEDS) for c in (usual, best.config))
+    ours, theirs = (mean(measured(c.replace(seed=seed)).precision_at_1 for seed in SEEDS) for c in (usual, best.config))
     verdict = "change to" if theirs > ours + NOISE else "keep; no better with three seeds:"
     return f"{verdict} {_named(best.changes)} ({ours:.4f} to {theirs:.4f})"
 

@@ -58,7 +58,7 @@ def test_every_field_is_part_of_the_identity() -> None:
         "snapshots": 7,
     }
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"}
-    ids = [config.but(**{name: value}).id for name, value in changes.items()]
+    ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1
 
 
@@ -93,45 +93,45 @@ def test_a_config_cannot_be_changed() -> None:
 def test_another_loss_brings_its_own_recommendations_and_leaves_the_old_ones_behind() -> None:
     chosen = {"dataset": "digits", "seed": 5, "steps": 50, "embedding_dim": 3}
     for old, new in pairwise([*LOSSES, *LOSSES]):
-        assert TrainConfig(loss=old).but(loss=new) == TrainConfig(loss=new)
-        assert TrainConfig(loss=old, **chosen).but(loss=new) == TrainConfig(loss=new, **chosen)
+        assert TrainConfig(loss=old).replace(loss=new) == TrainConfig(loss=new)
+        assert TrainConfig(loss=old, **chosen).replace(loss=new) == TrainConfig(loss=new, **chosen)
 
 
 def test_a_chosen_miner_stays_with_its_parameters_where_the_new_loss_takes_it() -> None:
     chosen = TrainConfig(loss="contrastive", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
     kept = TrainConfig(loss="nt_xent", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
-    assert kept.but(loss="contrastive_linear").miner == "hard_negative_pairs"
-    assert kept.but(loss="triplet") == TrainConfig(loss="triplet")
-    assert chosen.but(miner="all_pairs").miner_params == {}
-    assert chosen.but(seed=1).miner_params == {"distance": "cosine"}
+    assert kept.replace(loss="contrastive_linear").miner == "hard_negative_pairs"
+    assert kept.replace(loss="triplet") == TrainConfig(loss="triplet")
+    assert chosen.replace(miner="all_pairs").miner_params == {}
+    assert chosen.replace(seed=1).miner_params == {"distance": "cosine"}
 
 
 def test_a_sampler_that_makes_the_pairs_leaves_no_room_for_a_miner() -> None:
     config = TrainConfig(loss="contrastive", sampler="random_pairs", batch_size=41)
     assert config.miner is None
-    assert config.batch_images == 40
-    assert TrainConfig(loss="contrastive").but(sampler="random_pairs", batch_size=41) == config
-    assert config.but(sampler="balanced", batch_size=160) == TrainConfig(loss="contrastive")
-    assert config.but(loss="triplet").sampler == "balanced"
-    assert config.but(loss="contrastive_linear").sampler == "random_pairs"
+    assert config.effective_batch_size == 40
+    assert TrainConfig(loss="contrastive").replace(sampler="random_pairs", batch_size=41) == config
+    assert config.replace(sampler="balanced", batch_size=160) == TrainConfig(loss="contrastive")
+    assert config.replace(loss="triplet").sampler == "balanced"
+    assert config.replace(loss="contrastive_linear").sampler == "random_pairs"
 
 
 def test_the_old_losses_parameters_go_with_it() -> None:
     config = TrainConfig(loss="nt_xent", loss_params={"temperature": 0.5})
-    assert config.but(seed=1).loss_params["temperature"] == 0.5
-    assert config.but(loss="contrastive").loss_params["margin"] == 1.0
-    assert config.but(loss="triplet", loss_params={"margin": 0.7}).loss_params["margin"] == 0.7
+    assert config.replace(seed=1).loss_params["temperature"] == 0.5
+    assert config.replace(loss="contrastive").loss_params["margin"] == 1.0
+    assert config.replace(loss="triplet", loss_params={"margin": 0.7}).loss_params["margin"] == 0.7
 
 
 def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> None:
     config = TrainConfig(loss="triplet", unseen_classes=[9, 7, 8, 7])
     assert config == TrainConfig(loss="triplet", unseen_classes="7, 8, 9") == TrainConfig.from_json(config.to_json())
     assert config.unseen_classes == (7, 8, 9)
-    assert config.seen_classes == (0, 1, 2, 3, 4, 5, 6)
+    assert config.train_classes == (0, 1, 2, 3, 4, 5, 6)
     assert config.classes_per_batch == 7
-    assert config.but(unseen_classes=()) == TrainConfig(loss="triplet")
-    assert config.but(loss="nt_xent") == TrainConfig(loss="nt_xent", unseen_classes=[7, 8, 9])
-    assert config.but(classes_per_batch=5).but(unseen_classes=()).classes_per_batch == 5
+    assert config.replace(unseen_classes=()) == TrainConfig(loss="triplet")
+    assert config.replace(loss="nt_xent") == TrainConfig(loss="nt_xent", unseen_classes=[7, 8, 9])
+    assert config.replace(classes_per_batch=5).replace(unseen_classes=()).classes_per_batch == 5
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_every_complaint_is_heard() -> None:
 
 
 def test_class_weights_need_no_partners() -> None:
-    assert TrainConfig(loss="softmax", sampler="balanced", images_per_class=1).batch_images == 10
-    assert TrainConfig(loss="arcface", sampler="shuffled", batch_size=2).batch_images == 2
+    assert TrainConfig(loss="softmax", sampler="balanced", images_per_class=1).effective_batch_size == 10
+    assert TrainConfig(loss="arcface", sampler="shuffled", batch_size=2).effective_batch_size == 2
 
 
 @pytest.mark.parametrize("miner", list(MINERS))
 def test_every_miner_goes_with_some_loss(miner: str) -> None:
-    takers = [loss for loss in LOSSES if MINERS[miner].makes in LOSSES[loss].accepts]
+    takers = [loss for loss in LOSSES if MINERS[miner].tuple_kind in LOSSES[loss].tuple_kinds]
     assert takers
     assert TrainConfig(loss=takers[0], miner=miner).miner == miner
 
@@ -206,6 +206,6 @@ def test_every_miner_goes_with_some_loss(miner: str) -> None:
 def test_a_projection_has_an_identity_of_its_own() -> None:
     pca = ProjectionConfig()
     assert ProjectionConfig.from_json(pca.to_json()) == pca
-    assert pca.id != pca.but(dims=3).id
+    assert pca.id != pca.replace(dims=3).id
     with pytest.raises(UserError, match="dims: "):
         ProjectionConfig(dims=4)  # type: ignore[arg-type]

@@ -116,7 +116,7 @@ def _readable(run: str, projection: str | None = None) -> EventLogDir:
     record: EventLogDir = services().runs.get(run)
     if projection is not None:
         record = services().runs.get(run).drawing(projection)
-    if not record.lock.held:  # who writes it now has just made these lines
+    if not record.lock.locked:  # who writes it now has just made these lines
         record.events()
     return record
 
@@ -144,7 +144,7 @@ async def frame(request: Request) -> Response:
 async def tracked_items(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
-    watched = run.watched
+    watched = run.tracked_indices
     described = found.describe() | {
         "run": run.id,
         "dataset": run.config.dataset,

@@ -52,7 +52,7 @@ def search(kind: Kind, text: str) -> list[Spec]:
     words = text.lower().split()
 
     def told(entry: Spec) -> str:
-        parts = (entry.name, entry.title, entry.family, entry.summary, entry.when, entry.reference)
+        parts = (entry.name, entry.title, entry.family, entry.summary, entry.when_to_use, entry.reference)
         return " ".join(parts).lower()
 
     return [entry for entry in kind.catalogue.values() if all(word in told(entry) for word in words)]
@@ -69,11 +69,13 @@ def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:
 def related_entries(entry: Spec) -> list[tuple[Kind, str]]:
     """The other choices that an entry goes with."""
     if isinstance(entry, LossSpec):
-        miners = [(KINDS["miner"], name) for name, miner in MINERS.items() if miner.makes in entry.accepts]
-        samplers = [(KINDS["sampler"], name) for name, sampler in SAMPLERS.items() if sampler.makes in entry.accepts]
+        miners = [(KINDS["miner"], name) for name, miner in MINERS.items() if miner.tuple_kind in entry.tuple_kinds]
+        samplers = [
+            (KINDS["sampler"], name) for name, sampler in SAMPLERS.items() if sampler.tuple_kind in entry.tuple_kinds
+        ]
         return miners + samplers
-    makes = entry.makes if isinstance(entry, MinerSpec | SamplerSpec) else ""
-    return [(KINDS["loss"], name) for name, loss in LOSSES.items() if makes and makes in loss.accepts]
+    makes = entry.tuple_kind if isinstance(entry, MinerSpec | SamplerSpec) else ""
+    return [(KINDS["loss"], name) for name, loss in LOSSES.items() if makes and makes in loss.tuple_kinds]
 
 
 def no_miner_note(entry: Spec) -> str:
@@ -89,7 +91,7 @@ def caveat(entry: Spec) -> str:
     """What to beware of."""
     if isinstance(entry, ProjectionSpec):
         return entry.caution
-    return entry.lesson if isinstance(entry, LossSpec) else ""
+    return entry.caveat if isinstance(entry, LossSpec) else ""
 
 
 def recommended(entry: Spec) -> dict[str, str]:
@@ -145,7 +147,7 @@ def limits(parameter: Parameter) -> str:
         return ", ".join(parameter.choices) if len(parameter.choices) < 5 else f"one of {len(parameter.choices)}"
     if parameter.minimum is None or parameter.maximum is None:
         return "a number"
-    words = "".join(f" or {word}" for word in parameter.words)
+    words = "".join(f" or {word}" for word in parameter.special_values)
     return f"{parameter.minimum:g} to {parameter.maximum:g}{words}".replace("-", "−")
 
 
@@ -166,7 +168,7 @@ def to_json(entry: LossSpec) -> dict[str, Any]:
         "family": entry.family,
         "on_sphere": entry.on_sphere,
         "needs_classes": entry.needs_classes,
-        "takes_triplets": "triplets" in entry.accepts and "pairs" not in entry.accepts,
+        "takes_triplets": "triplets" in entry.tuple_kinds and "pairs" not in entry.tuple_kinds,
         "parameters": [_plain(parameter) for parameter in entry.parameters],
     }
 
@@ -181,5 +183,5 @@ def _plain(parameter: Parameter) -> dict[str, Any]:
         "maximum": parameter.maximum,
         "step": parameter.step,
         "choices": list(parameter.choices),
-        "words": list(parameter.words),
+        "words": list(parameter.special_values),
     }

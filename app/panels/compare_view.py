@@ -33,7 +33,7 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
 
         def choose(run: str, side: str = side) -> None:
             ui.notes.clear()
-            ui.choose(*((run, ui.b) if side == "a" else (ui.a, run)))
+            ui.select(*((run, ui.b) if side == "a" else (ui.a, run)))
 
         with column:
             bound_widget(
@@ -61,7 +61,7 @@ def _differences_text(pair: Pair) -> str:
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset].title
         return f"There is no other run of {data} yet: train one, with One thing changed or in Explore."
-    if not pair.alike:
+    if not pair.same_dataset:
         one, other = (DATASETS[shown.run.config.dataset].title for shown in (pair.a, pair.b))
         return (
             f":orange[The first run is of {one}, the second of {other}: neither their images nor their scores can be "
@@ -98,13 +98,13 @@ def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> 
             mount(
                 "map",
                 key=f"map.{side}",
-                data=compare_props.map_data(one, ui, here.alike, routes),
+                data=compare_props.map_data(one, ui, here.same_dataset, routes),
                 on_pinned_change=_copy_from_map(ui, f"map.{side}", "pinned"),
                 on_selected_change=lambda: None,
                 on_ended_change=lambda: None,
                 on_routes_change=lambda: None,
             )
-    if not here.alike:
+    if not here.same_dataset:
         return
     table, *panels = st.columns([4, 3, 3])
     with table:

@@ -36,8 +36,8 @@ def render_entry(kind: Kind, name: str) -> None:
         st.markdown(declared.summary)
         if declared.formula:
             st.markdown(rf"$\displaystyle {declared.formula}$")
-        if declared.when:
-            st.markdown(f"**When to use it.** {declared.when}")
+        if declared.when_to_use:
+            st.markdown(f"**When to use it.** {declared.when_to_use}")
         if caveat(declared):
             st.markdown(f"**Beware.** {caveat(declared)}")
     with right:
@@ -87,10 +87,10 @@ def _request_training(kind: Kind, declared: Spec) -> None:
     """Set Explore up; the page then goes there, which a callback cannot."""
     ui = explore.saved_state()
     if kind.name == "miner":
-        takes = next(name for name, loss in LOSSES.items() if declared.makes in loss.accepts)  # type: ignore[attr-defined]
-        if declared.makes not in LOSSES[ui.settings.get("loss", "nt_xent")].accepts:  # type: ignore[attr-defined]
-            ui.choose("loss", takes)
-    ui.choose(kind.name, declared.name)
+        takes = next(name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds)  # type: ignore[attr-defined]
+        if declared.tuple_kind not in LOSSES[ui.settings.get("loss", "nt_xent")].tuple_kinds:  # type: ignore[attr-defined]
+            ui.set("loss", takes)
+    ui.set(kind.name, declared.name)
     st.session_state[_ASKED] = True
 
 
@@ -130,10 +130,10 @@ def force_playground(name: str) -> None:
 def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
     """Set Explore up with the parameters that the plot shows."""
     ui = explore.saved_state()
-    ui.choose("loss", loss.name)
+    ui.set("loss", loss.name)
     for parameter in loss.parameters:
         if parameter.name in params:
-            ui.choose_param("loss", loss, parameter, parameter.check(loss.name, params[parameter.name]))
+            ui.set_param("loss", loss, parameter, parameter.check(loss.name, params[parameter.name]))
 
 
 def _parameters(declared: Spec) -> None:

@@ -14,10 +14,10 @@ def lesson(name: str) -> None:
     text, side = st.columns([5, 3], gap="large")
     with text:
         st.markdown(told.text)
-        if told.see:
+        if told.related:
             st.markdown("**Read with it**")
             with st.container(horizontal=True):
-                for kind, name in told.see:
+                for kind, name in told.related:
                     navigation.link("learn", entry_title(kind, name), {kind: name})
     with side, st.container(border=True):
         st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")

@@ -44,13 +44,13 @@ def _progress(ui: UIState, services: Services, shown: RunView, fallback: dict[st
         services.jobs.stop(shown.run.id, projection, session_owner())
 
     def resume() -> None:
-        ui.notes.clear()
+        ui.messages.clear()
         projection_picker.start_projection(ui, services, shown, resume=True)
 
     def cancel() -> None:
         stop()
-        ui.notes.clear()
-        ui.back()
+        ui.messages.clear()
+        ui.restore_view()
 
     mount(
         "progress",
@@ -127,7 +127,7 @@ def map_view(
         chosen = st.session_state["map"].get("remedy") or {}
         offered = suggestions(chosen["alarm"], shown.run.config) if chosen.get("alarm") in SUGGESTIONS else []
         if isinstance(chosen.get("index"), int) and 0 <= chosen["index"] < len(offered):
-            ui.adopt(shown.run.config.but(**offered[chosen["index"]].changes))
+            ui.load(shown.run.config.replace(**offered[chosen["index"]].changes))
 
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:

@@ -31,8 +31,8 @@ def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
 
     def chosen(view: str) -> None:
-        ui.notes.clear()
-        ui.look(view)
+        ui.messages.clear()
+        ui.set_view(view)
         start_projection(ui, services, shown, resume=True)
 
     bound_widget(
@@ -65,9 +65,9 @@ def start_projection(ui: UIState, services: Services, shown: RunView, *, resume:
         if wanted is not None:
             services.jobs.project(shown.run.id, wanted, session_owner(), resume=resume)
     except UserError as error:
-        ui.notes.append(str(error))
-        ui.forget(ui.view)
-        ui.back()
+        ui.messages.append(str(error))
+        ui.drop_projection(ui.view)
+        ui.restore_view()
 
 
 def _form(ui: UIState, services: Services, shown: RunView) -> None:
@@ -78,21 +78,21 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
     declared, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
         st.caption(declared.summary)
-    n, dimension = run.epoch(run.epochs[0] if wanted.film else wanted.step)[0].shape
+    n, dimension = run.embeddings_at(run.embedded_steps[0] if wanted.all_epochs else wanted.step)[0].shape
 
     def send() -> None:
-        ui.notes.clear()
+        ui.messages.clear()
         form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
         more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "film": epoch == FILM}
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
-            ui.draw(**more)
+            ui.set_projection(**more)
             _ = ui.projection()  # its parameters may not go together
         except UserError as error:
-            ui.notes.append(str(error))
-            ui.forget(ui.view)
+            ui.messages.append(str(error))
+            ui.drop_projection(ui.view)
         start_projection(ui, services, shown)
 
     with st.form(f"view.{declared.name}", border=False):
@@ -152,15 +152,15 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
 
 def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
     """The end, an epoch, or all of them."""
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     counts = [0 if some is None else len(some) for some in (labels, watched)]
-    steps = run.epochs
+    steps = run.embedded_steps
     filmed = len(epoch_steps(run, wanted))
     words = {
         END: f"The end: all {counts[0]:,} test images",
         FILM: f"A film of {filmed} of {len(steps)} epochs: {counts[1]:,} images",
     } | {step: f"Step {step:,}: {counts[1]:,} watched images" for step in steps}
-    chosen: str | int = FILM if wanted.film else END if wanted.step not in steps else int(wanted.step or 0)
+    chosen: str | int = FILM if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
     bound_widget(
         st.selectbox,
         "Epoch",

@@ -30,7 +30,7 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
     with stop:
         live = shown is not None and shown.live
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
-    for note in ui.notes:
+    for note in ui.messages:
         st.caption(f":orange[{escape_markdown(note)}]")
     if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
@@ -48,18 +48,18 @@ def available_dataset(services: Services) -> str:
 
 
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
-    ui.notes.clear()
+    ui.messages.clear()
     try:
         ui.show(services.jobs.submit(config, session_owner()))
-        services.tidy()
+        services.enforce_quota()
     except UserError as error:
-        ui.notes.append(str(error))
+        ui.messages.append(str(error))
 
 
 def _stop(ui: UIState, services: Services, shown: RunView) -> None:
-    ui.notes.clear()
+    ui.messages.clear()
     if (
         not services.jobs.stop(shown.run.id, owner=session_owner())
         and services.jobs.status(shown.run.id).phase == "running"
     ):
-        ui.notes.append("Somebody else asked for this run too, so it goes on.")
+        ui.messages.append("Somebody else asked for this run too, so it goes on.")

@@ -22,7 +22,7 @@ def active_lesson(now: PageContext) -> TaskProgress | None:
     found = task_progress(now.ui, now.services, settings.available_dataset(now.services))
     if found is None or not found.over or found.run is None:
         return found
-    if found.asked and found.task.look_first and now.ui.run != found.run.id:
+    if found.is_question_open and found.task.view_before_guess and now.ui.run != found.run.id:
         now.ui.show(found.run.id)
         st.rerun()
     if now.ui.run != found.run.id:
@@ -31,7 +31,7 @@ def active_lesson(now: PageContext) -> TaskProgress | None:
     if wanted.view != LIVE and st.session_state.get(_VIEWED_KEY) != mark:
         st.session_state[_VIEWED_KEY] = mark
         if now.ui.view == LIVE:
-            now.ui.look(wanted.view)
+            now.ui.set_view(wanted.view)
             now.ui.params |= wanted.params
             st.rerun()
     return found
@@ -45,12 +45,12 @@ def lesson_outline(now: PageContext, found: TaskProgress) -> None:
         here = "**" if number == found.number else ""
         st.markdown(f"{number}. {here}{task.title}{here}")
     navigation.link("learn", "The text of the lesson", {"lesson": found.lesson.name})
-    st.button("Leave the lesson", key="lesson.leave", on_click=ui.teach, args=(None,))
-    if found.revealed and found.task.open:
+    st.button("Leave the lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
+    if found.is_revealed and found.task.follow_up:
         st.caption("Now try yourself:")
-        settings.settings(ui, now.services, now.shown, found.task.open)
+        settings.settings(ui, now.services, now.shown, found.task.follow_up)
         return
-    for note in ui.notes:
+    for note in ui.messages:
         st.caption(f":orange[{escape_markdown(note)}]")
 
 
@@ -58,9 +58,9 @@ def panel(now: PageContext, found: TaskProgress) -> None:
     """The task: its question, then the wait for the run, then the answer."""
     with st.container(border=True, key="lesson", gap="small"):
         st.markdown(f"**{found.task.title}** :small[task {found.number} of {len(found.lesson.tasks)}]")
-        if found.asked:
+        if found.is_question_open:
             _question(now, found)
-        elif found.revealed:
+        elif found.is_revealed:
             _answer(now, found)
         else:
             _wait(now, found)
@@ -68,7 +68,7 @@ def panel(now: PageContext, found: TaskProgress) -> None:
 
 def _question(now: PageContext, found: TaskProgress) -> None:
     task = found.task
-    st.markdown(" ".join(filter(None, (task.look, task.question))))
+    st.markdown(" ".join(filter(None, (task.instructions, task.question))))
     chosen = st.session_state.get(_GUESS_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         options = list(range(1, len(task.guesses) + 1))
@@ -98,17 +98,17 @@ def _submit_guess(ui: UIState, services: Services, found: TaskProgress) -> None:
     if chosen is None:
         return
     _train(ui, services, found)
-    if not ui.notes:
+    if not ui.messages:
         ui.guess = chosen
 
 
 def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
     """Show the run that answers, trained first where it is not there yet; what is in the way is noted."""
-    ui.notes.clear()
+    ui.messages.clear()
     try:
         run = services.jobs.submit(found.config, session_owner())
     except UserError as error:
-        ui.notes.append(str(error))
+        ui.messages.append(str(error))
         return
     if ui.run != run:
         ui.show(run)
@@ -118,7 +118,7 @@ def _wait(now: PageContext, found: TaskProgress) -> None:
     said = [] if found.guess is None else [f"You guessed: {found.task.guesses[found.guess - 1]}."]
     stalled = found.run is None or (now.shown is not None and found.run.id == now.shown.run.id and not now.shown.live)
     if stalled or now.ui.run is None:
-        words = found.task.look or "The answer comes from a real run."
+        words = found.task.instructions or "The answer comes from a real run."
         st.markdown(" ".join([*said, words]))
         st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(now.ui, now.services, found))
         return
@@ -129,8 +129,8 @@ def _answer(now: PageContext, found: TaskProgress) -> None:
     assert found.guess is not None
     assert found.run is not None
     task = found.task
-    right = found.guess - 1 == task.right
-    verdict = "That is it." if right else f"The run says: {task.guesses[task.right]}."
+    right = found.guess - 1 == task.answer
+    verdict = "That is it." if right else f"The run says: {task.guesses[task.answer]}."
     text, table = st.columns([3, 2])
     with text:
         st.markdown(f"You guessed: {task.guesses[found.guess - 1]}. **{verdict}** {task.reveal}")
@@ -149,7 +149,7 @@ def _next_button(now: PageContext, found: TaskProgress) -> None:
     if found.number < len(found.lesson.tasks):
         label = f"Next: {found.lesson.tasks[found.number].title}"
         following = (found.lesson.name, found.number + 1)
-        st.button(label, type="primary", key="lesson.next", on_click=ui.teach, args=following)
+        st.button(label, type="primary", key="lesson.next", on_click=ui.start_task, args=following)
     else:
         navigation.link("learn", "Back to the lessons", {})
     if ui.run != found.run.id:

@@ -33,7 +33,7 @@ def _runs(ui: UIState, services: Services, shown: RunView) -> None:
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
             score = run.score("precision_at_1")
-            when = "ready-made" if services.runs.comes_with_the_program(run) else _ago(run.created)
+            when = "ready-made" if services.runs.is_bundled(run) else _ago(run.created)
             facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", when]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
             st.button(

@@ -49,14 +49,14 @@ def _close() -> None:
 @st.dialog("Your own data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
     with error_boundary():
-        reading = services.intake.reading(session_owner())
+        reading = services.intake.status(session_owner())
         if reading is None:
             _choose_files(services)
         elif reading.phase == "reading":
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
         elif reading.phase == "failed":
             st.caption(f":orange[{escape_markdown(reading.reason)}]")
-            st.button("Bring other files", key="own-other", on_click=services.intake.drop, args=(session_owner(),))
+            st.button("Bring other files", key="own-other", on_click=services.intake.discard, args=(session_owner(),))
         else:
             _preview(ui, services, reading)
 
@@ -75,7 +75,7 @@ def _choose_files(services: Services) -> None:
     st.caption(LIMIT)
     if files:
         try:
-            services.intake.bring(session_owner(), {file.name: file.getvalue() for file in files})
+            services.intake.upload(session_owner(), {file.name: file.getvalue() for file in files})
         except UserError as error:
             st.caption(f":orange[{escape_markdown(error)}]")
             return
@@ -83,29 +83,29 @@ def _choose_files(services: Services) -> None:
 
 
 def _show_progress(services: Services) -> None:
-    reading = services.intake.reading(session_owner())
+    reading = services.intake.status(session_owner())
     if reading is None or reading.phase != "reading":
         st.rerun()
     st.progress(reading.share, "Reading …")
     if st.button("Cancel", key="own-cancel"):
-        services.intake.drop(session_owner())
+        services.intake.discard(session_owner())
         st.rerun()
 
 
 def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
-    look: dict[str, Any] = reading.look or {}
+    look: dict[str, Any] = reading.preview or {}
     pictures = look["kind"] == "pictures"
     shown = {name: look[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
     mount("look", key="look", data=shown | {"tiles": look.get("tiles")})
     if pictures:
-        order = services.intake.order(session_owner())
+        order = services.intake.request(session_owner())
         left, middle, right = st.columns([2, 1, 1])
         with middle:
             side = st.selectbox("Pixels a side", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
             colour = st.selectbox("Colour", list(COLOURS), list(COLOURS).index(order["colour"]), COLOURS.__getitem__)
         if (side, colour) != (order["side"], order["colour"]):
-            services.intake.again(session_owner(), side, colour)
+            services.intake.reparse(session_owner(), side, colour)
             st.rerun()
     else:
         left = st.container()
@@ -116,12 +116,12 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
         used = st.button("Use this data" if pictures else "Show them", type="primary", width="stretch", key="own-use")
     with other:
         if st.button("Bring other files", width="stretch", key="own-other"):
-            services.intake.drop(session_owner())
+            services.intake.discard(session_owner())
             st.rerun()
     if used:
-        kind, name = services.intake.keep(session_owner(), title)
+        kind, name = services.intake.accept(session_owner(), title)
         if kind == "pictures":
-            ui.choose("dataset", name)
+            ui.set("dataset", name)
         else:
             ui.show(name)
         _close()

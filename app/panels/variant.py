@@ -111,13 +111,13 @@ def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
     """The same settings with one changed, a field or loss.margin and the like; raise UserError where that cannot be."""
     role, dot, parameter = name.partition(".")
     if dot:
-        return config.but(**{f"{role}_params": getattr(config, f"{role}_params") | {parameter: value}})
-    return config.but(**{name: value})
+        return config.replace(**{f"{role}_params": getattr(config, f"{role}_params") | {parameter: value}})
+    return config.replace(**{name: value})
 
 
 def _fields(config: TrainConfig) -> list[str]:
-    accepts, sampler = LOSSES[config.loss].given(config.loss_params).accepts, SAMPLERS[config.sampler]
-    left_out = set() if accepts and not sampler.makes else {"miner"}
+    accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
+    left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
     left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
     named = [name for name in EDITABLE_FIELDS if name not in left_out]
     for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
@@ -162,8 +162,8 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
         return list(options), lambda value: titles[value] if isinstance(titles, dict) else titles[value].title
 
     if name == "miner":
-        accepts = LOSSES[config.loss].given(config.loss_params).accepts
-        offered = [None, *(miner for miner in MINERS if MINERS[miner].makes in accepts)]
+        accepts = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
+        offered = [None, *(miner for miner in MINERS if MINERS[miner].tuple_kind in accepts)]
         return offered, lambda value: NO_MINER if value is None else MINERS[value].title
     if name == "embedding_dim":
         return sorted({*DIMENSIONS, config.embedding_dim}), str
@@ -191,8 +191,8 @@ def _train_both(ui: CompareState, services: Services, first: TrainConfig, second
 def _start_training(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
     ui.notes.clear()
     try:
-        ui.choose(*train())
-        services.tidy()
+        ui.select(*train())
+        services.enforce_quota()
     except UserError as error:
         ui.notes.append(str(error))
     for label in MENUS:

@@ -37,13 +37,13 @@ def batch_payload(run: Run, step: int) -> dict[str, Any]:
 
 def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) -> dict[str, Any]:
     """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
-    if not np.isin(batch.labels, config.seen_classes).all():
+    if not np.isin(batch.labels, config.train_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
-    seer = ComparingLoss.of(config, batch)
+    seer = ComparingLoss.from_config(config, batch)
     if not _fitting(seer, batch, config):
         raise UserError(f"The batch of step {batch.step} holds weights of another loss than its run's.")
     seen = classify_tuples(config, batch)
-    places = basis.project(batch.before)[:, :2]
+    places = basis.project(batch.embeddings_before)[:, :2]
     return {
         "step": batch.step,
         "loss": batch.loss,
@@ -52,30 +52,30 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "labels": batch.labels.tolist(),
         "images": batch.images.tolist(),
         "classes": list(DATASETS[config.dataset].classes),
-        "before": encode_array(batch.before, "<f4"),
+        "before": encode_array(batch.embeddings_before, "<f4"),
         "places": encode_array(places, "<f4"),
-        "moved": encode_array(basis.project(batch.after)[:, :2], "<f4"),
+        "moved": encode_array(basis.project(batch.embeddings_after)[:, :2], "<f4"),
         "push": encode_array(-(batch.gradient @ basis.components[:2].T), "<f4"),
         "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
-        "origin": basis.project(np.zeros((1, batch.before.shape[1])))[0, :2].tolist(),
-        "view": basis.view,
+        "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
+        "view": basis.kind,
         "normalize": config.normalize,
-        "reach": vars(seen.reach),
+        "reach": vars(seen.thresholds),
         "seen": {
             "kind": seen.kind,
-            "by": seen.by,
-            "rows": encode_array(seen.rows, "<i2"),
-            "hardness": encode_array(seen.hardness, "u1"),
+            "by": seen.source,
+            "rows": encode_array(seen.indices, "<i2"),
+            "hardness": encode_array(seen.difficulty, "u1"),
             "counts": list(seen.counts),
         },
         "selected_by": _selection(config),
-        "anchored": batch.anchored,
+        "anchored": batch.is_anchored,
         "learned": {
             name: {"shape": list(values.shape), "data": encode_array(values, "<f4")}
             for name, values in seer.learned.items()
         },
-        "seen_classes": list(config.seen_classes),
-        "centres": _class_centers(seer, batch, basis, config.seen_classes),
+        "seen_classes": list(config.train_classes),
+        "centres": _class_centers(seer, batch, basis, config.train_classes),
         "loss_of": {
             "name": seer.name,
             "title": LOSSES[seer.name].title,
@@ -88,11 +88,11 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
 
 def projection_for(run: Run, step: int) -> LinearProjection:
     """The picture that the run plays; while it trains, that of the last snapshot up to this step."""
-    found = run.basis
+    found = run.linear_projection
     if found is not None:
         return found
     shots = [shot for shot in run.snapshot_steps if shot <= step]
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     if not shots or labels is None or watched is None:
         raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
     return default_projection(run.snapshot(shots[-1]), np.asarray(labels)[watched])
@@ -121,14 +121,14 @@ def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
 
 def _readable(run: Run) -> Iterator[BatchRecord]:
     """The batches that can be read; of those that cannot, the one that is asked for says so itself."""
-    for step in run.batch_steps:
+    for step in run.recorded_batch_steps:
         with contextlib.suppress(DamagedFileError):
             yield run.batch(step)
 
 
 def _fitting(seer: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:
     """Whether the loss's own weights are as many and as long as its run says."""
-    classes, d = len(config.seen_classes), config.embedding_dim
+    classes, d = len(config.train_classes), config.embedding_dim
     rows = classes * int(seer.params.get("centers", 1))
     shapes: dict[str, tuple[int, ...]] = {"weight": (rows, d), "centers": (classes, d)}
     if "weight" in seer.learned:  # without one the bias is a single number
@@ -159,7 +159,7 @@ def _class_centers(
         labels = list(classes)
     elif LOSSES[seer.name].needs_classes and "weight" in seer.learned:
         weight, meaning = seer.learned["weight"], "weight"
-        length = float(np.linalg.norm(batch.before, axis=1).mean())
+        length = float(np.linalg.norm(batch.embeddings_before, axis=1).mean())
         vectors = weight * (length / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30))
         labels = [classes[row // seer.params.get("centers", 1)] for row in range(len(weight))]
     else:
@@ -172,7 +172,7 @@ def _selection(config: TrainConfig) -> str | None:
     if config.miner is not None:
         return MINERS[config.miner].title
     sampler = SAMPLERS[config.sampler]
-    return sampler.title if sampler.makes else None
+    return sampler.title if sampler.tuple_kind else None
 
 
 def _reduction(config: TrainConfig) -> str:

@@ -36,7 +36,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
         "measure": to.measure,
         "reach": vars(to),
         "images": images,
-        "watched": 0 if run.watched is None else len(run.watched),
+        "watched": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,
         "same": encode_array(same, "<u4"),
         "different": encode_array(different, "<u4"),
@@ -45,9 +45,9 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
 
 def _thresholds(run: Run, step: int) -> PairThresholds:
     """The loss's, with what it had learned by the last batch that was kept."""
-    kept = [kept for kept in run.batch_steps if kept <= step] or run.batch_steps[:1]
+    kept = [kept for kept in run.recorded_batch_steps if kept <= step] or run.recorded_batch_steps[:1]
     if kept:
-        seer = ComparingLoss.of(run.config, run.batch(kept[-1]))
+        seer = ComparingLoss.from_config(run.config, run.batch(kept[-1]))
         return pair_thresholds(seer.name, seer.params, seer.learned)
     config = run.config
     return (
@@ -58,7 +58,7 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
 @lru_cache(maxsize=128)
 def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
     run = Run(path)
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     x = run.embeddings if step is None else run.snapshot(step)
     if labels is None or watched is None or x is None:
         raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")

@@ -20,7 +20,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
     nets that were kept on the way, "steps", "near": for each step [item, distance] k times, "labels": of all of them by
     item}. Raises UserError for an image that is neither watched nor can be embedded.
     """
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     if labels is None or watched is None or not 0 <= item < len(labels):
         raise UserError(f"{run.title} has no test image {item}.")
     if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
@@ -29,7 +29,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
     is_watched = row < len(watched) and watched[row] == item
     if is_watched:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
-    elif run.kept_steps and run.embeddings is not None and item < len(found.images):
+    elif run.checkpoint_steps and run.embeddings is not None and item < len(found.images):
         answer = services.jobs.embed(run.id, found.images[item][None], views=[], way=True)
         points = {station.step: station.embedding for station in trajectory(answer)}
     else:
@@ -43,10 +43,10 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
 
 def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> dict[str, Any] | None:
     """As `neighbor_history`, of a picture of one's own, "item" being None and "label" its vote; None where it has no way."""
-    watched = run.watched
-    if watched is None or not answer.way:
+    watched = run.tracked_indices
+    if watched is None or not answer.trajectory:
         return None
-    points = {station.step: station.embedding for station in answer.way}
+    points = {station.step: station.embedding for station in answer.trajectory}
     strip = _history(run, points, answer.embedding, k, "euclidean")
     return {"item": None, "label": answer.label, "among": len(watched), "nets": True} | strip
 
@@ -55,7 +55,7 @@ def _history(
     run: Run, points: dict[int, np.ndarray], last: np.ndarray | None, k: int, metric: str, item: int | None = None
 ) -> dict[str, Any]:
     """The nearest of a picture that lies at `points` on the way, by step, and at the end of the run at `last`."""
-    labels, watched, embeddings, end = run.labels, run.watched, run.embeddings, run.end
+    labels, watched, embeddings, end = run.labels, run.tracked_indices, run.embeddings, run.end
     assert labels is not None  # who has points has labels and watched images
     assert watched is not None
     near = {step: _nearest(run.snapshot(step), point, k, metric, item, watched) for step, point in points.items()}

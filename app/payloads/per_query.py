@@ -24,7 +24,7 @@ def per_query_bytes(run: Run, step: int | None) -> bytes:
 def _judged(path: str, created: str, step: int | None) -> bytes:
     """`created` tells a run that was trained again from the one before."""
     run = Run(Path(path))
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     embeddings = run.embeddings if step is None else run.snapshot(step)
     if embeddings is None or labels is None or watched is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")

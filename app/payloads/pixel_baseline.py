@@ -21,7 +21,7 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
 
     Waits while they are measured; raises UserError where they cannot be.
     """
-    watched = run.watched
+    watched = run.tracked_indices
     if watched is None:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
     path = folder / f"pixels-{hashlib.sha256(watched.tobytes()).hexdigest()[:16]}.json"

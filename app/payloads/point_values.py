@@ -28,9 +28,9 @@ def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes
 def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
     """Whether there are numbers: at the end of the run, for one epoch, when its map is finished."""
     try:
-        if not run.embedded or run.basis is None:
+        if not run.embedded or run.linear_projection is None:
             return False
-        return drawing is None or (not drawing.config.film and drawing.coordinates is not None)
+        return drawing is None or (not drawing.config.all_epochs and drawing.coordinates is not None)
     except DamagedFileError:
         return False
 
@@ -40,7 +40,7 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     """`stamp` tells a run that was trained again from the one before."""
     run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
     step = None if drawing is None else drawing.config.step
-    embeddings, labels = run.epoch(step)
+    embeddings, labels = run.embeddings_at(step)
     if measure == "centre":
         known = distances_to_centres(embeddings, labels)
     else:
@@ -48,12 +48,12 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     if step is None:
         return known
     every = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
-    every[run.watched] = known
+    every[run.tracked_indices] = known
     return every
 
 
 def _measured(drawing: ProjectionRun) -> np.ndarray:
-    found = drawing.faithfulness.get("neighbours_kept")
+    found = drawing.quality.get("neighbours_kept")
     if found is None:
         raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
     return found
@@ -71,10 +71,10 @@ def distances_to_centres(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
     from dmlviz.ops.neighbor_graph import nearest_others, prepare
 
-    assert run.basis is not None  # it is measurable
+    assert run.linear_projection is not None  # it is measurable
     k = min(NEIGHBOURS, len(embeddings) - 1)
     there, here = (
         nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
-        for space in (embeddings, run.basis.project(embeddings))
+        for space in (embeddings, run.linear_projection.project(embeddings))
     )
     return (there[:, :, None] == here[:, None, :]).any(axis=2).mean(axis=1)

@@ -30,10 +30,10 @@ class QueryResult:
     steps: tuple[query_image.PreparationStep, ...]
     neighbours: list[Neighbour]
     label: int
-    agreeing: int
-    far: str
-    places: dict[str, list[float]]
-    way: list["TrajectoryPoint"]
+    num_agreeing: int
+    out_of_distribution: str
+    map_positions: dict[str, list[float]]
+    trajectory: list["TrajectoryPoint"]
     embedding: np.ndarray
 
 
@@ -77,7 +77,9 @@ def paste_count(picture: Any) -> int:
 def query(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
     """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
     stamp = (run.path / "run.json").stat().st_mtime_ns
-    drawn_on = tuple(drawing.id for drawing in run.drawings() if drawing.state == "finished")  # where it gets a place
+    drawn_on = tuple(
+        drawing.id for drawing in run.projections() if drawing.state == "finished"
+    )  # where it gets a place
     key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, drawn_on)
     if key not in _answers:
         while len(_answers) >= _CACHE_SIZE:
@@ -90,7 +92,7 @@ def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResu
     prepared = query_image.prepare(picture, run.config.dataset)
     answer = services.jobs.embed(run.id, prepared.image[None], way=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
-    neighbours = run.nearest(embedding, k)
+    neighbours = run.neighbors_of_point(embedding, k)
     label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
     return QueryResult(

@@ -43,7 +43,7 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     positions = run.positions(frame)
-    watched = run.watched if frame["items"] == "watched" else None
+    watched = run.tracked_indices if frame["items"] == "watched" else None
     shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
     return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
 

@@ -14,14 +14,14 @@ class ActiveSessions:
         self._shown: dict[tuple[str, str], frozenset[str]] = {}
         self._lock = threading.Lock()
 
-    def sees(self, page: str, runs: Iterable[str]) -> None:
+    def mark_viewing(self, page: str, runs: Iterable[str]) -> None:
         """Note that the session whose page is being drawn now is shown these runs there."""
         context = get_script_run_ctx()
         if context is not None:
             with self._lock:
                 self._shown[context.session_id, page] = frozenset(runs)
 
-    def runs(self) -> frozenset[str]:
+    def viewed_runs(self) -> frozenset[str]:
         """Every run that somebody is shown now."""
         with self._lock:
             if runtime.exists():

@@ -59,7 +59,7 @@ class LogStream:
             if clock() - asked >= STATUS_INTERVAL_S:
                 # Asked before the log is read: what was written until the end is then certainly among the lines.
                 state, asked = await asyncio.to_thread(self._state), clock()
-            new = self._follower.new()
+            new = self._follower.read_new()
             if new and new[0][0] == 0 and self.lines:
                 self.lines.clear()  # the same run was begun again
             self.lines += [line for _, line in new]
@@ -133,7 +133,7 @@ class StreamHub:
                 task.cancel()
 
     @property
-    def followed(self) -> int:
+    def open_streams(self) -> int:
         """How many logs are being read."""
         return len(self._open)
 

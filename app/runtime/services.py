@@ -54,11 +54,11 @@ class Services:
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk, as of a moment ago."""
-        return self._recently(self.data, lambda: data.available_datasets(self.data))
+        return self._ttl_cache(self.data, lambda: data.available_datasets(self.data))
 
-    def ready_made(self) -> Run | None:
+    def default_run(self) -> Run | None:
         """The run that the first page plays, as of a moment ago: one that comes with the program, or the newest."""
-        return self._recently("ready made", self._ready_made)
+        return self._ttl_cache("ready made", self._ready_made)
 
     def _ready_made(self) -> Run | None:
         here = self.available()
@@ -71,20 +71,20 @@ class Services:
                 return run
         return next(iter(self.runs.list()), None)
 
-    def _recently(self, what: object, look: Callable[[], T]) -> T:
+    def _ttl_cache(self, what: object, look: Callable[[], T]) -> T:
         at, known = self._seen.get(what, (-SCAN_TTL_S, None))
         if time.monotonic() - at >= SCAN_TTL_S:
             known = look()
             self._seen[what] = time.monotonic(), known
         return known
 
-    def tidy(self) -> None:
+    def enforce_quota(self) -> None:
         """Keep the runs within the disk's limit, and forget what was deleted long ago."""
         self.runs.trash.empty()
-        shown = self.audience.runs()
+        shown = self.audience.viewed_runs()
 
         def in_use(run: str) -> bool:
-            return run in shown or any(key.run == run for key, _ in self.jobs.under_way())
+            return run in shown or any(key.run == run for key, _ in self.jobs.running_for())
 
         self.evicted.extend(enforce(self.runs, self.settings.disk_limit, in_use))
 
@@ -110,7 +110,7 @@ def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Se
             _services.jobs.close()
             _services.intake.close()
         settings.runs.mkdir(parents=True, exist_ok=True)
-        DATASETS.look_in(data_root(settings.data))
+        DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
         jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
         _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs), routes)

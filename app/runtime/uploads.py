@@ -29,7 +29,7 @@ class ImportStatus:
 
     phase: Literal["reading", "understood", "failed"]
     share: float = 0.0
-    look: dict[str, Any] | None = None
+    preview: dict[str, Any] | None = None
     reason: str = ""
 
 
@@ -44,10 +44,10 @@ class UploadManager:
         for left in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
             shutil.rmtree(left, ignore_errors=True)
 
-    def bring(self, owner: str, files: dict[str, bytes]) -> None:
+    def upload(self, owner: str, files: dict[str, bytes]) -> None:
         """Lay files aside and begin to read them; raise UserError where they cannot be one data set."""
         main, labels = _split_vectors_and_labels(list(files))
-        self.drop(owner)
+        self.discard(owner)
         folder = ensure_dir(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir()
         order: dict[str, Any] = {"title": _title(main), "side": None, "colour": "auto", "labels": None}
@@ -60,7 +60,7 @@ class UploadManager:
         write_json(folder / "order.json", order)
         self._read(owner, folder)
 
-    def again(self, owner: str, side: int | None, colour: Colour) -> None:
+    def reparse(self, owner: str, side: int | None, colour: Colour) -> None:
         """Read the same files otherwise."""
         folder = self._end(owner)
         if folder is not None:
@@ -70,13 +70,13 @@ class UploadManager:
             shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
             self._read(owner, folder)
 
-    def order(self, owner: str) -> dict[str, Any]:
+    def request(self, owner: str) -> dict[str, Any]:
         """How the files are read: side, colour."""
         with self._lock:
             folder, _ = self._of[owner]
         return read_json(folder / "order.json")
 
-    def reading(self, owner: str) -> ImportStatus | None:
+    def status(self, owner: str) -> ImportStatus | None:
         """How far it is; None when this person brought nothing."""
         with self._lock:
             if owner not in self._of:
@@ -93,30 +93,30 @@ class UploadManager:
             return ImportStatus("failed", reason=look["error"])
         return ImportStatus("understood", 1.0, look)
 
-    def keep(self, owner: str, title: str) -> tuple[str, str]:
+    def accept(self, owner: str, title: str) -> tuple[str, str]:
         """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
-        reading = self.reading(owner)
-        if reading is None or reading.look is None:
+        reading = self.status(owner)
+        if reading is None or reading.preview is None:
             raise UserError("There is nothing to keep yet; wait until the files are read.")
         with self._lock:
             folder, _ = self._of[owner]
-        kind, name = reading.look["kind"], reading.look["name"]
-        title = " ".join(title.split())[:60] or reading.look["title"]
+        kind, name = reading.preview["kind"], reading.preview["name"]
+        title = " ".join(title.split())[:60] or reading.preview["title"]
         if kind == "pictures":
             staged = folder / custom_datasets.FOLDER / name
             write_json(
                 staged / custom_datasets.DESCRIBED, read_json(staged / custom_datasets.DESCRIBED) | {"title": title}
             )
             _move(staged, self.data / custom_datasets.FOLDER / name)
-            DATASETS.look_in(self.data)
+            DATASETS.add_search_path(self.data)
         else:
             staged = folder / "runs" / name
             write_json(staged / "run.json", read_json(staged / "run.json") | {"title": title})
             _move(staged, ensure_dir(self.runs.folder) / name)
-        self.drop(owner)
+        self.discard(owner)
         return kind, name
 
-    def drop(self, owner: str) -> None:
+    def discard(self, owner: str) -> None:
         """Forget what this person brought."""
         folder = self._end(owner)
         with self._lock:
@@ -129,7 +129,7 @@ class UploadManager:
         with self._lock:
             owners = list(self._of)
         for owner in owners:
-            self.drop(owner)
+            self.discard(owner)
 
     def _read(self, owner: str, folder: Path) -> None:
         command = [sys.executable, "-P", "-m", "dmlviz.jobs.import_worker", str(folder)]

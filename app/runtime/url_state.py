@@ -11,9 +11,9 @@ import streamlit as st
 
 
 class UrlState(Protocol):
-    """The state of a page; `written` is the query that it last read from the address or gave it, None before that."""
+    """The state of a page; `last_query` is the query that it last read from the address or gave it, None before that."""
 
-    written: dict[str, str] | None
+    last_query: dict[str, str] | None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address."""
@@ -30,9 +30,9 @@ def get_or_create(kind: type[S], key: str) -> S:
     """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
     query = _query()
     known = peek(kind, key)
-    if known is None or query not in (known.written, known.to_query()):
+    if known is None or query not in (known.last_query, known.to_query()):
         known = st.session_state[key] = kind.from_query(query)
-        known.written = query
+        known.last_query = query
     return known
 
 
@@ -45,10 +45,10 @@ def peek(kind: type[S], key: str) -> S | None:
 def write_url(state: UrlState) -> None:
     """Write the state to the address, where it changed."""
     query = state.to_query()
-    if query != state.written:
+    if query != state.last_query:
         if query != _query():
             st.query_params.from_dict(query)
-        state.written = query
+        state.last_query = query
 
 
 def _query() -> dict[str, str]:

@@ -17,7 +17,7 @@ pair = compare.resolve_pair(ui, here, explore.saved_state().run)
 if pair is None:
     st.caption("There is no run here yet. Train one in Explore.")
 else:
-    here.audience.sees("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
+    here.audience.mark_viewing("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
     with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
         variant.menus(ui, here, pair.a.run)
     for note in ui.notes:

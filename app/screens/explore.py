@@ -20,7 +20,7 @@ elif now.shown is None:
     st.caption("There is no run here yet. Press Train.")
 else:
     left, right = st.columns([7, 3])
-    if taught is None or taught.revealed:
+    if taught is None or taught.is_revealed:
         with left:
             toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
@@ -48,7 +48,7 @@ else:
             explore.publish(here.ui)
 
     map_and_inspector()
-    if taught is None or taught.revealed or not taught.task.look_first:
+    if taught is None or taught.is_revealed or not taught.task.view_before_guess:
         map_panel.scores_panel(now.shown, now.routes)
         batch_explorer.lossview(now.shown, now.routes)
         curves.curves(now)

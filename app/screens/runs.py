@@ -9,7 +9,7 @@ from app.state import compare, explore, run_list
 
 here = services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
-here.tidy()
+here.enforce_quota()
 
 
 def on_sort_change() -> None:

@@ -35,7 +35,7 @@ class CompareState:
     b: str | None = None
     pinned: int | None = None
     notes: list[str] = field(default_factory=list)
-    written: dict[str, str] | None = None
+    last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address."""
@@ -48,7 +48,7 @@ class CompareState:
         a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
         return cls(a, b, int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None)
 
-    def choose(self, a: str | None, b: str | None) -> None:
+    def select(self, a: str | None, b: str | None) -> None:
         """Put these two beside each other; one that is chosen for both sides changes places."""
         if a is not None and a == b:
             a, b = self.b, self.a
@@ -71,14 +71,14 @@ class Pair:
     b: RunView | None
 
     @property
-    def alike(self) -> bool:
+    def same_dataset(self) -> bool:
         """Whether both are of the same test images, so that maps and scores can be set side by side."""
         return self.b is not None and self.a.run.config.dataset == self.b.run.config.dataset
 
     @property
     def complete(self) -> bool:
         """Whether both have come to their end."""
-        return self.b is not None and self.alike and self.a.complete and self.b.complete
+        return self.b is not None and self.same_dataset and self.a.complete and self.b.complete
 
 
 def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:

@@ -55,7 +55,7 @@ def page_context() -> PageContext:
     ui, here = current(), services()
     routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
     shown = resolve_view(ui, here, session_owner())
-    here.audience.sees("explore", [shown.run.id] if shown is not None else [])
+    here.audience.mark_viewing("explore", [shown.run.id] if shown is not None else [])
     return PageContext(ui, here, shown, routes)
 
 
@@ -68,7 +68,7 @@ def context_key(now: PageContext) -> tuple[object, ...]:
     standing = shown.live, shown.drawing_live, shown.pictures is None, now.routes
     chosen = repr((now.ui.settings, now.ui.params))
     chosen += repr(now.ui.step) if now.ui.curves is not None else ""  # an open drawer follows the replay
-    return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side"), chosen
+    return shown.run.id, view, *standing, tuple(now.ui.messages), st.session_state.get("side"), chosen
 
 
 def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
@@ -81,18 +81,18 @@ def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
         try:
             run = services.runs.get(ui.run)
         except RunNotFoundError:
-            ui.notes.append("That run is not here any more; showing the ready-made one.")
+            ui.messages.append("That run is not here any more; showing the ready-made one.")
             ui.show(None)
-    run = run or services.ready_made()
+    run = run or services.default_run()
     if run is None:
         return None
     shown = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
         return _with_drawing(shown, ui, services, who)
     except UserError as error:
-        ui.notes.append(str(error))
-        ui.forget(ui.view)
-        ui.back()
+        ui.messages.append(str(error))
+        ui.drop_projection(ui.view)
+        ui.restore_view()
         return shown if ui.view == LIVE else resolve_view(ui, services, who)
 
 
@@ -106,7 +106,7 @@ def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> 
         services.jobs.project(shown.run.id, wanted, who)
         drawing = services.runs.get(shown.run.id).drawing(wanted.id)
     status = services.jobs.status(shown.run.id, wanted.id)
-    if status.phase == "failed" and drawing.reached is None:
+    if status.phase == "failed" and drawing.resume_state is None:
         raise UserError(status.reason)  # there is nothing to see of it: the map before stays
     return replace(shown, drawing=drawing, drawing_status=status)
 

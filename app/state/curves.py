@@ -21,7 +21,7 @@ def step_of(shown: RunView, left_at: int | None) -> int | None:
         return RunExport(shown.run, shown.drawing).step
     if left_at is not None or shown.complete:
         return left_at
-    return next(reversed(shown.run.epochs), None)
+    return next(reversed(shown.run.embedded_steps), None)
 
 
 def measured_of(run: Run, name: str, step: int | None) -> Measured:

@@ -62,8 +62,8 @@ class UIState(TrainingDraft):
 
     run: str | None = None
     view: str = LIVE
-    before: str = LIVE
-    drawn: dict[str, Any] = field(default_factory=dict)
+    previous_view: str = LIVE
+    projection_overrides: dict[str, Any] = field(default_factory=dict)
     colour: str = "class"
     pinned: int | None = None
     selected: Selection | None = None
@@ -73,40 +73,44 @@ class UIState(TrainingDraft):
     lesson: str | None = None
     task: int = 1
     guess: int | None = None
-    other: dict[str, str] = field(default_factory=dict)
-    written: dict[str, str] | None = None
+    unknown_query: dict[str, str] = field(default_factory=dict)
+    last_query: dict[str, str] | None = None
 
     def projection(self) -> ProjectionConfig | None:
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        params = self._params("view", self._declared(self.drawn.get("engine", OURS)).name)
-        return ProjectionConfig(method=self.view, params=params, **self.drawn)
+        params = self._params("view", self._declared(self.projection_overrides.get("engine", OURS)).name)
+        return ProjectionConfig(method=self.view, params=params, **self.projection_overrides)
 
     def params_with(self, engine: Engine) -> dict[str, Any]:
         """The parameters that the shown method has, or would have, when this engine draws it."""
         declared = self._declared(engine)
-        return declared.complete(self._params("view", declared.name))
+        return declared.with_defaults(self._params("view", declared.name))
 
     def _declared(self, engine: Engine) -> ProjectionSpec:
         return declaration(self.view, engine)
 
-    def look(self, view: str) -> None:
-        """Choose a view, to which `back` is the opposite."""
-        self.before, self.view = self.view, view
+    def set_view(self, view: str) -> None:
+        """Choose a view, to which `restore_view` is the opposite."""
+        self.previous_view, self.view = self.view, view
         if view not in REFERENCES:
-            self.drawn.pop("engine", None)
+            self.projection_overrides.pop("engine", None)
 
-    def back(self) -> None:
+    def restore_view(self) -> None:
         """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
-        self.view, self.before, self.drawn = (self.before if self.before != self.view else LIVE), LIVE, {}
+        self.view, self.previous_view, self.projection_overrides = (
+            (self.previous_view if self.previous_view != self.view else LIVE),
+            LIVE,
+            {},
+        )
 
-    def draw(self, **fields: Any) -> None:
+    def set_projection(self, **fields: Any) -> None:
         """Set how a view is drawn: engine, dimensions, seed, epoch, film. Raise UserError for what cannot be."""
         ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
-        self.drawn = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
+        self.projection_overrides = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
 
-    def forget(self, view: str) -> None:
+    def drop_projection(self, view: str) -> None:
         """Take every parameter of a view back to its default, whoever draws it."""
         for declared in (PROJECTIONS.get(view), REFERENCES.get(view)):
             if declared is not None:
@@ -114,44 +118,51 @@ class UIState(TrainingDraft):
 
     def _choices(self) -> dict[str, Spec]:
         """What has parameters, by role: the shown projection too."""
-        shown = {} if self.view == LIVE else {"view": self._declared(self.drawn.get("engine", OURS))}
+        shown = {} if self.view == LIVE else {"view": self._declared(self.projection_overrides.get("engine", OURS))}
         return super()._choices() | shown
 
     @property
-    def teaching(self) -> tuple[Lesson, Task] | None:
+    def active_task(self) -> tuple[Lesson, Task] | None:
         """The lesson and the task of it that are under way."""
         if self.lesson is None:
             return None
         lesson = LESSONS[self.lesson]
         return lesson, lesson.tasks[self.task - 1]
 
-    def teach(self, lesson: str | None, task: int = 1) -> None:
+    def start_task(self, lesson: str | None, task: int = 1) -> None:
         """Begin a task: its settings in place of what was set; None ends the lesson and leaves everything else."""
         self.lesson, self.task, self.guess = lesson, task, None
-        if self.teaching is not None:
+        if self.active_task is not None:
             kept = {name: self.settings[name] for name in ("dataset",) if name in self.settings}
-            set_up = UIState.from_query(settings_from_query(self.teaching[1]))
+            set_up = UIState.from_query(settings_from_query(self.active_task[1]))
             self.settings, self.params = kept | set_up.settings, set_up.params
             self.show(None)
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
-        self.run, self.view, self.before, self.drawn, self.pinned, self.step = run, LIVE, LIVE, {}, None, None
+        self.run, self.view, self.previous_view, self.projection_overrides, self.pinned, self.step = (
+            run,
+            LIVE,
+            LIVE,
+            {},
+            None,
+            None,
+        )
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address; defaults are left out."""
-        query = dict(self.other)
+        query = dict(self.unknown_query)
         if self.run is not None:
             query["run"] = self.run
         if self.view != LIVE:
             query["view"] = self.view
-            query |= {f"map.{name}": _text(value) for name, value in self.drawn.items()}
+            query |= {f"map.{name}": _text(value) for name, value in self.projection_overrides.items()}
         if self.colour != "class":
             query["colour"] = self.colour
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
         if self.selected is not None:
-            query["select"] = self.selected.word
+            query["select"] = self.selected.encode
         if self.metric != "euclidean":
             query["metric"] = self.metric
         if self.step is not None:
@@ -172,10 +183,10 @@ class UIState(TrainingDraft):
         """Read an address, and note in a sentence each what cannot be followed."""
         state = cls()
         state._read_lesson(query)
-        if state.teaching is not None:
-            query = settings_from_query(state.teaching[1]) | dict(query)
+        if state.active_task is not None:
+            query = settings_from_query(state.active_task[1]) | dict(query)
         if "run" in query and not is_run_id(query["run"]):
-            state.notes.append("The address names a run that cannot exist; showing the ready-made one.")
+            state.messages.append("The address names a run that cannot exist; showing the ready-made one.")
         elif "run" in query:
             state.run = query["run"]
         if query.get("view") in PROJECTION_VIEWS:
@@ -185,7 +196,7 @@ class UIState(TrainingDraft):
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
         if "select" in query:
-            state.selected = Selection.read(query["select"])
+            state.selected = Selection.decode(query["select"])
         if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
             state.step = int(query["step"])
         if query.get("curves") in CURVES:
@@ -206,7 +217,7 @@ class UIState(TrainingDraft):
             elif name not in SETTINGS and (
                 name not in _RESERVED_QUERY_KEYS or (name == "lesson" and state.lesson is None)
             ):
-                state.other[name] = text
+                state.unknown_query[name] = text
         return state
 
     def _read_lesson(self, query: Mapping[str, str]) -> None:
@@ -227,22 +238,25 @@ class UIState(TrainingDraft):
             if choice is not None and parameter.name == name:
                 try:
                     value = parameter.check(choice.name, _read(parameter.kind, text))
-                    self.choose_param(role, choice, parameter, value)
+                    self.set_param(role, choice, parameter, value)
                 except UserError as error:
-                    self.notes.append(str(error))
+                    self.messages.append(str(error))
 
     def _try_drawn(self, name: str, text: str) -> None:
         value = text if name == "engine" else _read(bool if name == "film" else int, text)
         try:
-            self.draw(**self.drawn | {name: int(value) if isinstance(value, float) and value.is_integer() else value})
+            self.set_projection(
+                **self.projection_overrides
+                | {name: int(value) if isinstance(value, float) and value.is_integer() else value}
+            )
         except UserError as error:
-            self.notes.append(str(error))
+            self.messages.append(str(error))
 
     def _try(self, change: dict[str, Any]) -> None:
         try:
             config = TrainConfig(**self.settings | change)
         except UserError as error:
-            self.notes.append(str(error))
+            self.messages.append(str(error))
         else:
             self.settings |= {name: getattr(config, name) for name in change}
 

@@ -19,7 +19,7 @@ class LearnState:
     kind: str = ""
     name: str = ""
     search: str = ""
-    written: dict[str, str] | None = None
+    last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address; defaults are left out."""

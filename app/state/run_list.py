@@ -36,7 +36,7 @@ class RunListState:
     search: str = ""
     deleted: tuple[str, str] | None = None
     note: str = ""
-    written: dict[str, str] | None = None
+    last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
         """Everything as the parameters of an address; defaults are left out."""
@@ -108,7 +108,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
     return {
         "run": run.id,
         "title": run.title,
-        "ours": services.runs.comes_with_the_program(run),
+        "ours": services.runs.is_bundled(run),
         "tags": [],
         "pinned": False,
         "badges": [],
@@ -126,7 +126,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
 
 def card(run: Run, services: Services) -> dict[str, Any]:
     """What a card says of a run."""
-    bundled = services.runs.comes_with_the_program(run)
+    bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
     damage = () if status.phase in LIVE_PHASES else run_damage(run)

@@ -17,13 +17,13 @@ class Selection:
     bits: str
 
     @property
-    def word(self) -> str:
+    def encode(self) -> str:
         """For an address: some fifty letters for ten of 10,000 images, under 1,700 for any of them."""
         packed = zlib.compress(b64decode(self.bits).rstrip(b"\0"), 9)
         return f"{self.dataset}.{urlsafe_b64encode(packed).decode().rstrip('=')}"
 
     @classmethod
-    def read(cls, word: str) -> Self | None:
+    def decode(cls, word: str) -> Self | None:
         """What a word selects; None for what is no such word, or selects nothing."""
         dataset, _, text = word.rpartition(".")
         try:

@@ -31,26 +31,26 @@ class TaskProgress:
     over: bool
 
     @property
-    def revealed(self) -> bool:
+    def is_revealed(self) -> bool:
         """Whether the person has guessed and the run has answered."""
         return self.guess is not None and self.over
 
     @property
-    def asked(self) -> bool:
+    def is_question_open(self) -> bool:
         """Whether the question is asked now."""
-        return self.guess is None and (self.over or not self.task.look_first)
+        return self.guess is None and (self.over or not self.task.view_before_guess)
 
     @property
     def shows_map(self) -> bool:
         """Whether the map may be seen: before the guess only where the guess is about it."""
-        return self.run is not None and (self.guess is not None or self.task.look_first)
+        return self.run is not None and (self.guess is not None or self.task.view_before_guess)
 
 
 def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress | None:
     """How the lesson that `ui` names stands; None without one. `dataset` stands in while none is chosen."""
-    if ui.teaching is None:
+    if ui.active_task is None:
         return None
-    lesson, task = ui.teaching
+    lesson, task = ui.active_task
     config = task_config(task, ui.settings.get("dataset", dataset))
     run = _run(config, services)
     over = run is not None and run.state == "finished" and services.jobs.status(run.id).phase == "finished"
@@ -80,7 +80,7 @@ def evaluate_answer(now: TaskProgress, services: Services) -> list[tuple[str, di
 def task_measurements(run: Run, task: Task) -> dict[str, float]:
     """The numbers that a task reads from its run, by the words for them; what is not there is left out."""
     found: dict[str, float] = {}
-    for name in task.reads:
+    for name in task.measurements:
         value = _value(run, task, name)
         if value is not None:
             found[_words(name)] = value

@@ -27,7 +27,7 @@ class TrainingDraft:
 
     settings: dict[str, Any] = field(default_factory=dict)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
     def config(self, dataset: str) -> TrainConfig:
         """The training that is set; `dataset` stands in while none is chosen."""
@@ -38,23 +38,23 @@ class TrainingDraft:
             fields["miner_params"] = self._params("miner", miner)
         return TrainConfig(**fields)
 
-    def choose(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: Any) -> None:
         """Set one field of the next training; what no longer goes with it is dropped.
 
         A value that does not go with the others is left out, and noted in a sentence.
         """
-        self.notes.clear()
+        self.messages.clear()
         before = dict(self.settings)
         try:
             self._set(name, value)
             self.config(_ANY_DATASET)
         except UserError as error:
             self.settings = before
-            self.notes.append(str(error))
+            self.messages.append(str(error))
 
     def _set(self, name: str, value: Any) -> None:
         self.settings[name] = value
-        self._drop_misfits(name)
+        self._drop_invalid(name)
         rest = {other: chosen for other, chosen in self.settings.items() if other != name}
         try:
             default = _LOSS if name == "loss" else getattr(replace(self, settings=rest).config(_ANY_DATASET), name)
@@ -64,9 +64,9 @@ class TrainingDraft:
         if value == default and name != "dataset":
             self.settings = rest
 
-    def adopt(self, config: TrainConfig) -> None:
+    def load(self, config: TrainConfig) -> None:
         """Set up the next training as this one."""
-        self.notes.clear()
+        self.messages.clear()
         roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
@@ -83,13 +83,13 @@ class TrainingDraft:
             if getattr(config, name) != getattr(recommended, name):
                 self.settings[name] = getattr(config, name)
 
-    def choose_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
+    def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
         chosen = self.params.setdefault(f"{role}.{choice.name}", {})
         chosen.pop(parameter.name, None)
         if value != self._usual(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
             chosen[parameter.name] = value
-        self._drop_misfits()
+        self._drop_invalid()
 
     @staticmethod
     def _usual(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
@@ -103,18 +103,18 @@ class TrainingDraft:
 
     def _loss(self) -> LossSpec:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
-        return loss.given(self._params("loss", loss.name))
+        return loss.for_params(self._params("loss", loss.name))
 
-    def _drop_misfits(self, chosen: str = "") -> None:
+    def _drop_invalid(self, chosen: str = "") -> None:
         """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
-        takes = {"", *self._loss().accepts}
+        takes = {"", *self._loss().tuple_kinds}
         misfits = {
             "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
             **{name: most.__lt__ for name, most in dataset.most.items()},
-            "miner": lambda name: name is not None and MINERS[name].makes not in takes,
-            "sampler": lambda name: SAMPLERS[name].makes not in takes,
+            "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
+            "sampler": lambda name: SAMPLERS[name].tuple_kind not in takes,
         }
         for name, is_misfit in misfits.items():
             if name != chosen and name in self.settings and is_misfit(self.settings[name]):

@@ -57,7 +57,7 @@ def map_data(
 ) -> dict[str, Any]:
     """The map: where frames, labels and tiles come from, what is pinned and linked."""
     data = run_source(shown, routes) | sprite_props(shown, routes)
-    place = answer.places.get(data["view"]) if answer is not None else None
+    place = answer.map_positions.get(data["view"]) if answer is not None else None
     if routes:  # the map knows the addresses
         has = {"watched": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
         data["kept"] = [name for name, there in has.items() if there]
@@ -66,7 +66,7 @@ def map_data(
         data["point_values"] = _values(shown, ui)
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbours": [neighbour.item for neighbour in answer.neighbours]}
-        if answer.way and data["view"] == LIVE and shown.run.end is not None:
+        if answer.trajectory and data["view"] == LIVE and shown.run.end is not None:
             data["query"]["way"] = _trajectory(answer, shown.run.end["step"], place)
     if ui.step is not None and shown.drawing is None:
         data["step"] = ui.step
@@ -131,8 +131,8 @@ def answer_data(shown: RunView, answer: QueryResult, routes: bool) -> dict[str, 
         "title": f"Looks like {classes[answer.label]}",
         "among": _num_test_images(shown.run),
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
-        "far": answer.far,
-        "way": len(answer.way),
+        "far": answer.out_of_distribution,
+        "way": len(answer.trajectory),
         "film": query_neighbor_history(shown.run, answer, len(answer.neighbours)) if routes else None,
     }
 
@@ -163,7 +163,7 @@ def _neighbor_props(neighbours: Iterable[Neighbour]) -> list[tuple[int, int, flo
 
 def _trajectory(answer: QueryResult, last: int, place: list[float]) -> list[tuple[float, ...]]:
     """Steps with places, the end included: where the star walks."""
-    kept = [(station.step, *station.place) for station in answer.way if station.step < last]
+    kept = [(station.step, *station.place) for station in answer.trajectory if station.step < last]
     return [(step, *(float(f"{x:.4g}") for x in at)) for step, *at in [*kept, (last, *place)]]
 
 
@@ -173,5 +173,5 @@ def _num_test_images(run: Run) -> int:
 
 
 def _watched(run: Run) -> list[int] | None:
-    watched = run.watched
+    watched = run.tracked_indices
     return None if watched is None else [int(item) for item in watched]

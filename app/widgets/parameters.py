@@ -102,9 +102,9 @@ def _key(role: str, choice: Spec, parameter: Parameter) -> str:
 
 def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, entered: Any) -> None:
     try:
-        ui.choose_param(role, choice, parameter, parameter.check(choice.name, entered))
+        ui.set_param(role, choice, parameter, parameter.check(choice.name, entered))
     except UserError as error:
-        ui.notes.append(str(error))
+        ui.messages.append(str(error))
 
 
 def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
@@ -119,7 +119,7 @@ def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> 
         for place, number in enumerate(value):
             part = None if store is None else partial(_store_component, store, value, place)
             _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, part)
-    elif parameter.words:
+    elif parameter.special_values:
         _number_or_special(parameter, label, key, value, store)
     else:
         _number(parameter, label, key, value, store)
@@ -137,10 +137,10 @@ def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, s
     """Chosen by word first, so that the number keeps a field of its own."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
-    chosen = None if store is None else lambda word: store(word if word in parameter.words else number)
+    chosen = None if store is None else lambda word: store(word if word in parameter.special_values else number)
 
     picked = value if isinstance(value, str) else NUMBER_OPTION
-    options = [NUMBER_OPTION, *parameter.words]
+    options = [NUMBER_OPTION, *parameter.special_values]
     bound_widget(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
     if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
         _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)

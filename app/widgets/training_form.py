@@ -41,7 +41,7 @@ def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], be
         with more:
             form.batches()
             form.unseen()
-            form.descent()
+            form._optimizer()
 
 
 def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
@@ -91,7 +91,7 @@ class _Form:
 
     def _controlled(self, widget: Callable[..., Any], name: str, label: str, **more: Any) -> None:
         value = getattr(self.config, name)
-        bound_widget(widget, label, f"set.{name}", value, lambda entered: self.ui.choose(name, entered), **more)
+        bound_widget(widget, label, f"set.{name}", value, lambda entered: self.ui.set(name, entered), **more)
 
     def loss(self) -> None:
         """The loss, family by family, with its parameters, its sentence and its formula."""
@@ -102,8 +102,8 @@ class _Form:
 
     def miner(self) -> None:
         """What makes the tuples, if the loss takes any."""
-        accepts = LOSSES[self.config.loss].given(self.config.loss_params).accepts
-        offered = [name for name, miner in MINERS.items() if miner.makes in accepts]
+        accepts = LOSSES[self.config.loss].for_params(self.config.loss_params).tuple_kinds
+        offered = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
         if not offered:
             return
         bound_widget(
@@ -111,7 +111,7 @@ class _Form:
             "Miner",
             "set.miner",
             self.config.miner or NO_MINER,
-            lambda name: self.ui.choose("miner", None if name == NO_MINER else name),
+            lambda name: self.ui.set("miner", None if name == NO_MINER else name),
             options=[NO_MINER, *offered],
             format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
         )
@@ -139,14 +139,14 @@ class _Form:
             "Unseen classes",
             "set.unseen_classes",
             list(self.config.unseen_classes),
-            lambda chosen: self.ui.choose("unseen_classes", tuple(sorted(chosen))),
+            lambda chosen: self.ui.set("unseen_classes", tuple(sorted(chosen))),
             options=list(range(len(names))),
             format_func=names.__getitem__,
             placeholder="None: all are trained on",
             help="Kept out of training, to see how well the space orders what it never saw.",
         )
 
-    def descent(self) -> None:
+    def _optimizer(self) -> None:
         """Optimiser, length, seed."""
         left, right = st.columns(2)
         with left:

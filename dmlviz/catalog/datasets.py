@@ -29,18 +29,18 @@ class DatasetSpec(Spec):
     mean: float
     std: float
     channels: int = 1
-    light_ground: bool = False
+    dark_on_light: bool = False
     first_label: int = 0
     transposed: bool = False
     most: Mapping[str, int] = field(default_factory=dict)
 
-    def describe(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for a data set that no catalogue lists."""
         told = asdict(self)
         return {name: told[name] for name in _DESCRIBED}
 
     @classmethod
-    def described(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """Read what `describe` gave; raise ValueError for anything else."""
         fields = {name: told[name] for name in _DESCRIBED if name in told}
         return TypeAdapter(cls).validate_python(fields)
@@ -61,16 +61,16 @@ class Datasets(Catalog[DatasetSpec]):
         self._roots: list[Path] = []
 
     @property
-    def declared(self) -> tuple[str, ...]:
+    def builtin(self) -> tuple[str, ...]:
         """The names of those that everybody has."""
         return tuple(super().__iter__())
 
-    def look_in(self, root: Path) -> None:
+    def add_search_path(self, root: Path) -> None:
         """Look for people's own data in this data folder too, besides the usual one."""
         if root not in self._roots:
             self._roots.append(root)
 
-    def tell(self, told: Mapping[str, Any]) -> None:
+    def register(self, told: Mapping[str, Any]) -> None:
         """Learn of a data set that need not be on this machine; what cannot be read is left alone.
 
         What a data folder here says of it counts more than what a run says.
@@ -81,13 +81,13 @@ class Datasets(Catalog[DatasetSpec]):
             self._learn(told)
 
     def _find(self, name: str) -> None:
-        for root in self._places():
+        for root in self._search_paths():
             self._learn(custom_datasets.load_description(root, name) or {})
 
     def _learn(self, told: Mapping[str, Any]) -> None:
         try:
             fields = DATASET.validate_python(dict(told) | {"classes": [*told.get("classes", ())]})
-            declared = DatasetSpec.described(fields)
+            declared = DatasetSpec.from_dict(fields)
         except (ValidationError, TypeError):
             return
         self._own.setdefault(declared.name, declared)
@@ -106,12 +106,12 @@ class Datasets(Catalog[DatasetSpec]):
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
-        yield from dict.fromkeys(name for root in self._places() for name in custom_datasets.list_names(root))
+        yield from dict.fromkeys(name for root in self._search_paths() for name in custom_datasets.list_names(root))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _places(self) -> list[Path]:
+    def _search_paths(self) -> list[Path]:
         return list(dict.fromkeys([*self._roots, data_root()]))
 
 
@@ -119,11 +119,11 @@ class Datasets(Catalog[DatasetSpec]):
 class SamplerSpec(Spec):
     """A way to put batches together: from P classes with K images each when `by_class`, else so many images.
 
-    `makes` is "pairs" or "triplets" for one that decides itself what the loss compares, so that no miner does.
+    `tuple_kind` is "pairs" or "triplets" for one that decides itself what the loss compares, so that no miner does.
     """
 
     by_class: bool = False
-    makes: str = ""
+    tuple_kind: str = ""
 
 
 _DIGITS = tuple("0123456789")
@@ -193,7 +193,7 @@ SAMPLERS = Catalog(
             name="balanced",
             title="Balanced",
             summary="P classes with K images each, so that every image has partners.",
-            when="With every loss that compares images with each other: pairs, triplets, structured. More classes"
+            when_to_use="With every loss that compares images with each other: pairs, triplets, structured. More classes"
             " make negatives harder to tell, more images of each give more positives.",
             by_class=True,
         ),
@@ -201,14 +201,14 @@ SAMPLERS = Catalog(
             name="shuffled",
             title="Shuffled",
             summary="Plain shuffled batches, for losses that compare images with class weights.",
-            when="With proxy losses, which compare images with class weights and need no partner in the batch.",
+            when_to_use="With proxy losses, which compare images with class weights and need no partner in the batch.",
         ),
         SamplerSpec(
             name="episodes",
             title="Episodes",
             summary="P classes with K images each, every batch drawn anew: the first images of a class support, the "
             "others ask.",
-            when="With the prototypical loss, so that training looks like the later task: a few images of each "
+            when_to_use="With the prototypical loss, so that training looks like the later task: a few images of each "
             "class support, the others ask.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
             by_class=True,
@@ -217,19 +217,19 @@ SAMPLERS = Catalog(
             name="random_pairs",
             title="Random pairs",
             summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
-            when="To see how the siamese net was trained before batches were mined: each pair is embedded for "
+            when_to_use="To see how the siamese net was trained before batches were mined: each pair is embedded for "
             "itself, and most pairs teach little.",
             reference="Bromley, Guyon, LeCun, Säckinger, Shah 1993",
-            makes="pairs",
+            tuple_kind="pairs",
         ),
         SamplerSpec(
             name="random_triplets",
             title="Random triplets",
             summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",
-            when="To see how the triplet net was trained before batches were mined: three images for a single "
+            when_to_use="To see how the triplet net was trained before batches were mined: three images for a single "
             "comparison.",
             reference="Hoffer, Ailon 2015",
-            makes="triplets",
+            tuple_kind="triplets",
         ),
     ],
 )

@@ -22,11 +22,11 @@ class PairThresholds:
     """
 
     measure: Distance
-    gap: float = 0.0
-    near: float | None = None
-    middle: float | None = None
-    far: float | None = None
-    sharp: bool = True
+    margin: float = 0.0
+    positive_threshold: float | None = None
+    decision_boundary: float | None = None
+    negative_threshold: float | None = None
+    is_hinge: bool = True
 
 
 def pair_thresholds(name: str, params: Mapping[str, Any], learned: Mapping[str, np.ndarray]) -> PairThresholds:
@@ -45,26 +45,26 @@ def pair_thresholds(name: str, params: Mapping[str, Any], learned: Mapping[str, 
         case "cosine_pair":
             return PairThresholds("cosine", 1.0, 0.0, 0.5, 1.0)
         case "distance_logistic":
-            return PairThresholds(usual, NEGLIGIBLE_LOGIT, 0.0, margin, margin + NEGLIGIBLE_LOGIT, sharp=False)
+            return PairThresholds(usual, NEGLIGIBLE_LOGIT, 0.0, margin, margin + NEGLIGIBLE_LOGIT, is_hinge=False)
         case "multi_similarity":
             at, pull, push = 1 - params["base"], NEGLIGIBLE_LOGIT / params["alpha"], NEGLIGIBLE_LOGIT / params["beta"]
-            return PairThresholds("cosine", push, at - pull, at, at + push, sharp=False)
+            return PairThresholds("cosine", push, at - pull, at, at + push, is_hinge=False)
         case "circle":
-            return PairThresholds("cosine", max(0.0, 1 - 2 * margin), margin, 0.5, 1 - margin, sharp=False)
+            return PairThresholds("cosine", max(0.0, 1 - 2 * margin), margin, 0.5, 1 - margin, is_hinge=False)
         case "triplet_soft":
-            return PairThresholds(usual, NEGLIGIBLE_LOGIT, sharp=False)
+            return PairThresholds(usual, NEGLIGIBLE_LOGIT, is_hinge=False)
         case "hierarchical_triplet":
             return PairThresholds("sqeuclidean", params["beta"])
         case "nt_xent":
-            return PairThresholds("cosine", NEGLIGIBLE_LOGIT * params["temperature"], sharp=False)
+            return PairThresholds("cosine", NEGLIGIBLE_LOGIT * params["temperature"], is_hinge=False)
         case "tuplet_margin":
-            return PairThresholds("cosine", NEGLIGIBLE_LOGIT / params["scale"], sharp=False)
+            return PairThresholds("cosine", NEGLIGIBLE_LOGIT / params["scale"], is_hinge=False)
         case "nca":
-            return PairThresholds("sqeuclidean", NEGLIGIBLE_LOGIT / params["scale"], sharp=False)
+            return PairThresholds("sqeuclidean", NEGLIGIBLE_LOGIT / params["scale"], is_hinge=False)
         case _:
             soft = isinstance(margin, str)
             gap = NEGLIGIBLE_LOGIT if soft else 0.0 if LOSSES[name].needs_classes else float(margin)
-            return PairThresholds(usual, gap, sharp=gap > 0 and not soft)
+            return PairThresholds(usual, gap, is_hinge=gap > 0 and not soft)
 
 
 def _between(near: float, far: float) -> tuple[float, float, float]:

@@ -36,7 +36,7 @@ METRICS = Catalog(
             title="P@1",
             family="retrieval",
             summary="The share of images whose nearest neighbour is of their own class. Also called R@1.",
-            when="The first number to look at, and the one most papers report. It looks at one neighbour only: it "
+            when_to_use="The first number to look at, and the one most papers report. It looks at one neighbour only: it "
             "cannot tell a space in which classes are compact from one in which they lie about in crumbs.",
             formula=r"\frac1n\sum_q \big[\,y_{(1)}=y_q\,\big]",
             reference=_MANNING,
@@ -46,7 +46,7 @@ METRICS = Catalog(
             title="R@k",
             family="retrieval",
             summary="The share of images with at least one image of their class among their k nearest.",
-            when="When a person looks through the first k results and one hit is enough. It grows with k and is soon "
+            when_to_use="When a person looks through the first k results and one hit is enough. It grows with k and is soon "
             "near 1, so compare losses at a small k.",
             formula=r"\frac1n\sum_q \big[\,\exists\, i\le k:\ y_{(i)}=y_q\,\big]",
             reference="Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, "
@@ -58,7 +58,7 @@ METRICS = Catalog(
             family="retrieval",
             summary="What the search for persons and faces calls R@k: the chance that the right one is among the "
             "first k.",
-            when="To compare with papers on person re-identification: the number is that of R@k.",
+            when_to_use="To compare with papers on person re-identification: the number is that of R@k.",
             formula=r"\frac1n\sum_q \big[\,\exists\, i\le k:\ y_{(i)}=y_q\,\big]",
             reference="Gray, Brennan, Tao: Evaluating appearance models for recognition, reacquisition, and tracking, "
             "PETS 2007",
@@ -68,7 +68,7 @@ METRICS = Catalog(
             title="R-precision",
             family="retrieval",
             summary="Of the R nearest images, R being how many others are of the query's class, the share that is.",
-            when="When all images of the class should be found and their order does not matter.",
+            when_to_use="When all images of the class should be found and their order does not matter.",
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i=1}^{R_q}\big[\,y_{(i)}=y_q\,\big]",
             reference=_MANNING,
         ),
@@ -77,7 +77,7 @@ METRICS = Catalog(
             title="MAP@R",
             family="retrieval",
             summary="R-precision that also rewards order: a wrong image costs more the earlier it comes.",
-            when="The best single number for an embedding: it is 1 only where every class is a cluster of its own, "
+            when_to_use="The best single number for an embedding: it is 1 only where every class is a cluster of its own, "
             "and it tells spaces apart that tie in NMI, F1 and R@1.",
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i=1}^{R_q}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_REALITY,
@@ -87,7 +87,7 @@ METRICS = Catalog(
             title="MAP",
             family="retrieval",
             summary="Mean average precision over the ranking of all images, to the last.",
-            when="When the whole ranking matters. Images far down still count, so it is higher than MAP@R on the same "
+            when_to_use="When the whole ranking matters. Images far down still count, so it is higher than MAP@R on the same "
             "space.",
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_MANNING,
@@ -98,7 +98,7 @@ METRICS = Catalog(
             family="retrieval",
             summary="Mean reciprocal rank: 1 where the nearest image is right, ½ where the second is the first right "
             "one, and so on.",
-            when="When one right result is wanted and its place matters.",
+            when_to_use="When one right result is wanted and its place matters.",
             formula=r"\frac1n\sum_q \frac1{\min\{i:\ y_{(i)}=y_q\}}",
             reference="Voorhees: The TREC-8 question answering track report, 1999",
         ),
@@ -107,7 +107,7 @@ METRICS = Catalog(
             title="kNN",
             family="classification",
             summary="The share of images whose class wins the vote of their 5 nearest neighbours.",
-            when="When the embedding is to classify. Steadier than P@1 where single images are mislabelled.",
+            when_to_use="When the embedding is to classify. Steadier than P@1 where single images are mislabelled.",
             formula=r"\frac1n\sum_q \big[\,\mathrm{majority}(y_{(1)},\dots,y_{(5)})=y_q\,\big]",
             reference="Cover, Hart: Nearest neighbor pattern classification, 1967",
         ),
@@ -116,7 +116,7 @@ METRICS = Catalog(
             title="Nearest mean",
             family="classification",
             summary="The share of images nearer to the mean of their own class than to that of any other.",
-            when="To see whether each class is one cluster: a class in several pieces has its mean between them.",
+            when_to_use="To see whether each class is one cluster: a class in several pieces has its mean between them.",
             formula=r"\frac1n\sum_q \Big[\,\arg\min_c \|f_q-\bar f_c\|=y_q\,\Big]",
             reference="Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, PAMI 2013",
         ),
@@ -125,7 +125,7 @@ METRICS = Catalog(
             title="NMI",
             family="clustering",
             summary="How much clusters found by k-means and the classes tell of each other.",
-            when="When classes are to be found without labels. It depends on k-means and its seed, and is well above 0 "
+            when_to_use="When classes are to be found without labels. It depends on k-means and its seed, and is well above 0 "
             "for many small clusters even by chance: AMI takes that off.",
             formula=r"\frac{2\,I(\text{classes};\text{clusters})}{H(\text{classes})+H(\text{clusters})}",
             reference="Strehl, Ghosh: Cluster ensembles, JMLR 2002",
@@ -135,7 +135,7 @@ METRICS = Catalog(
             title="AMI",
             family="clustering",
             summary="NMI with what chance alone would give taken off.",
-            when="In place of NMI, above all with many classes of few images.",
+            when_to_use="In place of NMI, above all with many classes of few images.",
             low=-1,
             formula=r"\frac{I-\mathbb E[I]}{\tfrac12(H_{\text{classes}}+H_{\text{clusters}})-\mathbb E[I]}",
             reference="Vinh, Epps, Bailey: Information theoretic measures for clusterings comparison, JMLR 2010",
@@ -145,7 +145,7 @@ METRICS = Catalog(
             title="Pairwise F1",
             family="clustering",
             summary="“In one cluster of k-means” as a guess at “of one class”, judged over all pairs.",
-            when="To compare with older papers, which report it with NMI. Large classes dominate: pairs grow with the "
+            when_to_use="To compare with older papers, which report it with NMI. Large classes dominate: pairs grow with the "
             "square.",
             formula=r"\frac{2\,P\,R}{P+R}\ \text{ over pairs}",
             reference="Manning, Raghavan, Schütze: Introduction to information retrieval, 2008, chapter 16",
@@ -155,7 +155,7 @@ METRICS = Catalog(
             title="ROC area",
             family="verification",
             summary="The chance that a pair of one class is nearer than a pair of two.",
-            when="When pairs will be judged by a threshold that is not chosen yet. It is near 1 early: look at the "
+            when_to_use="When pairs will be judged by a threshold that is not chosen yet. It is near 1 early: look at the "
             "false positives then.",
             formula=r"\Pr(d_P < d_N)",
             reference="Fawcett: An introduction to ROC analysis, 2006",
@@ -165,7 +165,7 @@ METRICS = Catalog(
             title="Equal error rate",
             family="verification",
             summary="The error at the threshold where as many same pairs are refused as different ones are let in.",
-            when="The usual single number of biometrics.",
+            when_to_use="The usual single number of biometrics.",
             better="lower",
             formula=r"\Pr(d_N\le t)=\Pr(d_P>t)",
             reference="Jain, Ross, Prabhakar: An introduction to biometric recognition, 2004",
@@ -175,7 +175,7 @@ METRICS = Catalog(
             title="FPR at 95 %",
             family="verification",
             summary="Of different pairs, the share let in by the threshold that accepts 95 % of the same ones.",
-            when="When nearly all true matches must be found and false ones cost something: patches, loop closure.",
+            when_to_use="When nearly all true matches must be found and false ones cost something: patches, loop closure.",
             better="lower",
             formula=r"\Pr(d_N\le t),\quad \Pr(d_P\le t)=0.95",
             reference="Brown, Hua, Winder: Discriminative learning of local image descriptors, PAMI 2011",
@@ -186,7 +186,7 @@ METRICS = Catalog(
             family="verification",
             summary="How often a threshold is right about a pair, chosen on nine tenths of the pairs and judged on the "
             "last.",
-            when="To compare with face verification. As many same as different pairs are judged, which life seldom "
+            when_to_use="To compare with face verification. As many same as different pairs are judged, which life seldom "
             "offers.",
             formula=r"\tfrac1{10}\sum_{k}\ \mathrm{accuracy}_k\big(\arg\max_t \mathrm{accuracy}_{\ne k}(t)\big)",
             reference=_LFW,
@@ -196,7 +196,7 @@ METRICS = Catalog(
             title="Mean distance within classes",
             family="space",
             summary="The mean distance of two images of one class.",
-            when="Beside the distance between classes: alone it only says how large the space is.",
+            when_to_use="Beside the distance between classes: alone it only says how large the space is.",
             high=None,
             better="",
             formula=r"\overline{d_{ij}},\ y_i=y_j",
@@ -206,7 +206,7 @@ METRICS = Catalog(
             title="Mean distance between classes",
             family="space",
             summary="The mean distance of two images of different classes.",
-            when="To see whether a margin can be met at all; on the sphere it stays near √2 with many classes.",
+            when_to_use="To see whether a margin can be met at all; on the sphere it stays near √2 with many classes.",
             high=None,
             better="",
             formula=r"\overline{d_{ij}},\ y_i\ne y_j",
@@ -216,7 +216,7 @@ METRICS = Catalog(
             title="Effective rank",
             family="space",
             summary="How many directions of the space the embeddings really use.",
-            when="To see whether dimensions are wasted: ten classes pressed into points use nine directions, whatever "
+            when_to_use="To see whether dimensions are wasted: ten classes pressed into points use nine directions, whatever "
             "the net offers.",
             high=None,
             better="",
@@ -228,7 +228,7 @@ METRICS = Catalog(
             title="Mean norm",
             family="space",
             summary="The mean length of an embedding; 1 on the sphere.",
-            when="For free embeddings: a length that grows without end is a loss without a margin, or one that rewards "
+            when_to_use="For free embeddings: a length that grows without end is a loss without a margin, or one that rewards "
             "length.",
             high=None,
             better="",
@@ -239,7 +239,7 @@ METRICS = Catalog(
             title="Collapse",
             family="space",
             summary="1 when all images lie in one place, within 1 % of their mean length, or 3 classes on one line.",
-            when="An alarm, not a score: a collapsed net knows nothing, whatever its loss says.",
+            when_to_use="An alarm, not a score: a collapsed net knows nothing, whatever its loss says.",
             better="lower",
             formula=r"\sqrt{\overline{\|f_i-\bar f\|^2}}\ \le\ 0.01\,\sqrt{\overline{\|f_i\|^2}}",
         ),

@@ -31,11 +31,11 @@ class Parameter:
     maximum: float | None = None
     step: float | None = None
     choices: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    special_values: tuple[str, ...] = ()
 
     def check(self, owner: str, value: Any) -> Any:
         """Return `value` as `kind`; raise UserError when it is of another kind or out of range."""
-        if isinstance(value, str) and value in self.words:
+        if isinstance(value, str) and value in self.special_values:
             return value
         if self.kind is bool:
             if not isinstance(value, bool):
@@ -50,7 +50,7 @@ class Parameter:
     def _number(self, owner: str, value: Any) -> float | int:
         noun = "a whole number" if self.kind is int else "a number"
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-            also = f" or {' or '.join(map(repr, self.words))}" if self.words else ""
+            also = f" or {' or '.join(map(repr, self.special_values))}" if self.special_values else ""
             raise UserError(f"{owner}: {self.name} is {noun}{also}; got {brief(value)}.")
         if self.kind is int and int(value) != value:
             raise UserError(f"{owner}: {self.name} is a whole number; got {brief(value)}.")
@@ -119,13 +119,13 @@ class Spec:
     name: str
     title: str
     summary: str
-    when: str = ""
+    when_to_use: str = ""
     formula: str = ""
     reference: str = ""
     family: str = ""
     parameters: tuple[Parameter, ...] = ()
 
-    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
@@ -147,17 +147,17 @@ class LossSpec(Spec):
     not empty for a loss that fails on purpose and says what it teaches.
     """
 
-    accepts: frozenset[str] = frozenset()
+    tuple_kinds: frozenset[str] = frozenset()
     needs_classes: bool = False
     on_sphere: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    lesson: str = ""
+    caveat: str = ""
 
     @property
-    def needs_partners(self) -> bool:
+    def needs_pairs(self) -> bool:
         """Whether it compares images of a batch with each other, so that a class alone in it teaches nothing."""
-        return not (self.needs_classes and not self.accepts)
+        return not (self.needs_classes and not self.tuple_kinds)
 
     def recommended_in(self, embedding_dim: int) -> dict[str, Any]:
         """Return the recommended values of TrainConfig fields for an embedding of so many dimensions."""
@@ -165,9 +165,9 @@ class LossSpec(Spec):
 
     def params_in(self, embedding_dim: int) -> dict[str, Any]:
         """Return every parameter with the value that it has when nobody says, in so many dimensions."""
-        return self.complete(self.recommended_in(embedding_dim).get("loss_params", {}))
+        return self.with_defaults(self.recommended_in(embedding_dim).get("loss_params", {}))
 
-    def given(self, params: Mapping[str, Any]) -> "LossSpec":
+    def for_params(self, params: Mapping[str, Any]) -> "LossSpec":
         """Return what holds with these parameters; only a loss made of other losses changes with them."""
         return self
 
@@ -176,7 +176,7 @@ class LossSpec(Spec):
 class MinerSpec(Spec):
     """A miner; `makes` is "pairs" or "triplets"."""
 
-    makes: str
+    tuple_kind: str
 
 
 D = TypeVar("D", bound=Spec)

@@ -36,7 +36,7 @@ _TSNE = ProjectionSpec(
             minimum=10,
             maximum=100_000,
             step=10,
-            words=("auto",),
+            special_values=("auto",),
             help="length of the steps; auto is the number of points by four times the exaggeration, at least 50",
         ),
         _METRIC,

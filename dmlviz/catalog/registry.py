@@ -15,7 +15,7 @@ class Registry(dict[str, Callable[..., Any]]):
         super().__init__()
         self.catalogue = catalogue
 
-    def implements(self, name: str) -> Callable[[T], T]:
+    def register(self, name: str) -> Callable[[T], T]:
         """Decorate the function or class that the declaration `name` describes."""
 
         def bind(code: T) -> T:

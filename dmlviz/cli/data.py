@@ -24,10 +24,10 @@ VECTORS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 def listed(data: DataFolder = None) -> None:
     """List the data sets: those on disk, and those that a training fetches first."""
     root = data_root(data)
-    DATASETS.look_in(root)
+    DATASETS.add_search_path(root)
     here = available_datasets(root)
     table = Table("name", "title", "", box=None, pad_edge=False)
-    for name in [*here, *(name for name in DATASETS.declared if name not in here)]:
+    for name in [*here, *(name for name in DATASETS.builtin if name not in here)]:
         table.add_row(name, DATASETS[name].title, "" if name in here else "fetched on first use")
     Console(highlight=False).print(table)
 
@@ -60,7 +60,7 @@ def add(
             progress=lambda done, of: shown.update(task, completed=done, total=of),
         )
     _print_report(found, console)
-    print(found.keep(data_root(data)))
+    print(found.save(data_root(data)))
 
 
 @app.command()

@@ -36,7 +36,7 @@ def export(
     """Keep a run outside the program: a page that plays it, tables, files for other tools, the script that made it."""
     _ = FORMATS[format]
     chosen = Runs(runs_folder(runs)).get(run)
-    kept = RunExport.of(chosen, _drawing(chosen, view), data_root(data))
+    kept = RunExport.from_run(chosen, _drawing(chosen, view), data_root(data))
     if str(out) == "-":
         write(format, kept, sys.stdout.buffer)
     else:
@@ -47,7 +47,7 @@ def _drawing(run: Run, view: str | None) -> ProjectionRun | None:
     """The finished projection of that method (the newest) or id; None for the run's own view."""
     if view is None:
         return None
-    done = [drawing for drawing in run.drawings() if drawing.state == "finished"]
+    done = [drawing for drawing in run.projections() if drawing.state == "finished"]
     named = [drawing for drawing in done if view in (drawing.id, drawing.config.method)]
     if not named:
         there = ", ".join(sorted({drawing.config.method for drawing in done})) or "none yet"

@@ -45,8 +45,8 @@ def project(
         return
     known = Runs(runs_folder(runs))
     chosen = known.get(source)
-    chosen.epoch(config.step)  # or a sentence that says why there is none
-    drawing = _finished(chosen, config) or _draw(known.prepare_drawing(chosen, config), Console(highlight=False))
+    chosen.embeddings_at(config.step)  # or a sentence that says why there is none
+    drawing = _finished(chosen, config) or _draw(known.create_projection(chosen, config), Console(highlight=False))
     if table is not None:
         _write_run(table, chosen, drawing)
     print(f"{config.declared.title}: {_kept(drawing)}")
@@ -57,7 +57,7 @@ app.command()(add_config_options(project, ProjectionConfig, {"method": PROJECTIO
 
 
 def _finished(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
-    known = {drawing.id: drawing for drawing in run.drawings()}
+    known = {drawing.id: drawing for drawing in run.projections()}
     drawing = known.get(config.id)
     return drawing if drawing is not None and drawing.state == "finished" else None
 
@@ -96,13 +96,13 @@ def _kept(drawing: ProjectionRun) -> str:
 def _write_run(path: Path, run: Run, drawing: ProjectionRun) -> None:
     """Every image that the map shows; of a film at every epoch, which then has a column."""
     config, names = drawing.config, DATASETS[run.config.dataset].classes
-    coordinates, labels, watched = drawing.coordinates, run.labels, run.watched
+    coordinates, labels, watched = drawing.coordinates, run.labels, run.tracked_indices
     assert coordinates is not None  # it is finished
     assert labels is not None
     assert watched is not None
-    images = np.arange(len(labels)) if config.step is None and not config.film else np.asarray(watched)
+    images = np.arange(len(labels)) if config.step is None and not config.all_epochs else np.asarray(watched)
     rows = [[int(image), names[labels[image]]] for image in images]
-    if not config.film:
+    if not config.all_epochs:
         write_table(path, ["image", "class"], rows, coordinates)
         return
     steps = epoch_steps(run, config)

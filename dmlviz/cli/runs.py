@@ -112,7 +112,7 @@ def _list(known: Runs) -> None:
             f"{escape(marks)}[/dim]" + (f"\n[yellow]{escape(said)}[/yellow]" if said else ""),
             *("" if score is None else f"{score:.4f}" for score in scores),
             run.state,
-            "ready-made" if known.comes_with_the_program(run) else f"{run.created.astimezone():%Y-%m-%d}",
+            "ready-made" if known.is_bundled(run) else f"{run.created.astimezone():%Y-%m-%d}",
         )
     for broken in damaged:
         said = f"{broken.error.said}; dmlviz runs delete {broken.id} removes it."

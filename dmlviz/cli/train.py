@@ -68,7 +68,7 @@ def train(
     What is left out takes the values that the loss was found to train well with, then those in brackets. Equal settings
     are one run: asking for it a second time shows what is there.
     """
-    DATASETS.look_in(data_root(data))
+    DATASETS.add_search_path(data_root(data))
     config = TrainConfig(**settings)
     known = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
@@ -81,7 +81,7 @@ def train(
         return
     dataset = _load(config.dataset, data, console)
     with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
-        run = known.prepare(config, title)
+        run = known.create(config, title)
         console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
         last = _watch(_events(run, dataset, stop), config, console)
     if isinstance(last, Failed):
@@ -141,7 +141,7 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
         task = progress.add_task("getting ready", total=config.steps)
         watch = TrainingMonitor(config)
         for event in events:
-            for alarm in watch.take(event)[0]:
+            for alarm in watch.update(event)[0]:
                 console.print(_print_alarm(alarm, config))
             match event:
                 case Started():
@@ -162,8 +162,8 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
 
 def _print_alarm(alarm: Alarm, config: TrainConfig) -> str:
     """What went wrong, and what to try."""
-    words = " or ".join(remedy.words for remedy in suggestions(alarm.name, config))
-    return f"{alarm.sentence} Try {words}." if words else alarm.sentence
+    words = " or ".join(remedy.label for remedy in suggestions(alarm.name, config))
+    return f"{alarm.message} Try {words}." if words else alarm.message
 
 
 def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SCORE_LABELS)) -> str:

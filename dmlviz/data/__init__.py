@@ -42,7 +42,7 @@ class Split:
         """The first `count` images, all of them when None or when there are fewer."""
         return Split(self.images[:count], self.labels[:count])
 
-    def of_classes(self, classes: Sequence[int]) -> "Split":
+    def select_classes(self, classes: Sequence[int]) -> "Split":
         """The images of these classes."""
         chosen = np.isin(self.labels, classes)
         return self if chosen.all() else Split(self.images[chosen], self.labels[chosen])
@@ -73,7 +73,7 @@ class Dataset:
 def available_datasets(root: str | Path | None = None) -> list[str]:
     """Names of the data sets that need no download, in the order in which they are offered."""
     place = data_root(root)
-    declared = [name for name in DATASETS.declared if not _missing(name, place)]
+    declared = [name for name in DATASETS.builtin if not _missing(name, place)]
     return [*declared, *custom_datasets.list_names(place)]
 
 

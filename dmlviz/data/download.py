@@ -27,12 +27,12 @@ class RemoteFile:
 
     md5: str
     size: int
-    rough: bool = False
+    is_approximate: bool = False
 
     @property
-    def most(self) -> int:
+    def max_bytes(self) -> int:
         """Bytes after which it cannot be the file that is wanted."""
-        return self.size + self.size // 4 if self.rough else self.size
+        return self.size + self.size // 4 if self.is_approximate else self.size
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ SOURCES = {
         folder="KMNIST/raw",
         mirrors=("http://codh.rois.ac.jp/kmnist/dataset/kmnist/",),
         files={
-            "train-images-idx3-ubyte": RemoteFile("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, rough=True),
-            "train-labels-idx1-ubyte": RemoteFile("e144d726b3acfaa3e44228e80efcd344", 30_000, rough=True),
-            "t10k-images-idx3-ubyte": RemoteFile("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, rough=True),
-            "t10k-labels-idx1-ubyte": RemoteFile("7320c461ea6c1c855c0b718fb2a4b134", 5_200, rough=True),
+            "train-images-idx3-ubyte": RemoteFile("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, is_approximate=True),
+            "train-labels-idx1-ubyte": RemoteFile("e144d726b3acfaa3e44228e80efcd344", 30_000, is_approximate=True),
+            "t10k-images-idx3-ubyte": RemoteFile("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, is_approximate=True),
+            "t10k-labels-idx1-ubyte": RemoteFile("7320c461ea6c1c855c0b718fb2a4b134", 5_200, is_approximate=True),
         },
     ),
     "emnist_letters": DatasetSource(
@@ -95,7 +95,7 @@ SOURCES = {
             for part in ("train", "test")
             for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
         },
-        archive=("gzip.zip", RemoteFile("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, rough=True)),
+        archive=("gzip.zip", RemoteFile("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, is_approximate=True)),
         parts=("emnist-letters-train", "emnist-letters-test"),
     ),
 }
@@ -201,8 +201,8 @@ def _download_from(
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         while chunk := answer.read1(CHUNK):
             size += len(chunk)
-            if size > remote.most:
-                raise ValueError(f"the file is larger than {remote.most:,} bytes")
+            if size > remote.max_bytes:
+                raise ValueError(f"the file is larger than {remote.max_bytes:,} bytes")
             digest.update(chunk)
             try:
                 file.write(chunk)

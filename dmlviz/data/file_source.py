@@ -22,7 +22,7 @@ class Entry:
     parts: tuple[str, ...]
     size: int
     read: Callable[[], bytes]
-    trouble: str = ""
+    error: str = ""
 
     @property
     def name(self) -> str:

@@ -45,7 +45,7 @@ class _LeftOut:
     def add(self, reason: str, name: str) -> None:
         self.reasons[reason].append(name)
 
-    def told(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[dict[str, Any]]:
         counted = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
         return [{"reason": why, "count": len(names), "names": names[:MAX_NAMED]} for why, names in counted]
 
@@ -100,7 +100,7 @@ def import_image_folder(
         "files": len(files),
         "taken": len(kept_pictures),
         "classes": classes,
-        "left_out": left_out.told(),
+        "left_out": left_out.summary(),
         "notes": [*shaping.notes(), split],
         "warnings": import_warnings(classes),
     }
@@ -116,8 +116,8 @@ def _scan(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int],
     for number, entry in enumerate(files):
         progress(number, 2 * len(files))
         place = top + 1 if split else top
-        if entry.trouble or len(entry.parts) < place + 2:
-            left_out.add(entry.trouble or "in no class folder", entry.name)
+        if entry.error or len(entry.parts) < place + 2:
+            left_out.add(entry.error or "in no class folder", entry.name)
             continue
         try:
             data = entry.read()
@@ -141,7 +141,7 @@ def _split_name(folder: str) -> str:
 
 def _common_top(files: list[Entry]) -> int:
     """How many folders all files that lie in one have in common."""
-    folders = [entry.parts[:-1] for entry in files if len(entry.parts) > 1 and not entry.trouble]
+    folders = [entry.parts[:-1] for entry in files if len(entry.parts) > 1 and not entry.error]
     if not folders:
         return 0
     first, last = min(folders), max(folders)
@@ -169,7 +169,7 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _LeftOut) -> list[_Pi
             left_out.add(f"class {picture.name} has {many}: {MIN_PER_CLASS} are needed", picture.entry.name)
     classes = len(counts) - len(small)
     if classes < 2:
-        why = left_out.told()
+        why = left_out.summary()
         most = f" Most files were left out because: {why[0]['reason']}." if why else ""
         raise UserError(
             f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "

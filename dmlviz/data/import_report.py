@@ -26,10 +26,10 @@ class ImportedDataset:
     parts: dict[str, np.ndarray]
     report: dict[str, Any]
 
-    def keep(self, root: Path) -> str:
+    def save(self, root: Path) -> str:
         """Put it into a data folder; its name, by which it is from now on a data set like the others."""
-        custom_datasets.save(root, self.declared.name, self.declared.describe(), self.parts)
-        DATASETS.look_in(root)
+        custom_datasets.save(root, self.declared.name, self.declared.to_dict(), self.parts)
+        DATASETS.add_search_path(root)
         return self.declared.name
 
 
@@ -87,7 +87,7 @@ def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray
         mean=round(float(images.mean() / 255), 4),
         std=round(max(float(images.std() / 255), 1e-2), 4),
         channels=3 if coloured else 1,
-        light_ground=bool(np.median(grounds) > 127),
+        dark_on_light=bool(np.median(grounds) > 127),
         most={
             "images_per_class": int(np.bincount(labels).min()),
             "batch_size": len(labels),

@@ -164,7 +164,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     how = "mass" if framing.by_mass else "outline"
     image = _as_bytes(ink * 255)
     steps.append(PreparationStep(f"{how} centered in {declared.size} × {declared.size}", image))
-    if declared.light_ground:
+    if declared.dark_on_light:
         image = 255 - image
         steps.append(PreparationStep("dark on light, as the data are", image))
     return PreparedImage(image=image, steps=tuple(steps))

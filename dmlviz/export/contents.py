@@ -39,7 +39,7 @@ class RunExport:
     sheets: SpriteSheets | None = None
 
     @classmethod
-    def of(cls, run: Run, drawing: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
+    def from_run(cls, run: Run, drawing: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
         """With the pictures of its data set, where that is on disk."""
         name = run.config.dataset
         if name not in data.available_datasets(data_root):
@@ -55,25 +55,29 @@ class RunExport:
         """The epoch that the map shows, of a film the last; None for the end, where all test images are."""
         if self.drawing is None:
             return None
-        return epoch_steps(self.run, self.drawing.config)[-1] if self.drawing.config.film else self.drawing.config.step
+        return (
+            epoch_steps(self.run, self.drawing.config)[-1]
+            if self.drawing.config.all_epochs
+            else self.drawing.config.step
+        )
 
     @cached_property
     def items(self) -> np.ndarray:
         """The test images on the map: all, or those that were watched where it shows an epoch (indices, rising)."""
-        return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.watched)
+        return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.tracked_indices)
 
     @cached_property
     def embeddings(self) -> np.ndarray:
         """Theirs (n × d, float32); raise UserError before the run's end."""
         if self.run.embeddings is None:
             raise UserError(f"{self.run.title} has no embeddings yet; they are written when its training ends.")
-        return np.asarray(self.run.epoch(self.step)[0])
+        return np.asarray(self.run.embeddings_at(self.step)[0])
 
     @cached_property
     def labels(self) -> np.ndarray:
         """Their classes (n); raise UserError before the run's end."""
         _ = self.embeddings  # the classes are there before, and alone they are not worth keeping
-        return np.asarray(self.run.epoch(self.step)[1])
+        return np.asarray(self.run.embeddings_at(self.step)[1])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -87,8 +91,8 @@ class RunExport:
             found = self.drawing.coordinates
             if found is None:
                 raise UserError("This projection is not finished; wait for its end, or draw it again.")
-            return np.asarray(found[-1] if self.drawing.config.film else found)
-        embeddings, basis = self.embeddings, self.run.basis
+            return np.asarray(found[-1] if self.drawing.config.all_epochs else found)
+        embeddings, basis = self.embeddings, self.run.linear_projection
         if basis is None:  # written with the embeddings
             raise DamagedFileError(self.run.path / "basis.npz", MISSING)
         return basis.project(embeddings)
@@ -98,7 +102,7 @@ class RunExport:
         """The ten nearest of each in the embedding: distances (n × k, float32) and items (n × k), itself left out."""
         from dmlviz.ops.gallery import Gallery
 
-        distances, rows = Gallery(self.embeddings, self.labels).neighbours_of_all(NEIGHBOURS)
+        distances, rows = Gallery(self.embeddings, self.labels).kneighbors_all(NEIGHBOURS)
         return distances, self.items[rows]
 
     @property
@@ -106,8 +110,8 @@ class RunExport:
         """What the map is called: a projection's method, or the view that the run plays."""
         if self.drawing is not None:
             return self.drawing.config.method
-        basis = self.run.basis
-        return basis.view if basis is not None else ""
+        basis = self.run.linear_projection
+        return basis.kind if basis is not None else ""
 
     def file_name(self, format: str) -> str:
         """A name for the file, safe on every system: title, view where that matters, the run's first digits."""

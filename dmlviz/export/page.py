@@ -81,7 +81,7 @@ def page_data(kept: RunExport) -> list[tuple[str, str]]:
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
-        ("Training", f"{steps:,} steps of {config.batch_images} images, seed {config.seed}"),
+        ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
         ("Map", _map_of(kept)),
     ]
     return [(name, text) for name, text in found if text]
@@ -109,7 +109,7 @@ def quality_note(kept: RunExport, left_out: int) -> str:
 
 def _with_params(choice: Spec, params: dict[str, Any]) -> str:
     """Its title, and the parameters that are not as usual."""
-    usual = choice.complete({})
+    usual = choice.with_defaults({})
     said = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != usual.get(name)]
     return f"{choice.title} ({', '.join(said)})" if said else choice.title
 
@@ -124,7 +124,7 @@ def _described(kept: RunExport) -> dict[str, Any]:
     streams = [_event_payload(run, None)] + (
         [_event_payload(kept.drawing, kept.drawing.id)] if kept.drawing is not None else []
     )
-    watched = run.watched
+    watched = run.tracked_indices
     return {
         "run": run.id,
         "view": kept.drawing.id if kept.drawing is not None else "live",

@@ -43,7 +43,7 @@ def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool
 def as_python(kept: RunExport) -> str:
     """A script that trains the run anew and draws its map: `end.metrics`, `end.embeddings`, `coordinates`."""
     run, drawn = kept.run, kept.drawing
-    kept_alone = drawn is not None and (drawn.config.film or kept.step is not None or _uses_other_epochs(drawn))
+    kept_alone = drawn is not None and (drawn.config.all_epochs or kept.step is not None or _uses_other_epochs(drawn))
     if kept_alone:  # the epochs on the way are kept in less digits than a training has at hand
         return (
             as_python(RunExport(run))

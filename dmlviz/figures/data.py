@@ -59,14 +59,14 @@ def images(embeddings: Any, labels: Any = None, step: int | None = None) -> Imag
 def _of_run(run: Run, step: int | None) -> Images:
     declared, whole = DATASETS[run.config.dataset], step is None and run.embeddings is not None
     if step is None and not whole:
-        known = run.epochs
+        known = run.embedded_steps
         if not known:
             raise RunNotFoundError(
                 f"{run.title} has no embeddings yet; its first ones are there when the training has begun."
             )
         step = known[-1]
-    embeddings, labels = run.epoch(step)
-    items = None if whole else run.watched
+    embeddings, labels = run.embeddings_at(step)
+    items = None if whole else run.tracked_indices
     if declared.size == 0:
         return Images(embeddings, labels, declared.classes, f"{len(labels):,} vectors of {declared.title}", items)
     last = (run.end or {}).get("step")

@@ -27,9 +27,12 @@ def map(
     if not isinstance(coordinates, Run):
         return draw_map(np.asarray(coordinates), found.labels, items, (), "Map", found.about, dark)
     run = coordinates
-    if run.basis is None:
+    if run.linear_projection is None:
         raise UserError(f"{run.title} has no map yet: its view is chosen at its end; wait for it, or give coordinates.")
-    places, title = run.basis.project(np.asarray(found.embeddings)), PROJECTIONS[run.basis.view].title
+    places, title = (
+        run.linear_projection.project(np.asarray(found.embeddings)),
+        PROJECTIONS[run.linear_projection.kind].title,
+    )
     items = found.items if items is None else items
     return draw_map(places, found.labels, items, found.classes, title, found.about, dark)
 

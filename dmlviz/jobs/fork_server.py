@@ -80,7 +80,7 @@ class ForkedProcess:
         self._wanted: signal.Signals | None = None
 
     @property
-    def born(self) -> bool:
+    def started(self) -> bool:
         """Whether it has been forked."""
         return self._begun.is_set()
 
@@ -108,7 +108,7 @@ class ForkedProcess:
         """End it."""
         self._send(signal.SIGKILL)
 
-    def begins(self, pid: int) -> None:
+    def on_started(self, pid: int) -> None:
         """Hear from the nursery what its process is."""
         with self._change:
             self._pid = pid
@@ -116,7 +116,7 @@ class ForkedProcess:
         if self._wanted is not None:
             self._send(self._wanted)
 
-    def ends(self, status: int) -> None:
+    def on_exit(self, status: int) -> None:
         """Hear from the nursery how it ended: from here on its number may be another's."""
         with self._change:
             self._status = status
@@ -166,7 +166,7 @@ class ForkServer:
                 message = json.dumps(asked).encode()
                 socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
         except OSError:  # it was killed meanwhile
-            forked.ends(SERVER_DIED)
+            forked.on_exit(SERVER_DIED)
         finally:
             os.close(orders)
             os.close(answers)
@@ -182,15 +182,15 @@ class ForkServer:
             while told := self._control.recv(MAX_REQUEST_BYTES):
                 message = json.loads(told)
                 if "pid" in message:
-                    self._forked[message["number"]].begins(message["pid"])
+                    self._forked[message["number"]].on_started(message["pid"])
                 else:
-                    self._forked.pop(message["number"]).ends(message["status"])
+                    self._forked.pop(message["number"]).on_exit(message["status"])
         with self._change:
             self.alive = False
             lost = [*self._forked.values()]
         for forked in lost:
             forked.kill()
-            forked.ends(SERVER_DIED)
+            forked.on_exit(SERVER_DIED)
         self._process.wait()
         self._control.close()
 
@@ -233,12 +233,12 @@ class _Forks:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wakes, warn_on_full_buffer=False)
 
-    def attend(self, patience: float | None) -> bool:
+    def poll(self, patience: float | None) -> bool:
         """Take in a request or bury the dead; False where neither came in so many seconds. Exit with the server."""
         ready = _readable(self.control.fileno(), self.ended, patience=patience)
         if self.ended in ready:
             os.read(self.ended, MAX_REQUEST_BYTES)
-            self._bury()
+            self._reap()
         if self.control.fileno() in ready:
             told, pipes, _, _ = socket.recv_fds(self.control, MAX_REQUEST_BYTES, 3)
             if not told:
@@ -246,18 +246,18 @@ class _Forks:
             self.waiting.append(_Request(pipes=pipes, **json.loads(told)))
         return bool(ready)
 
-    def serve(self, urgent: bool) -> None:
+    def fork_pending(self, urgent: bool) -> None:
         """Fork the workers that were asked for; with `urgent` only those whose order is there already."""
         for request in [request for request in self.waiting if request.urgent or not urgent]:
             self.waiting.remove(request)
             if (pid := os.fork()) == 0:
-                self._become(request)
+                self._run_child(request)
             for pipe in request.pipes:
                 os.close(pipe)
             self.living[pid] = request.number
-            self._tell(number=request.number, pid=pid)
+            self._send(number=request.number, pid=pid)
 
-    def _become(self, request: _Request) -> NoReturn:
+    def _run_child(self, request: _Request) -> NoReturn:
         """Be that worker, to the end."""
         code = 1
         try:
@@ -288,13 +288,13 @@ class _Forks:
             sys.stderr.flush()
             os._exit(code)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = ended
-                self._tell(number=self.living.pop(pid), status=os.waitstatus_to_exitcode(status))
+                self._send(number=self.living.pop(pid), status=os.waitstatus_to_exitcode(status))
 
-    def _tell(self, **message: Any) -> None:
+    def _send(self, **message: Any) -> None:
         try:
             self.control.send(json.dumps(message).encode())
         except OSError:  # the server is gone
@@ -313,13 +313,13 @@ def main() -> None:
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
     for prepare in worker.warm_up_steps(forking=True):
         prepare()
-        while forks.attend(patience=0):
+        while forks.poll(patience=0):
             pass
-        forks.serve(urgent=True)
+        forks.fork_pending(urgent=True)
     gc.freeze()
     while True:
-        forks.serve(urgent=False)
-        forks.attend(patience=None)
+        forks.fork_pending(urgent=False)
+        forks.poll(patience=None)
 
 
 if __name__ == "__main__":

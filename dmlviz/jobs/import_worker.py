@@ -63,7 +63,7 @@ def _import_images(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
         colour=order["colour"],
         progress=progress,
     )
-    found.keep(folder)
+    found.save(folder)
     return found.report | {
         "kind": "pictures",
         "name": found.declared.name,

@@ -27,20 +27,20 @@ class WorkerPool:
         gone: Callable[[WorkerProcess, str], object],
     ) -> None:
         self.warm = warm
-        self.spare: WorkerProcess | None = None
+        self.idle_worker: WorkerProcess | None = None
         self._data_root = data_root
         self._likely = likely
         self._heard = heard
         self._told = gone
         self._change = threading.RLock()
-        self.make_spare()
+        self.prestart()
 
-    def hire(self, order: dict[str, Any], dataset: str) -> WorkerProcess:
+    def dispatch(self, order: dict[str, Any], dataset: str) -> WorkerProcess:
         """Give an order, on that data set, to a worker."""
         order = order | {"data": str(Path(self._data_root).resolve()) if self._data_root else None}
         with self._change:
             self._likely = dataset
-            worker, self.spare = self.spare or self._new(), None
+            worker, self.idle_worker = self.idle_worker or self._new(), None
             try:
                 worker.send(order)
             except BrokenPipeError:  # the warm one died while it waited
@@ -49,16 +49,16 @@ class WorkerPool:
                     worker.send(order)
             return worker
 
-    def make_spare(self) -> None:
+    def prestart(self) -> None:
         """Start a warm worker unless there is one, or none is wanted."""
         with self._change:
-            if self.warm and self.spare is None:
-                self.spare = self._new()
+            if self.warm and self.idle_worker is None:
+                self.idle_worker = self._new()
 
     def close(self) -> None:
         """End the warm worker and make no other."""
         with self._change:
-            self.warm, spare = False, self.spare
+            self.warm, spare = False, self.idle_worker
         if spare is not None:
             spare.kill()
             spare.join(5)
@@ -69,9 +69,9 @@ class WorkerPool:
     def _gone(self, worker: WorkerProcess, why: str) -> None:
         with self._change:
             if (
-                worker is self.spare
+                worker is self.idle_worker
             ):  # another is made after the next job: one that cannot live must not be made in a loop
-                self.spare = None
+                self.idle_worker = None
                 return
         self._told(worker, why)
 
@@ -90,14 +90,14 @@ class RpcWorker:
         """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
         if self._asking.acquire(blocking=False):
             try:
-                self._running()
+                self._ensure_started()
             finally:
                 self._asking.release()
 
-    def ask(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
+    def call(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
         """Its answer; raise UserError when it says what is wrong, dies, or keeps silent for `timeout` seconds."""
         with self._asking:
-            worker, self._answers = self._running(), queue.SimpleQueue()
+            worker, self._answers = self._ensure_started(), queue.SimpleQueue()
             try:
                 worker.send(question)
                 answer = self._answers.get(timeout=timeout)
@@ -116,14 +116,14 @@ class RpcWorker:
             self._worker.kill()
             self._worker.join(5)
 
-    def _running(self) -> WorkerProcess:
+    def _ensure_started(self) -> WorkerProcess:
         if self._closed:
             raise UserError("The server is closing down.")
         if self._worker is None or not self._worker.alive:
-            self._worker = WorkerProcess(self._arguments, self._said, self._gone)
+            self._worker = WorkerProcess(self._arguments, self._on_message, self._gone)
         return self._worker
 
-    def _said(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
+    def _on_message(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
         if worker is self._worker and "ready" not in message:
             self._answers.put(message)
 

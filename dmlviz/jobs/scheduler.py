@@ -51,7 +51,7 @@ class Key(NamedTuple):
 class _Job:
     key: Key
     record: EventLogDir
-    order: dict[str, Any]
+    request: dict[str, Any]
     dataset: str
     owners: list[str]
     worker: WorkerProcess | None = None
@@ -82,8 +82,8 @@ class JobScheduler:
         self._queue: list[_Job] = []
         self._active: dict[WorkerProcess, _Job] = {}
         self._closed = False
-        self.crew = WorkerPool(data_root, warm, likely, self._heard, self._gone)
-        self.embedder = RpcWorker(worker_arguments("--serve", data_root))
+        self.crew = WorkerPool(data_root, warm, likely, self._on_message, self._on_exit)
+        self.inference_worker = RpcWorker(worker_arguments("--serve", data_root))
 
     def submit(self, config: TrainConfig, owner: str = "") -> str:
         """The id of the run that this training is, started or queued; one that is under way or finished is shared.
@@ -96,11 +96,11 @@ class JobScheduler:
             with contextlib.suppress(RunNotFoundError):
                 if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
                     return None
-            run = self.runs.prepare(config)
+            run = self.runs.create(config)
             order = {"job": "train", "folder": str(run.path)}
             return _Job(key, run, order, config.dataset, [owner])
 
-        self._enter(key, owner, prepare)
+        self._submit_job(key, owner, prepare)
         return key.run
 
     def project(self, run: str, config: ProjectionConfig, owner: str = "", *, resume: bool = False) -> str:
@@ -111,7 +111,7 @@ class JobScheduler:
         found = self.runs.get(run)
         if found.embeddings is None:
             raise UserError(f"{found.title} has no map of all test images yet; wait for the end of its training.")
-        embeddings, _ = found.epoch(found.epochs[0] if config.film else config.step)
+        embeddings, _ = found.embeddings_at(found.embedded_steps[0] if config.all_epochs else config.step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
 
@@ -120,13 +120,13 @@ class JobScheduler:
                 drawing = found.drawing(config.id)
                 if drawing.state in ("finished", "running"):
                     return None
-                if resume and (reached := drawing.reached) is not None:
+                if resume and (reached := drawing.resume_state) is not None:
                     return self._resumed(key, drawing, reached[0], found.config.dataset, owner)
-            drawing = self.runs.prepare_drawing(found, config)
+            drawing = self.runs.create_projection(found, config)
             order = {"job": "project", "folder": str(drawing.path)}
             return _Job(key, drawing, order, found.config.dataset, [owner])
 
-        self._enter(key, owner, prepare)
+        self._submit_job(key, owner, prepare)
         return config.id
 
     def status(self, run: str, projection: str | None = None) -> Status:
@@ -173,11 +173,11 @@ class JobScheduler:
                 job.worker.kill()
             else:
                 job.stopping = True
-                job.worker.ask_to_stop()
-                self._later(job, STOP_TIMEOUT_S[job.order["job"]], job.worker.kill)
+                job.worker.terminate()
+                self._schedule(job, STOP_TIMEOUT_S[job.request["job"]], job.worker.kill)
             return True
 
-    def under_way(self, owner: str | None = None) -> list[tuple[Key, Status]]:
+    def running_for(self, owner: str | None = None) -> list[tuple[Key, Status]]:
         """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
         with self._change:
             jobs = [*self._active.values(), *self._queue]
@@ -203,7 +203,7 @@ class JobScheduler:
             "views": None if views is None else list(views),
             "way": way,
         }
-        return self.embedder.ask(question)
+        return self.inference_worker.call(question)
 
     def close(self) -> None:
         """End every worker; runs under way are cut off."""
@@ -215,7 +215,7 @@ class JobScheduler:
         for worker in active:
             worker.kill()
             worker.join(5)
-        self.embedder.close()
+        self.inference_worker.close()
 
     def _on_disk(self, key: Key) -> EventLogDir:
         run = self.runs.get(key.run)
@@ -224,7 +224,7 @@ class JobScheduler:
     def _find(self, key: Key) -> _Job | None:
         return next((job for job in [*self._active.values(), *self._queue] if job.key == key), None)
 
-    def _enter(self, key: Key, owner: str, prepare: Callable[[], _Job | None]) -> None:
+    def _submit_job(self, key: Key, owner: str, prepare: Callable[[], _Job | None]) -> None:
         """Share the job of that key, or queue the one that `prepare` makes unless it finds the result on disk."""
         with self._change:
             self._wait_for_the_stopped(key)
@@ -273,23 +273,23 @@ class JobScheduler:
             if job is None:
                 return
             self._queue.remove(job)
-            job.worker = self.crew.hire(job.order, job.dataset)
+            job.worker = self.crew.dispatch(job.request, job.dataset)
             self._active[job.worker] = job
-            self._later(job, PRESTART_DELAY_S, self.crew.make_spare)
+            self._schedule(job, PRESTART_DELAY_S, self.crew.prestart)
             self._change.notify_all()
 
-    def _heard(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
+    def _on_message(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
         if message.get("ready") and self.crew.warm:
             with contextlib.suppress(UserError):  # closing down
-                self.embedder.start()  # not before: two that import at once are both late
+                self.inference_worker.start()  # not before: two that import at once are both late
         with self._change:
             job = self._active.get(worker)
             if message.get("stopping") and job is not None:
                 self._cancel_timers(job)  # the training has stopped; what is left is to embed all test images
                 job.stopping = True
-                self._later(job, FINAL_EVAL_TIMEOUT_S, worker.kill)
+                self._schedule(job, FINAL_EVAL_TIMEOUT_S, worker.kill)
 
-    def _gone(self, worker: WorkerProcess, why: str) -> None:
+    def _on_exit(self, worker: WorkerProcess, why: str) -> None:
         with self._change:
             job = self._active.pop(worker, None)
             if job is not None:
@@ -298,7 +298,7 @@ class JobScheduler:
                     self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
             self._dispatch()
             if not self._active:
-                self.crew.make_spare()
+                self.crew.prestart()
             self._change.notify_all()
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:
@@ -311,7 +311,7 @@ class JobScheduler:
         ):  # its folder may be gone
             writer.event(event, step=step, metrics={}, reason=reason)
 
-    def _later(self, job: _Job, seconds: float, do: Callable[[], object]) -> None:
+    def _schedule(self, job: _Job, seconds: float, do: Callable[[], object]) -> None:
         timer = threading.Timer(seconds, do)
         timer.daemon = True
         job.timers.append(timer)

@@ -58,13 +58,13 @@ class ParentChannel:
         if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
             threading.Thread(target=self._listen, daemon=True).start()
 
-    def tell(self, **message: Any) -> None:
+    def send(self, **message: Any) -> None:
         """Print one line of JSON; it does not matter when nobody reads it any more."""
         with contextlib.suppress(OSError):
             self._answers.write(json.dumps(message) + "\n")
             self._answers.flush()
 
-    def no_more_orders(self) -> None:
+    def exit_with_parent(self) -> None:
         """From here on let the system end this process with the pipe, even while a library keeps Python waiting."""
         if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(0).st_mode):
             fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
@@ -94,25 +94,25 @@ def main(arguments: list[str] | None = None) -> None:
     parent = ParentChannel()
     lower_priority()
     if chosen.data is not None:
-        DATASETS.look_in(chosen.data)
+        DATASETS.add_search_path(chosen.data)
     if chosen.serve:
         _serve(parent)
     elif chosen.wait:
         datasets = _warm_up(parent, chosen.data, chosen.likely)
-        parent.tell(ready=True)
+        parent.send(ready=True)
         order = parent.orders.get()
         root = Path(order["data"]) if order.get("data") else chosen.data
         if root is not None:
-            DATASETS.look_in(root)
+            DATASETS.add_search_path(root)
         _work(parent, Path(order["folder"]), root, datasets)
     else:
         _work(parent, chosen.folder.resolve(), chosen.data, {})
 
 
 def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
-    stop = StopFlag(lambda: parent.tell(stopping=True))
+    stop = StopFlag(lambda: parent.send(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
-    parent.no_more_orders()
+    parent.exit_with_parent()
     _one_thread()
     try:
         if folder.parent.name == "projections":
@@ -127,7 +127,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
                 pass
     except UserError as error:  # a folder that holds no job, or that somebody else is writing
         sys.exit(str(error))
-    parent.tell(done=True)
+    parent.send(done=True)
     os._exit(0)  # everything is on disk; taking torch down in good order would cost the next job half a second
 
 
@@ -136,13 +136,13 @@ def _serve(parent: ParentChannel) -> None:
     from dmlviz.runs.writer import error_message
 
     _one_thread()
-    parent.tell(ready=True)
+    parent.send(ready=True)
     while True:
         order = parent.orders.get()
         try:
-            parent.tell(**handle_request(order))
+            parent.send(**handle_request(order))
         except Exception as error:
-            parent.tell(error=error_message(error))
+            parent.send(error=error_message(error))
 
 
 def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) -> dict[str, Any]:

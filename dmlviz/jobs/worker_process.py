@@ -31,7 +31,7 @@ class WorkerProcess:
         self._process = fork_server.start(arguments, self._errors)
         self._on_message = on_message
         self._on_exit = on_exit
-        self._thread = threading.Thread(target=self._watch, name="worker", daemon=True)
+        self._thread = threading.Thread(target=self._reader_thread, name="worker", daemon=True)
         self._thread.start()
 
     @property
@@ -53,7 +53,7 @@ class WorkerProcess:
         except ValueError:  # closed by the watching thread
             raise BrokenPipeError from None
 
-    def ask_to_stop(self) -> None:
+    def terminate(self) -> None:
         """Ask it to stop between two batches."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
@@ -65,11 +65,11 @@ class WorkerProcess:
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until it is gone and its end was told; one that has not even been forked is not waited for."""
-        unborn = isinstance(self._process, fork_server.ForkedProcess) and not self._process.born
+        unborn = isinstance(self._process, fork_server.ForkedProcess) and not self._process.started
         if threading.current_thread() is not self._thread and not unborn:
             self._thread.join(timeout)
 
-    def _watch(self) -> None:
+    def _reader_thread(self) -> None:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

@@ -25,10 +25,10 @@ def build(
     unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
     if unreduced:
         del params["reduction"]
-    values = declaration.complete(params)
+    values = declaration.with_defaults(params)
     if unreduced:
         values["reduction"] = "none"
-    declaration = declaration.given(values)
+    declaration = declaration.for_params(values)
     for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
         if declaration.needs_classes and given is None:
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")

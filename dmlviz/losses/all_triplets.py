@@ -32,7 +32,7 @@ def hinge_sum(
     """
     pairs, ranking = pair_table(batch.positive), sort_negatives(distances, batch.negative)
     bound = bounds[pairs.a, pairs.p]
-    reached = ranking.closer_than(pairs.table(bound.detach(), 0.0))
+    reached = ranking.count_closer(pairs.table(bound.detach(), 0.0))
     weight = torch.ones_like(bound) if weights is None else weights[pairs.a, pairs.p]
     k = pairs.flat(reached)
 
@@ -47,7 +47,7 @@ def hinge_sum(
 def softplus_sum(batch: Batch, distances: Float[Tensor, "n n"], reduction: str) -> SummedTerms:
     """Sum log(1 + e^{d_ap − d_an}) over all triplets."""
     pairs, ranking = pair_table(batch.positive), sort_negatives(distances, batch.negative)
-    nearer = ranking.closer_than(pairs.table(distances.detach()[pairs.a, pairs.p], 0.0) - _SOFTPLUS_ACTIVE)
+    nearer = ranking.count_closer(pairs.table(distances.detach()[pairs.a, pairs.p], 0.0) - _SOFTPLUS_ACTIVE)
     total = _SoftTriplets.apply(distances, batch.negative, pairs)
     terms = ranking.count[pairs.a].sum()
     nonzero = _above_zero(distances.detach(), batch.negative, pairs) if reduction == "nonzero" else terms

@@ -33,10 +33,10 @@ class Terms(NamedTuple):
     reduction: str = "mean"
     smooth: bool = False
 
-    def reduced(self) -> Tensor:
+    def reduce(self) -> Tensor:
         return reduce(self.values, self.mask, self.reduction)
 
-    def detached(self) -> "Terms":
+    def detach(self) -> "Terms":
         return self._replace(values=self.values.detach())
 
 
@@ -52,7 +52,7 @@ class SummedTerms(NamedTuple):
     reduction: str = "mean"
     nonzero: Tensor | None = None
 
-    def reduced(self) -> Tensor:
+    def reduce(self) -> Tensor:
         if self.reduction == "none":
             raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
         if self.reduction == "sum":
@@ -60,7 +60,7 @@ class SummedTerms(NamedTuple):
         nonzero = self.active if self.nonzero is None else self.nonzero
         return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
 
-    def detached(self) -> "SummedTerms":
+    def detach(self) -> "SummedTerms":
         return self._replace(sum=self.sum.detach())
 
 
@@ -85,12 +85,12 @@ class Batch:
         return clamp_range(self.embeddings)
 
     @cached_property
-    def same(self) -> Tensor:
+    def same_class(self) -> Tensor:
         """n × n: which images are of one class, each with itself included."""
         return self.labels[:, None] == self.labels
 
     @cached_property
-    def others(self) -> Tensor:
+    def off_diagonal(self) -> Tensor:
         """n × n: every pair but of an image with itself."""
         return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
 
@@ -98,7 +98,7 @@ class Batch:
     def _masks(self) -> tuple[Tensor, Tensor]:
         if isinstance(self.tuples, Pairs):
             return pair_masks(self.tuples, len(self))
-        return self.same & self.others, ~self.same
+        return self.same_class & self.off_diagonal, ~self.same_class
 
     @property
     def positive(self) -> Tensor:
@@ -111,16 +111,16 @@ class Batch:
         return self._masks[1]
 
     @property
-    def complete(self) -> Tensor:
+    def has_both(self) -> Tensor:
         """n: which anchors have a positive and a negative."""
         return self.positive.any(dim=1) & self.negative.any(dim=1)
 
     @property
-    def positive_once(self) -> Tensor:
+    def unique_positive_pairs(self) -> Tensor:
         """n × n: the positive pairs, each once unless the miner gave it a direction."""
         return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
 
-    def classes(self, count: int) -> Tensor:
+    def class_indices(self, count: int) -> Tensor:
         """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
         low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
         if not 0 <= low <= high < count:
@@ -130,7 +130,7 @@ class Batch:
             )
         return self.labels
 
-    def matrix(self, kind: str) -> Tensor:
+    def distances(self, kind: str) -> Tensor:
         """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
         return distance_matrix(self.embeddings, kind)
 
@@ -145,17 +145,17 @@ class Batch:
         ways round when its value depends on which image is the anchor (`directed`).
         """
         if not isinstance(self.tuples, Pairs):
-            return matrix, self.same, self.others if directed else self.others.triu()
-        rows, columns, same = self._listed(directed)
+            return matrix, self.same_class, self.off_diagonal if directed else self.off_diagonal.triu()
+        rows, columns, same = self._mined_pairs(directed)
         # One index into the row of all numbers takes a third of the time of two, there and back.
         listed = matrix.reshape(-1).index_select(0, rows * len(self) + columns)
         return listed, same, torch.ones_like(same)
 
     def anchors(self, values: Tensor) -> Tensor:
         """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""
-        return values[self._listed(True)[0]] if isinstance(self.tuples, Pairs) else values[:, None]
+        return values[self._mined_pairs(True)[0]] if isinstance(self.tuples, Pairs) else values[:, None]
 
-    def _listed(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def _mined_pairs(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:
         assert isinstance(self.tuples, Pairs)
         a, p, b, n = self.tuples
         rows, columns = torch.cat([a, b]), torch.cat([p, n])
@@ -175,7 +175,7 @@ class Loss(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self._last: list[Terms | SummedTerms] = []
+        self._last_parts: list[Terms | SummedTerms] = []
         self._images = 0
 
     def class_centres(self) -> Tensor | None:
@@ -186,7 +186,7 @@ class Loss(nn.Module):
     def active(self) -> Tensor:
         """Share of the terms of the last call that were active, a scalar from 0 to 1; counted when asked for."""
         active = total = torch.zeros(())
-        for part in self._last:
+        for part in self._last_parts:
             if isinstance(part, Terms):
                 alive = part.values > 0.01 if part.smooth else part.values != 0
                 mask = torch.ones_like(alive) if part.mask is None else part.mask
@@ -197,9 +197,9 @@ class Loss(nn.Module):
         return active / total.clamp_min(1)
 
     @property
-    def values_of_images(self) -> Tensor | None:
+    def loss_per_image(self) -> Tensor | None:
         """The terms of the last call where it was one an image, each of which counts (n); None otherwise."""
-        part = self._last[0] if len(self._last) == 1 else None
+        part = self._last_parts[0] if len(self._last_parts) == 1 else None
         if not isinstance(part, Terms) or part.values.ndim != 1 or len(part.values) != self._images:
             return None
         every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
@@ -218,13 +218,13 @@ class Loss(nn.Module):
         with without_autocast(embeddings.device):
             parts = self.terms(batch)
             parts = [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
-            reduced = [part if isinstance(part, Tensor) else part.reduced() for part in parts]
+            reduced = [part if isinstance(part, Tensor) else part.reduce() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
             loss = keep_graph(loss, embeddings)
         self._images = len(batch)
-        self._last = [part.detached() for part in parts if not isinstance(part, Tensor)]
+        self._last_parts = [part.detach() for part in parts if not isinstance(part, Tensor)]
         return loss
 
     def _accepted(self, tuples: Any) -> Pairs | Triplets | None:
@@ -232,13 +232,13 @@ class Loss(nn.Module):
             return None
         if isinstance(tuples, Pairs | Triplets):
             kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
-            if kind in self.declaration.accepts:
-                if isinstance(tuples, Triplets) and "pairs" in self.declaration.accepts:
+            if kind in self.declaration.tuple_kinds:
+                if isinstance(tuples, Triplets) and "pairs" in self.declaration.tuple_kinds:
                     return as_pairs(tuples)  # a loss on pairs that takes both
                 return tuples
         else:
             kind = type(tuples).__name__
-        takes = " or ".join(sorted(self.declaration.accepts))
+        takes = " or ".join(sorted(self.declaration.tuple_kinds))
         use = f"use a miner that makes {takes}" if takes else "call it without a miner"
         raise UserError(f"{self.declaration.name} takes {takes or 'no tuples'}; got {kind}: {use}.")
 

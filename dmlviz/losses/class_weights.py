@@ -32,13 +32,13 @@ class ClassWeights(Loss):
         raise NotImplementedError
 
     def terms(self, batch: Batch) -> Terms:
-        self.check(batch)
+        self.check_batch(batch)
         return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
 
     def class_centres(self) -> Float[Tensor, "k d"]:
         return nn.functional.normalize(self.weight.detach().float())
 
-    def check(self, batch: Batch) -> None:
+    def check_batch(self, batch: Batch) -> None:
         """Raise UserError unless the weights fit the embeddings and every label has a weight."""
         dimensions = batch.embeddings.shape[1]
         if dimensions != self.embedding_dim:
@@ -46,7 +46,7 @@ class ClassWeights(Loss):
                 f"{self.declaration.name} was built for {self.embedding_dim}-dimensional embeddings; got {dimensions} "
                 f"dimensions: build it with embedding_dim={dimensions}."
             )
-        batch.classes(self.num_classes)
+        batch.class_indices(self.num_classes)
 
     def extra_repr(self) -> str:
         return f"{self.num_classes} classes, {self.embedding_dim} dimensions"

@@ -16,7 +16,7 @@ def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
     d = cross_distance(x, means)
     own = d.gather(1, index[:, None]).squeeze(1)
     nearest_negative = masked_min(d, ~member, dim=0) if len(batch) else own
-    return Terms((margin + own - nearest_negative[index]).relu(), batch.complete, reduction)
+    return Terms((margin + own - nearest_negative[index]).relu(), batch.has_both, reduction)
 
 
 @register_loss("hard_cluster")

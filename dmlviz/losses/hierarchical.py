@@ -51,7 +51,7 @@ def _linked(distances: Float[Tensor, "c c"]) -> Float[Tensor, "c c"]:
     return height
 
 
-@REGISTRY.implements("hierarchical_triplet")
+@REGISTRY.register("hierarchical_triplet")
 class HierarchicalTriplet(Loss):
     """[d²_ap − d²_an + β + d_H(y_a, y_n) − s_{y_a}]₊ on the unit sphere (Ge et al. 2018).
 
@@ -80,7 +80,7 @@ class HierarchicalTriplet(Loss):
 
     def terms(self, batch: Batch) -> Terms | SummedTerms:
         tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
-        d = 2 * batch.matrix("cosine")
+        d = 2 * batch.distances("cosine")
         below = d - tree.margins(batch.labels, self.beta).to(d.dtype)
         if isinstance(batch.tuples, Triplets):
             a, p, n = batch.tuples

@@ -16,28 +16,28 @@ _ROWS = 64  # of a decision net: as many are computed at once
 @register_loss("contrastive")
 def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: str) -> Terms:
     """P: [d − m⁺]₊², N: [m − d]₊² (Hadsell, Chopra, LeCun 2006, without their ½)."""
-    d, same, counts = batch.pairs(batch.matrix("euclidean"))
+    d, same, counts = batch.pairs(batch.distances("euclidean"))
     return Terms(torch.where(same, d - pos_margin, margin - d).relu().square(), counts, reduction)
 
 
 @register_loss("contrastive_linear")
 def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> LossParts:
     """P: [d − m⁺]₊, N: [m − d]₊, each side averaged by itself (Musgrave, Belongie, Lim 2020, §2)."""
-    d, same, counts = batch.pairs(batch.matrix(distance))
+    d, same, counts = batch.pairs(batch.distances(distance))
     return _softplus_both_sides(torch.where(same, d - pos_margin, margin - d).relu(), same, counts, reduction)
 
 
 @register_loss("contrastive_double")
 def contrastive_double_margin(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
     """P: [d² − m₁]₊², N: [m₂ − d²]₊²: two margins on the squared distance."""
-    squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
+    squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
     return Terms(torch.where(same, squared - pos_margin, margin - squared).relu().square(), counts, reduction)
 
 
 @register_loss("contrastive_no_margin")
 def contrastive_no_margin(batch: Batch) -> Terms:
     """P: d², N: −d²; has no minimum."""
-    squared, same, counts = batch.pairs(batch.matrix("sqeuclidean"))
+    squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
     return Terms(torch.where(same, squared, -squared), counts)
 
 
@@ -54,7 +54,7 @@ def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
     Two coincident images of different classes have p = 1; distances are held at 1e-6 there, a loss of about 14.
     """
-    d, same, counts = batch.pairs(batch.matrix("euclidean"))
+    d, same, counts = batch.pairs(batch.distances("euclidean"))
     positive = softplus(d - margin) - softplus(d.new_tensor(-margin))
     negative = softplus(margin - d) - torch.log(-torch.expm1(-d.clamp_min(1e-6)))
     return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True)
@@ -99,10 +99,10 @@ def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Term
     weight_n, weight_p = (s.detach() + margin).relu(), (1 + margin - s.detach()).relu()
     push = masked_logsumexp(gamma * weight_n * (s - margin), batch.negative)
     pull = masked_logsumexp(-gamma * weight_p * (s - 1 + margin), batch.positive)
-    return Terms(softplus(push + pull), batch.complete, reduction, smooth=True)
+    return Terms(softplus(push + pull), batch.has_both, reduction, smooth=True)
 
 
-@REGISTRY.implements("margin")
+@REGISTRY.register("margin")
 class Margin(Loss):
     """P: [d − β + α]₊, N: [β + α − d]₊ with β learned, one or one per class of the anchor (Wu et al. 2017)."""
 
@@ -116,12 +116,12 @@ class Margin(Loss):
         self.beta = nn.Parameter(torch.full((num_classes if per_class and num_classes else 1,), float(beta)))
 
     def terms(self, batch: Batch) -> Terms:
-        d, same, counts = batch.pairs(batch.matrix("euclidean"), directed=self.per_class)
-        beta = batch.anchors(self.beta[batch.classes(len(self.beta))]) if self.per_class else self.beta
+        d, same, counts = batch.pairs(batch.distances("euclidean"), directed=self.per_class)
+        beta = batch.anchors(self.beta[batch.class_indices(len(self.beta))]) if self.per_class else self.beta
         return Terms((torch.where(same, d - beta, beta - d) + self.alpha).relu(), counts, self.reduction)
 
 
-@REGISTRY.implements("logistic_pair")
+@REGISTRY.register("logistic_pair")
 class LogisticPair(Loss):
     """log(1 + e^{−y o}), y = ±1, o = gain · f_a·f_b + bias, both learned (Bertinetto et al. 2016)."""
 
@@ -137,7 +137,7 @@ class LogisticPair(Loss):
         return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True)
 
 
-@REGISTRY.implements("hinge_pair")
+@REGISTRY.register("hinge_pair")
 class HingePair(Loss):
     """[1 − y o]₊, y = ±1, o the score of a small decision net on an ordered pair (Zagoruyko, Komodakis 2015).
 

@@ -10,7 +10,7 @@ from dmlviz.losses.class_weights import ClassWeights, cos_with_margin, per_image
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 
-implements = REGISTRY.implements
+implements = REGISTRY.register
 
 
 @implements("softmax")
@@ -38,7 +38,7 @@ class Center(Softmax):
         return self.centers.detach().float()
 
     def terms(self, batch: Batch) -> Terms:
-        self.check(batch)
+        self.check_batch(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
         return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
 
@@ -64,13 +64,13 @@ class AngleMargin(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.margins = m1, m2, m3
 
-    def lengths(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
+    def scales(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
         raise NotImplementedError
 
     def scores(self, batch: Batch) -> Tensor:
         cosine = cross_cosine(batch.embeddings, self.weight)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
-        return self.lengths(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
+        return self.scales(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
 
 
 @implements("large_margin_softmax")
@@ -151,13 +151,13 @@ class SoftTriple(ClassWeights):
         margin: float,
     ) -> None:
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, per_class=centers)
-        self.la, self.gamma, self.margin = la, gamma, margin
+        self.lambda_, self.gamma, self.margin = la, gamma, margin
 
     def scores(self, batch: Batch) -> Tensor:
         cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
         similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
-        return self.la * replace_at_label(similarity, batch.labels, own - self.margin)
+        return self.lambda_ * replace_at_label(similarity, batch.labels, own - self.margin)
 
 
 @register_loss("prototypical")
@@ -168,8 +168,8 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     queries.
     """
     _, index = batch.labels.unique(return_inverse=True)
-    size = batch.same.sum(dim=1)
-    place = batch.same.tril(-1).sum(dim=1)
+    size = batch.same_class.sum(dim=1)
+    place = batch.same_class.tril(-1).sum(dim=1)
     supports = place < (size - 1).clamp(min=1, max=support)
     x = clamp_range(batch.embeddings)
     which = torch.nn.functional.one_hot(index).to(x.dtype) if len(batch) else x.new_zeros(0, 0)

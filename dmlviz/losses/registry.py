@@ -20,7 +20,7 @@ def register_loss(name: str) -> Callable[[Formula], Formula]:
     """Decorate the function of a `Batch` (and of the declared parameters) that computes the loss `name`."""
 
     def bind(formula: Formula) -> Formula:
-        REGISTRY.implements(name)(partial(FunctionLoss, formula))
+        REGISTRY.register(name)(partial(FunctionLoss, formula))
         return formula
 
     return bind

@@ -25,18 +25,18 @@ _MIN_RELIABLE = 1e8  # a sum of shares below so many of the smallest number may 
 @register_loss("lifted_hard")
 def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max(max_k m − d_ik, max_l m − d_jl) + d_ij]₊ for each positive pair (Song et al. 2016, their eq. 3)."""
-    d = batch.matrix("euclidean")
+    d = batch.distances("euclidean")
     nearest = masked_max(margin - d, batch.negative)
-    return Terms((torch.maximum(nearest[:, None], nearest) + d).relu(), batch.positive_once, reduction)
+    return Terms((torch.maximum(nearest[:, None], nearest) + d).relu(), batch.unique_positive_pairs, reduction)
 
 
 @register_loss("lifted")
 def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Terms:
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
-    d = batch.matrix("euclidean")
+    d = batch.distances("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
     hinge = (_LogAddExp.apply(nearest) + d).relu()
-    return Terms(hinge.square() / 2 if squared else hinge, batch.positive_once, reduction)
+    return Terms(hinge.square() / 2 if squared else hinge, batch.unique_positive_pairs, reduction)
 
 
 class _LogAddExp(torch.autograd.Function):
@@ -57,9 +57,9 @@ class _LogAddExp(torch.autograd.Function):
 @register_loss("generalized_lifted")
 def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[lse_P d + lse_N(m − d)]₊ for each anchor with both (Hermans et al. 2017, their eq. 10)."""
-    d = batch.matrix("euclidean")
+    d = batch.distances("euclidean")
     hinge = masked_logsumexp(d, batch.positive) + masked_logsumexp(margin - d, batch.negative)
-    return Terms(hinge.relu(), batch.complete, reduction)
+    return Terms(hinge.relu(), batch.has_both, reduction)
 
 
 @register_loss("n_pairs")
@@ -114,7 +114,7 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
 
     Goldberger, Roweis, Hinton, Salakhutdinov 2005.
     """
-    near = -scale * batch.matrix("sqeuclidean")
+    near = -scale * batch.distances("sqeuclidean")
     odds, some = _odds(near, batch)
     values = softplus(odds) if log else -torch.sigmoid(-odds)
     return Terms(values, some, reduction, smooth=log)

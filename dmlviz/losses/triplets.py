@@ -15,7 +15,7 @@ from dmlviz.ops.pairwise import masked_max, masked_min, softplus
 @register_loss("triplet")
 def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[m + d_ap − d_an]₊ (Weinberger, Saul 2009; Schroff et al. 2015); over all triplets where no miner listed some."""
-    d = batch.matrix(distance)
+    d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
         return _terms((margin + near - far).relu(), reduction)
@@ -25,7 +25,7 @@ def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Te
 @register_loss("triplet_ratio")
 def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[1 − d_an / (m + d_ap)]₊ (Wohlhart, Lepetit 2015)."""
-    d = batch.matrix(distance)
+    d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
         return _terms((1 - far / (margin + near)).relu(), reduction)
@@ -35,7 +35,7 @@ def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str)
 @register_loss("triplet_soft")
 def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | SummedTerms:
     """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""
-    d = batch.matrix(distance)
+    d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
         return _terms(softplus(near - far), reduction, smooth=True)
@@ -47,11 +47,11 @@ def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: s
     """[m + max_P d − min_N d]₊ for each anchor, or its soft form log(1 + e^…) (Hermans et al. 2017)."""
     if not len(batch):
         return _terms(batch.x.sum(1), reduction)
-    d = batch.matrix(distance)
+    d = batch.distances(distance)
     gap = masked_max(d, batch.positive) - masked_min(d, batch.negative)
     if isinstance(margin, str):
-        return Terms(softplus(gap), batch.complete, reduction, smooth=True)
-    return Terms((gap + margin).relu(), batch.complete, reduction)
+        return Terms(softplus(gap), batch.has_both, reduction, smooth=True)
+    return Terms((gap + margin).relu(), batch.has_both, reduction)
 
 
 @register_loss("angular")
@@ -72,7 +72,7 @@ def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
     # The negatives of a pair are those of its class: the sum over them is one matrix product.
     apart = apart.masked_fill(~batch.negative, 0.0)
     values = torch.log1p(apart @ apart.T * together)
-    return Terms(values, batch.positive & batch.complete[:, None], reduction, smooth=True)
+    return Terms(values, batch.positive & batch.has_both[:, None], reduction, smooth=True)
 
 
 def _mined_distances(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import cache_pairwise
 
 
-@REGISTRY.implements("sum_of")
+@REGISTRY.register("sum_of")
 class SumOf(Loss):
     """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them."""
 
@@ -37,7 +37,7 @@ class SumOf(Loss):
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
         with cache_pairwise():
             first, second = (
-                loss(embeddings, labels, tuples if kind in loss.declaration.accepts else None)
+                loss(embeddings, labels, tuples if kind in loss.declaration.tuple_kinds else None)
                 for loss in (self.a, self.b)
             )
         return self.weights[0] * first + self.weights[1] * second

@@ -46,8 +46,11 @@ def evaluate(
     result = parts(queries, others)
     if len(unseen):
         for name, chosen in (("seen", False), ("unseen", True)):
-            classes = np.flatnonzero(np.isin(queries.names, list(unseen)) == chosen)
-            group, group_gallery = queries.of(classes), None if others is None else others.of(classes)
+            classes = np.flatnonzero(np.isin(queries.class_ids, list(unseen)) == chosen)
+            group, group_gallery = (
+                queries.select_classes(classes),
+                None if others is None else others.select_classes(classes),
+            )
             if len(classes) > 1 and len(group.points) and (group_gallery is None or len(group_gallery.points)):
                 result |= {f"{name}/{key}": value for key, value in parts(group, group_gallery).items()}
     return result
@@ -62,12 +65,12 @@ def confusion(
     an embedding is not finite nobody is counted.
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
-    counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
+    counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
     if queries.finite and (others is None or others.finite):
         with single_threaded_blas():
             used, _, nearest = retrieval.first_hits(queries, others)
         np.add.at(counts, (queries.classes[used], (others or queries).classes[nearest]), 1)
-    return queries.names, counts
+    return queries.class_ids, counts
 
 
 def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None) -> float:
@@ -123,7 +126,7 @@ def _scores(
         for_each_distance_chunk(points[ranker.queries], gallery_points, kind, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = nearest_class_mean(queries, others, points, gallery_points, ranker.queries)
-    result |= distances.scores(unit) | embedding_geometry.scores(queries.points, len(queries.names))
+    result |= distances.scores(unit) | embedding_geometry.scores(queries.points, len(queries.class_ids))
     return result | _counted(queries, ranker.queries)
 
 

@@ -16,11 +16,11 @@ def scores(queries: LabeledEmbeddings, seed: int = 0) -> dict[str, float]:
     NaN where there is nothing to find: one class, or every image its own. NMI with arithmetic normalisation, as in
     scikit-learn; pairwise F1 as in Manning, Raghavan, Schütze 2008, chapter 16.
     """
-    if not 1 < len(queries.names) < len(queries.points):
+    if not 1 < len(queries.class_ids) < len(queries.points):
         return dict.fromkeys(KEYS, float("nan"))
     from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
-    clusters = k_means(queries.points, len(queries.names), seed)
+    clusters = k_means(queries.points, len(queries.class_ids), seed)
     return {
         "nmi": float(normalized_mutual_info_score(queries.classes, clusters)),
         "ami": float(adjusted_mutual_info_score(queries.classes, clusters)),

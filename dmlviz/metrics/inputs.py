@@ -14,7 +14,7 @@ class LabeledEmbeddings:
 
     points: np.ndarray
     classes: np.ndarray
-    names: np.ndarray
+    class_ids: np.ndarray
 
     @property
     def finite(self) -> bool:
@@ -24,20 +24,20 @@ class LabeledEmbeddings:
     @property
     def counts(self) -> np.ndarray:
         """How many points each class has."""
-        return np.bincount(self.classes, minlength=len(self.names))
+        return np.bincount(self.classes, minlength=len(self.class_ids))
 
-    def of(self, classes: np.ndarray) -> "LabeledEmbeddings":
+    def select_classes(self, classes: np.ndarray) -> "LabeledEmbeddings":
         """The points of these classes (rising ids), which are numbered anew from 0."""
         chosen = np.isin(self.classes, classes)
         return LabeledEmbeddings(
-            self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.names[classes]
+            self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.class_ids[classes]
         )
 
     def class_sums(self, points: np.ndarray) -> np.ndarray:
         """The sum of the points (n × d) of each class, in float64; 0 for a class without any."""
         present = np.flatnonzero(self.counts)
         starts = (np.cumsum(self.counts) - self.counts)[present]
-        sums = np.zeros((len(self.names), points.shape[1]))
+        sums = np.zeros((len(self.class_ids), points.shape[1]))
         sums[present] = np.add.reduceat(points[np.argsort(self.classes, kind="stable")], starts, dtype=np.float64)
         return sums
 

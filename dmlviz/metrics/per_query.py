@@ -43,7 +43,7 @@ def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
         ranking.queries,
         ranking.nearest[:, 0],
         ranking.first_hit,
-        points.names[majority_vote(points.classes[ranking.nearest])],
+        points.class_ids[majority_vote(points.classes[ranking.nearest])],
         ranking.hits_in_r / ranking.relevant,
         ranking.average_precision_at_r,
     )

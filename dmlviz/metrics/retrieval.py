@@ -40,7 +40,7 @@ class Ranker:
 
     def __init__(self, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, full: bool = False) -> None:
         self.itself, self.full = gallery is None, full
-        small = np.min_scalar_type(max(len(queries.names) - 1, 0))
+        small = np.min_scalar_type(max(len(queries.class_ids) - 1, 0))
         self.small_classes = queries.classes.astype(small)
         self.small_gallery = (gallery or queries).classes.astype(small)
         self.integer = np.dtype(f"i{queries.points.itemsize}")

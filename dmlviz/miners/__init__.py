@@ -16,7 +16,7 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
 
     Raises UserError for an unknown name, an unknown parameter, or a value out of range.
     """
-    complete = MINERS[name].complete(parameters)
+    complete = MINERS[name].with_defaults(parameters)
     # Torch is loaded only now: whoever merely shows the miners has none.
     from dmlviz.miners import offline, pairs, triplets  # noqa: F401
     from dmlviz.miners.base import IMPLEMENTATIONS, Miner

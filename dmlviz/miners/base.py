@@ -13,7 +13,7 @@ from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.ops.pairwise import check_batch, cosine_matrix, distance_matrix
 
 IMPLEMENTATIONS = Registry(MINERS)
-implements = IMPLEMENTATIONS.implements
+implements = IMPLEMENTATIONS.register
 
 
 class Batch:
@@ -48,13 +48,13 @@ class Batch:
         """The step's shared cosine matrix, without gradient."""
         return cosine_matrix(self.embeddings)
 
-    def uniform(self, count: int) -> Float[Tensor, " count"]:
+    def rand(self, count: int) -> Float[Tensor, " count"]:
         """Random numbers in [0, 1), drawn on the CPU so that every device sees the same ones."""
         return torch.rand(count, generator=self.generator, dtype=torch.float64).to(self.embeddings.device)
 
-    def below(self, counts: Int[Tensor, " pairs"]) -> Int[Tensor, " pairs"]:
+    def randint_below(self, counts: Int[Tensor, " pairs"]) -> Int[Tensor, " pairs"]:
         """One random whole number in [0, count) for each count > 0."""
-        return (self.uniform(len(counts)) * counts).long()
+        return (self.rand(len(counts)) * counts).long()
 
 
 class Miner:

@@ -41,7 +41,7 @@ class OfflineHard(Miner):
         self._kept = torch.full((len(labels), self.negatives), -1, device=self._points.device)
         self._searched = torch.zeros(len(labels), dtype=torch.bool, device=self._points.device)
 
-    def complete(self, batch: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+    def extend_batch(self, batch: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """Append to a batch of training image indices one of the hardest negatives of each, at random.
 
         A negative is appended once, however many images drew it, and not at all if the batch holds it already.

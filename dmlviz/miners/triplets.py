@@ -16,7 +16,7 @@ def random_negative(batch: Batch) -> Triplets:
     start = count.cumsum(0) - count
     _, negatives = batch.negative.nonzero(as_tuple=True)
     a, p = _with_negative(batch)
-    return Triplets(a, p, negatives[start[a] + batch.below(count[a])])
+    return Triplets(a, p, negatives[start[a] + batch.randint_below(count[a])])
 
 
 @implements("hardest_negative")
@@ -30,7 +30,7 @@ def hardest_negative(batch: Batch, *, distance: str) -> Triplets:
 def random_hard_negative(batch: Batch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative closer than the positive plus the margin."""
     pairs, positive, ranking = _ranked(batch, distance)
-    end = pairs.flat(ranking.closer_than(positive + margin))
+    end = pairs.flat(ranking.count_closer(positive + margin))
     return _draw(batch, pairs, ranking, torch.zeros_like(end), end)
 
 
@@ -38,7 +38,7 @@ def random_hard_negative(batch: Batch, *, margin: float, distance: str) -> Tripl
 def semihard_random(batch: Batch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative farther by less than the margin."""
     pairs, positive, ranking = _ranked(batch, distance)
-    start, end = ranking.not_beyond(positive), ranking.closer_than(positive + margin)
+    start, end = ranking.count_at_most(positive), ranking.count_closer(positive + margin)
     return _draw(batch, pairs, ranking, pairs.flat(start), pairs.flat(end))
 
 
@@ -46,7 +46,7 @@ def semihard_random(batch: Batch, *, margin: float, distance: str) -> Triplets:
 def semihard_nearest(batch: Batch, *, distance: str) -> Triplets:
     """Select the closest negative that is farther than the positive; where there is none, the farthest."""
     pairs, positive, ranking = _ranked(batch, distance)
-    nearest = pairs.flat(ranking.not_beyond(positive))
+    nearest = pairs.flat(ranking.count_at_most(positive))
     some = ranking.count[pairs.a] > 0
     a, p = pairs.a[some], pairs.p[some]
     return Triplets(a, p, ranking.index[a, torch.minimum(nearest[some], ranking.count[a] - 1)])
@@ -81,7 +81,7 @@ def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> 
     least = density.amin(1, keepdim=True) if len(density) else density
     upto = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
     pairs = pair_table(batch.positive & candidate.any(1, keepdim=True))
-    drawn = pairs.table(1 - batch.uniform(len(pairs.a)), 1.0) * upto[:, -1:]
+    drawn = pairs.table(1 - batch.rand(len(pairs.a)), 1.0) * upto[:, -1:]
     return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(upto, drawn)))
 
 
@@ -99,7 +99,7 @@ def _ranked(batch: Batch, distance: str) -> tuple[PairTable, Float[Tensor, "n wi
 def _draw(batch: Batch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
     some = end > start
     a, p, start, end = pairs.a[some], pairs.p[some], start[some], end[some]
-    return Triplets(a, p, ranking.index[a, start + batch.below(end - start)])
+    return Triplets(a, p, ranking.index[a, start + batch.randint_below(end - start)])
 
 
 def _with_negative(batch: Batch) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:

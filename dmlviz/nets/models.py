@@ -54,7 +54,7 @@ class PooledPReLU(nn.PReLU):
         return max_pool2d(prelu(input, self.weight), 2)
 
 
-@registry.implements("small")
+@registry.register("small")
 def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
     # The first stride leaves 8 to 10 columns of any image, so that the work does not grow with its size.
     stride = max(1, round(size / 9))
@@ -71,7 +71,7 @@ def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
     )
 
 
-@registry.implements("lenet")
+@registry.register("lenet")
 def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     padding = 0 if size >= 16 else 2  # the classical net has none, but an image of 8 × 8 would vanish
     features = nn.Sequential(
@@ -91,7 +91,7 @@ def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     )
 
 
-@registry.implements("mlp")
+@registry.register("mlp")
 def _mlp(channels: int, size: int, embedding_dim: int) -> nn.Module:
     return nn.Sequential(
         nn.Flatten(),
@@ -103,7 +103,7 @@ def _mlp(channels: int, size: int, embedding_dim: int) -> nn.Module:
     )
 
 
-@registry.implements("protonet")
+@registry.register("protonet")
 def _protonet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     layers: list[nn.Module] = []
     for inputs in (channels, 64, 64, 64):
@@ -114,7 +114,7 @@ def _protonet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * size**2, embedding_dim))
 
 
-@registry.implements("resnet18")
+@registry.register("resnet18")
 def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
     from dmlviz.nets.torchvision_operators import register_missing
 

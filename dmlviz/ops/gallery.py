@@ -48,7 +48,7 @@ class Gallery:
             )
         return self._search(self._prepared(points), _count(k))
 
-    def neighbours_of(self, index: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def kneighbors(self, index: int, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k items nearest to item `index`: distances (k) and indices (k); without itself, with its duplicates."""
         if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < len(self):
             raise UserError(f"Items of this gallery are 0 to {len(self) - 1}; got {index!r}.")
@@ -56,7 +56,7 @@ class Gallery:
         others = found[0] != index
         return distances[0][others][:k], found[0][others][:k]
 
-    def neighbours_of_all(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def kneighbors_all(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k items nearest to each: distances (n × k) and indices (n × k), nearest first; as `pinned_neighbors`."""
         distances, found = self._search(self._points, _count(k) + 1)
         others = found != np.arange(len(self))[:, None]

@@ -25,11 +25,11 @@ class LinearProjection:
 
     mean: np.ndarray
     components: np.ndarray
-    explained: np.ndarray
-    view: ProjectionKind
+    explained_variance_ratio: np.ndarray
+    kind: ProjectionKind
 
     @classmethod
-    def fit(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
+    def pca(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
         """The space itself when it has no more than `dims` dimensions, otherwise the first principal axes.
 
         Rows that are not finite are left out. The sign of an axis makes its largest entry positive.
@@ -37,12 +37,12 @@ class LinearProjection:
         d = embeddings.shape[1]
         finite = embeddings[np.isfinite(embeddings).all(axis=1)]
         if d > dims and len(finite):
-            return cls.principal([finite], range(1, dims + 1))
+            return cls.joint_pca([finite], range(1, dims + 1))
         components = np.eye(dims, d)
         return cls(np.zeros(d), components, _explained(finite, components), "plane" if d <= dims else "pca")
 
     @classmethod
-    def principal(cls, epochs: Sequence[np.ndarray], axes: Sequence[int]) -> Self:
+    def joint_pca(cls, epochs: Sequence[np.ndarray], axes: Sequence[int]) -> Self:
         """The principal axes of those numbers, 1 being the widest, of one or several epochs (each n × d) together.
 
         Each points to where its largest loading is positive, so that equal data give equal maps. Axes beyond the d-th
@@ -67,7 +67,7 @@ class LinearProjection:
         return cls(mean, components * np.sign(largest), explained, "pca")
 
     @classmethod
-    def fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
+    def class_fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
         """The orthonormal view in which the class centres come nearest to evenly spread directions, class by class.
 
         A simplex, which is what most losses make of the classes, lands as a regular ring. It is the orthogonal
@@ -94,13 +94,13 @@ class LinearProjection:
         with np.errstate(invalid="ignore", over="ignore"):
             return ((np.asarray(embeddings, np.float64) - self.mean) @ self.components.T).astype(np.float32)
 
-    def turned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "LinearProjection":
+    def aligned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "LinearProjection":
         """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
 
         Plane and fan stay as they are: there the axes are the space itself, or the classes give the direction. Meant
         for a basis fresh from `fit`.
         """
-        if self.view != "pca":
+        if self.kind != "pca":
             return self
         placed = self.project(embeddings)
         known = np.isfinite(placed).all(axis=1) & np.isfinite(target).all(axis=1)
@@ -110,11 +110,13 @@ class LinearProjection:
         u, _, vt = np.linalg.svd((placed - placed.mean(axis=0)).T @ (target - target.mean(axis=0)))
         turn = (u @ vt).T
         # Principal axes are uncorrelated, so that the variances along turned ones follow from those along the first.
-        return LinearProjection(self.mean, turn @ self.components, turn**2 @ self.explained, self.view)
+        return LinearProjection(self.mean, turn @ self.components, turn**2 @ self.explained_variance_ratio, self.kind)
 
     def save(self, file: IO[bytes]) -> None:
         """Write mean, components and explained as npz (no pickle)."""
-        np.savez(file, mean=self.mean, components=self.components, explained=self.explained, view=self.view)
+        np.savez(
+            file, mean=self.mean, components=self.components, explained=self.explained_variance_ratio, view=self.kind
+        )
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -147,8 +149,8 @@ def default_projection(embeddings: np.ndarray, labels: np.ndarray | None) -> Lin
     classes = 0 if labels is None else len(np.unique(labels))
     dims = display_dims(embeddings.shape[1])
     if labels is not None and default_kind(embeddings.shape[1], classes) == "fan":
-        return LinearProjection.fan(embeddings, labels, dims)
-    return LinearProjection.fit(embeddings, dims)
+        return LinearProjection.class_fan(embeddings, labels, dims)
+    return LinearProjection.pca(embeddings, dims)
 
 
 def evenly_spaced_directions(count: int, dims: int) -> np.ndarray:

@@ -16,11 +16,11 @@ class SortedNegatives:
     index: Int[Tensor, "n n"]
     count: Int[Tensor, " n"]
 
-    def closer_than(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
+    def count_closer(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
         """Count the negatives of each row with a distance < bound."""
         return self._at_most_count(torch.searchsorted(self.distance, bounds))
 
-    def not_beyond(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
+    def count_at_most(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
         """Count the negatives of each row with a distance <= bound."""
         return self._at_most_count(torch.searchsorted(self.distance, bounds, right=True))
 

@@ -25,10 +25,10 @@ __all__ = [
     "clamp_parameter",
     "map_ranks",
     "num_iterations",
+    "place_on",
     "project",
     "project_sequence",
     "projection_quality",
-    "place_on",
 ]
 
 _HOME = {

@@ -61,9 +61,9 @@ class Attraction:
         y = torch.index_select(y, 1, self._order)
         pulls = torch.zeros_like(y)
         for rows, block in self._stretches:
-            pulls[:, rows] += block.pulls(y, y[:, rows])
+            pulls[:, rows] += block.attraction(y, y[:, rows])
         for row, block in self._scattered:
-            pulls.index_add_(1, row, block.pulls(y, torch.index_select(y, 1, row)))
+            pulls.index_add_(1, row, block.attraction(y, torch.index_select(y, 1, row)))
         return torch.index_select(pulls, 1, self._rank)
 
     def cross_entropy(self, y: Float[Tensor, "dims n"]) -> float:
@@ -99,7 +99,7 @@ class _Block:
         self.flat = [line[: len(other)] for line in scratch.lines]
         self.lines = [line.view(weight.shape) for line in self.flat]
 
-    def pulls(self, y: Tensor, ends: Tensor) -> Tensor:
+    def attraction(self, y: Tensor, ends: Tensor) -> Tensor:
         """What these segments pull at their rows (dims × segments), which lie at `ends`."""
         differences, pull = self._apart(y, ends)
         torch.div(self.weight, pull.add_(1), out=pull)

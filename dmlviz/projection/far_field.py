@@ -22,7 +22,7 @@ class FarFieldSummary:
         self._sum = np.stack([np.bincount(self._cell, axis) for axis in places.T.astype(np.float64)], axis=1)
         self._near = min(_NUM_NEAR, n)
 
-    def around(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def near_and_far(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Others (m × k × dims) and how many points each stands for (m × k), seen from m places."""
         _, near = query(np.ascontiguousarray(at, np.float32), self._places, self._near)
         m, cells = len(at), len(self._count)

@@ -99,7 +99,7 @@ def project(
             return _by_reference(rows, config, frames, begin, known)
         laid = _iterative(rows, config, frames, begin, begun, known, device)
     except CancelledError:
-        return Projection(config, rows, frames.latest, stopped=True)
+        return Projection(config, rows, frames.last_layout, stopped=True)
     return Projection(
         config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, stopped=frames.stopped
     )
@@ -118,14 +118,14 @@ def _linear(
         variances = coordinates.var(axis=0, dtype=np.float64)
         explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
     elif labels is not None:
-        turned = LinearProjection.fan(rows, labels, config.dims)
-        coordinates, explained = turned.project(rows), turned.explained
+        turned = LinearProjection.class_fan(rows, labels, config.dims)
+        coordinates, explained = turned.project(rows), turned.explained_variance_ratio
     else:
-        basis = LinearProjection.principal(
+        basis = LinearProjection.joint_pca(
             [rows] if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to], config.axes
         )
-        coordinates, explained = basis.project(rows), basis.explained
-    frames.show(1, 1, None, coordinates)
+        coordinates, explained = basis.project(rows), basis.explained_variance_ratio
+    frames.report(1, 1, None, coordinates)
     return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
 
 

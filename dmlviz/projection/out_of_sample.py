@@ -137,12 +137,12 @@ def _minimize(misfit: Objective, guesses: np.ndarray, crowd: FarFieldSummary) ->
         rows = slice(start, min(start + _AT_ONCE, m))
         middle = guesses[rows].mean(axis=1).astype(np.float64)
         tried = [middle, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
-        seen = crowd.around(guesses[rows, 0])
+        seen = crowd.near_and_far(guesses[rows, 0])
         values = np.stack([misfit(y, rows, seen)[0] for y in tried])
         best = values.argmin(axis=0)
         y = np.stack(tried)[best, np.arange(len(best))]
         step = np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2))
-        placed[rows] = _gradient_steps(misfit, y, rows, crowd.around(y), step)
+        placed[rows] = _gradient_steps(misfit, y, rows, crowd.near_and_far(y), step)
     return placed
 
 

@@ -35,15 +35,15 @@ class ProgressReporter:
         self._every = every
         self._next = -np.inf
         self.stopped = False
-        self.latest = np.empty((0, 2), np.float32)
+        self.last_layout = np.empty((0, 2), np.float32)
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether to show a frame now."""
         return self._on_frame is not None and self._clock() >= self._next
 
-    def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
+    def report(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
         """Hand a frame over; what comes back decides whether to stop."""
-        self.latest = coordinates
+        self.last_layout = coordinates
         if self._on_frame is not None:
             began = self._clock()
             self.stopped |= bool(self._on_frame(iteration, of, error, coordinates))
@@ -55,12 +55,12 @@ class ProgressReporter:
         if self._on_phase is not None:
             self._on_phase(words, iteration, of)
 
-    def ended(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether somebody asked to stop."""
         self.stopped |= self._stop is not None and bool(self._stop())
         return self.stopped
 
-    def go_on(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Raise Cancelled when somebody asked to stop."""
-        if self.ended():
+        if self.should_stop():
             raise CancelledError

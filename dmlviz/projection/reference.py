@@ -53,8 +53,8 @@ def lay_out(
 ) -> ReferenceLayout:
     """Lay out embeddings (n × d, float32), from the library's own first positions or from `start` (n × dims)."""
     of = config.params["iterations"]
-    first = LinearProjection.principal([rows], range(1, config.dims + 1)).project(rows) if start is None else start
-    frames.show(0, of, None, np.asarray(first, np.float32))
+    first = LinearProjection.joint_pca([rows], range(1, config.dims + 1)).project(rows) if start is None else start
+    frames.report(0, of, None, np.asarray(first, np.float32))
     if config.method == "tsne":
         told = _Told("scikit-learn lays out the points; it shows nothing before its end")
         work = partial(_tsne, rows, config, start)
@@ -68,7 +68,7 @@ def lay_out(
             f"{config.declared.name} gave {lost} of {len(rows)} points no place, because nothing is near enough to "
             "them: use more neighbors, or another metric."
         )
-    frames.show(laid.iterations, of, laid.error, laid.coordinates)
+    frames.report(laid.iterations, of, laid.error, laid.coordinates)
     return laid
 
 
@@ -162,7 +162,7 @@ def _waited_for(
     threading.Thread(target=run, daemon=True, name=library).start()
     try:
         while True:
-            frames.go_on()
+            frames.raise_if_stopped()
             if told.said != (told.words, told.iteration):
                 told.said = told.words, told.iteration
                 frames.tell(*told.said, of)

@@ -43,7 +43,13 @@ def project_sequence(
     check(config, *rows[0].shape, labels=labels is not None)
     if config.method == "pca":
         return [
-            Projection(config, epoch, basis.project(epoch), explained=tuple(basis.explained.tolist()), iterations=1)
+            Projection(
+                config,
+                epoch,
+                basis.project(epoch),
+                explained=tuple(basis.explained_variance_ratio.tolist()),
+                iterations=1,
+            )
             for epoch, basis in zip(rows, _bases(rows, config, chosen), strict=True)
         ]
     drawn: list[Projection] = []
@@ -51,7 +57,7 @@ def project_sequence(
         seen = None if on_frame is None else partial(on_frame, number)
         told = None if on_phase is None else partial(_of_epoch, on_phase, number)
         before = drawn[-1].coordinates if drawn else None
-        asked = config.but(params=config.params | {"iterations": num_iterations(config, number)})
+        asked = config.replace(params=config.params | {"iterations": num_iterations(config, number)})
         projection = project(epoch, asked, seen, labels=labels, start=before, stop=stop, on_phase=told)
         if projection.stopped:
             break
@@ -75,9 +81,9 @@ def _of_epoch(on_phase: OnPhase, epoch: int, words: str, iteration: int, _of: in
 def _bases(epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[LinearProjection]:
     if config.params["fitted"] != "each":
         fitted_to = epochs if config.params["fitted"] == "all" else [epochs[chosen]]
-        return [LinearProjection.principal(fitted_to, config.axes)] * len(epochs)
+        return [LinearProjection.joint_pca(fitted_to, config.axes)] * len(epochs)
     bases: list[LinearProjection] = []
     for number, epoch in enumerate(epochs):
-        basis = LinearProjection.principal([epoch], config.axes)
-        bases.append(basis.turned_to(epoch, bases[-1].project(epochs[number - 1])) if bases else basis)
+        basis = LinearProjection.joint_pca([epoch], config.axes)
+        bases.append(basis.aligned_to(epoch, bases[-1].project(epochs[number - 1])) if bases else basis)
     return bases

@@ -55,10 +55,10 @@ def fit(
     n = len(embeddings)
     points = prepare(embeddings, metric)
     first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.show(begun, iterations, None, first)
-    squared, neighbours = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.go_on)
+    frames.report(begun, iterations, None, first)
+    squared, neighbours = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
     affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbours)
-    frames.go_on()
+    frames.raise_if_stopped()
     every_pair = Attraction(affinities, device)
     attraction = Attraction(prune(affinities, _KEPT_AFFINITY), device)
     coarse, fine = (
@@ -71,7 +71,7 @@ def fit(
     y = torch.from_numpy(first.T.copy()).to(device)
     descent = MomentumDescent(y)
     done = begun
-    while done < iterations and not frames.ended():
+    while done < iterations and not frames.should_stop():
         repulsion = fine if done >= iterations * (1 - _NO_EXAGGERATION_FRACTION) else coarse
         exaggerated = exaggeration if done < early else 1.0
         if done == early:
@@ -81,16 +81,16 @@ def fit(
         gradient = (exaggerated * pull - push / total.to(push.dtype)).mul_(4)
         y = descent.step(y, gradient, rate=n / exaggerated)
         done += 1
-        if frames.due() and done < iterations:
-            frames.show(done, iterations, _divergence(every_pair, y, coarse), _rows(y))
+        if frames.is_due() and done < iterations:
+            frames.report(done, iterations, _divergence(every_pair, y, coarse), _rows(y))
     error = _divergence(every_pair, y, fine)
-    frames.show(done, iterations, error, _rows(y))
+    frames.report(done, iterations, error, _rows(y))
     return Layout(_rows(y), error, done)
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA, tiny (a ten-thousandth wide), with a hundredth of that as noise, so that equal points part."""
-    flat = LinearProjection.principal([points], range(1, dims + 1)).project(points)
+    flat = LinearProjection.joint_pca([points], range(1, dims + 1)).project(points)
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)

@@ -47,28 +47,28 @@ def fit(
     """
     points = prepare(embeddings, metric)
     first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.show(begun, iterations, None, first)
-    squared, found = nearest_others(points, neighbors - 1, frames.go_on)
+    frames.report(begun, iterations, None, first)
+    squared, found = nearest_others(points, neighbors - 1, frames.raise_if_stopped)
     edges = graph(membership_strengths(as_distances(squared, metric)), found)
     if labels is not None:
         edges = intersect_labels(edges, labels)
-    frames.go_on()
+    frames.raise_if_stopped()
 
     forces = Forces(edges, iterations, seed, *fit_ab(min_dist))
     y = torch.from_numpy(first.T.copy())
     done = begun
-    while done < iterations and not frames.ended():
-        forces.iterate(y, rate=1 - done / iterations)
+    while done < iterations and not frames.should_stop():
+        forces.step(y, rate=1 - done / iterations)
         done += 1
-        if frames.due() and done < iterations:
-            frames.show(done, iterations, None, _rows(y))
-    frames.show(done, iterations, None, _rows(y))
+        if frames.is_due() and done < iterations:
+            frames.report(done, iterations, None, _rows(y))
+    frames.report(done, iterations, None, _rows(y))
     return Layout(_rows(y), None, done)
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     """The points' PCA stretched to 10 along every axis, with a little noise, so that equal points part."""
-    flat = LinearProjection.principal([points], range(1, dims + 1)).project(points)
+    flat = LinearProjection.joint_pca([points], range(1, dims + 1)).project(points)
     size = flat.max(axis=0) - flat.min(axis=0)
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     stretched = (flat - flat.min(axis=0)) / np.where(size > 1e-6 * size.max(), size, np.inf)
@@ -93,7 +93,7 @@ class Forces:
         self._push_rate = degree * (_NEGATIVE_RATE / _BATCHES / _NEGATIVE_SAMPLES)
         self._a, self._b = a, b
 
-    def iterate(self, y: Tensor, rate: float) -> None:
+    def step(self, y: Tensor, rate: float) -> None:
         """Move positions (dims × n) in place; an edge of weight 1 pulls twice, once from either end."""
         self._due += 2 * self._weight
         pulls = self._due.floor()
@@ -106,7 +106,7 @@ class Forces:
 
     def _pull(self, y: Tensor, head: Tensor, tail: Tensor, rates: Tensor, farthest: float) -> None:
         apart = y.index_select(1, head) - y.index_select(1, tail)
-        squared, risen = self._risen(apart)
+        squared, risen = self._pow_b(apart)
         force = apart.mul_(rates * risen / (squared * (1 + risen)) * (-2 * self._b)).clamp_(-farthest, farthest)
         y.index_add_(1, head, force).index_add_(1, tail, force, alpha=-1)
 
@@ -117,11 +117,11 @@ class Forces:
         shuffled = y.index_select(1, order).repeat(1, 2)
         starts = torch.randint(n, (_NEGATIVE_SAMPLES,), generator=self._random).tolist()
         apart = y[:, None] - torch.stack([shuffled[:, start : start + n] for start in starts], 1)
-        squared, risen = self._risen(apart)
+        squared, risen = self._pow_b(apart)
         force = apart.mul_(2 * self._b / ((squared + 0.001) * (1 + risen))).clamp_(-_CLIP, _CLIP)
         y.addcmul_(force.sum(1), self._push_rate, value=rate)
 
-    def _risen(self, apart: Tensor) -> tuple[Tensor, Tensor]:
+    def _pow_b(self, apart: Tensor) -> tuple[Tensor, Tensor]:
         """|d|² and a |d|^2b."""
         squared = apart.square().sum(0).clamp_(min=1e-12)
         return squared, squared.log().mul_(self._b).exp_().mul_(self._a)

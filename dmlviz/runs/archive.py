@@ -132,11 +132,11 @@ def _validate(folder: Path) -> Path:
     run = Run(place)
     for described in sorted(place.glob("projections/*")):
         _check_projection(described)
-    for record in (run, *run.drawings()):
+    for record in (run, *run.projections()):
         _rewrite(record)
     if (place / "metrics.json").is_file():
         write_json(place / "metrics.json", read(METRICS, place / "metrics.json"))
-    if run.embeddings is not None and (run.labels is None or run.watched is None):
+    if run.embeddings is not None and (run.labels is None or run.tracked_indices is None):
         raise UserError("The zip holds embeddings without their classes; take one that Export wrote.")
     for damage in check(run, thorough=True):
         raise damage
@@ -158,7 +158,7 @@ def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
         return told
     if own["name"] != told["config"].get("dataset"):
         raise DamagedFileError(path, "it describes other data than it was trained on")
-    DATASETS.tell(own)
+    DATASETS.register(own)
     known = DATASETS[own["name"]]
     if [*known.classes] != own["classes"] or (known.size, known.channels) != (own["size"], own["channels"]):
         raise UserError(f"The run says of its data what is not so: {known.title} on this machine is different.")
@@ -190,9 +190,9 @@ def _rewrite(record: EventLogDir) -> None:
 
 def _check_frames(run: Run) -> None:
     """Whether every frame shows the images that it says, and is that of its name."""
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     counts = {"all": 0 if labels is None else len(labels), "watched": 0 if watched is None else len(watched)}
-    for record in (run, *run.drawings()):
+    for record in (run, *run.projections()):
         for event in record.events():
             for frame in event.get("frames") or [event.get("frame")]:
                 if frame is not None and frame["n"] != counts[frame["items"]]:

@@ -34,7 +34,7 @@ _LOST = {
 
 def run_damage(run: Run) -> Damage:
     """What is damaged, looked at again only when something was written; nothing of a run that trains."""
-    return () if run.lock.held else _known(run.path, _stamps(run.path))
+    return () if run.lock.locked else _known(run.path, _stamps(run.path))
 
 
 def told(damage: Damage) -> str:
@@ -111,7 +111,7 @@ def _series(
                 yield from _caught(read, event["step"])
             else:
                 yield DamagedFileError(path, MISSING)
-    for step in run.kept_steps:
+    for step in run.checkpoint_steps:
         yield from _caught(_tensors, run.path / "nets" / f"{step}.safetensors")
 
 
@@ -127,7 +127,7 @@ def _drawing(drawing: ProjectionRun, thorough: bool) -> Iterator[DamagedFileErro
     try:
         _ = drawing.config
         events = drawing.events()
-        places, _ = drawing.coordinates, drawing.faithfulness
+        places, _ = drawing.coordinates, drawing.quality
     except DamagedFileError as error:
         yield error
         return

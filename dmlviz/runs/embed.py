@@ -36,7 +36,7 @@ def handle_request(question: dict[str, Any]) -> dict[str, Any]:
 
 def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:
     """The pictures as the nets kept on the way embed them, drawn on the end's basis; nothing where none was kept."""
-    steps, basis = run.kept_steps, run.basis
+    steps, basis = run.checkpoint_steps, run.linear_projection
     seen = [embed(run, images, step) for step in steps]
     drawn = [basis.project(embeddings).tolist() for embeddings in seen] if basis is not None else []
     return {"steps": steps, "embeddings": [embeddings.tolist() for embeddings in seen], "places": drawn}
@@ -66,11 +66,11 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
     Projections of earlier epochs have no place for them: the net that embedded the pictures is that of the end.
     """
-    found, basis, known = {}, run.basis, run.embeddings
+    found, basis, known = {}, run.linear_projection, run.embeddings
     if basis is not None:
         found["live"] = basis.project(embeddings).tolist()
-    for drawing in run.drawings():
-        ours = drawing.config.step is None and not drawing.config.film
+    for drawing in run.projections():
+        ours = drawing.config.step is None and not drawing.config.all_epochs
         if ours and drawing.state == "finished" and (views is None or drawing.id in views):
             found[drawing.id] = place_on(drawing.config, known, drawing.coordinates, embeddings).tolist()
     return found

@@ -32,7 +32,7 @@ class Box:
         extent = float((high / 2 - low / 2).max())
         return cls(tuple(float(x) for x in low / 2 + high / 2), max(extent * room, 1e-6))
 
-    def holds(self, other: "Box", at_least: float) -> bool:
+    def contains(self, other: "Box", at_least: float) -> bool:
         """Whether `other` lies inside and fills at least that share of the side."""
         apart = max(abs(a - b) for a, b in zip(self.centre, other.centre, strict=True))
         return apart + other.scale <= self.scale and other.scale >= at_least * self.scale
@@ -49,7 +49,7 @@ class Frame:
     data: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, coordinates: np.ndarray, items: Items, box: Box | None = None) -> Self:
+    def quantized(cls, coordinates: np.ndarray, items: Items, box: Box | None = None) -> Self:
         """Pack positions (n × dims) in `box`, or in the smallest box around them."""
         box = box or Box.around(coordinates)
         n, dims = coordinates.shape
@@ -100,9 +100,9 @@ class LiveProjector:
         """The frame of the watched images (n × d); n and d stay the same from call to call."""
         basis = default_projection(embeddings, self.labels)
         if self.positions is not None:
-            basis = basis.turned_to(embeddings, self.positions)
+            basis = basis.aligned_to(embeddings, self.positions)
         self.basis, self.positions = basis, basis.project(embeddings)
-        return Frame.of(self.positions, "watched", self.steady.around(self.positions))
+        return Frame.quantized(self.positions, "watched", self.steady.around(self.positions))
 
 
 class HysteresisBounds:
@@ -115,7 +115,7 @@ class HysteresisBounds:
 
     def around(self, coordinates: np.ndarray) -> Box:
         """The box of the call before while the points fit and fill enough of it, otherwise a new one with some room."""
-        if self.box is None or not self.box.holds(Box.around(coordinates), self.at_least):
+        if self.box is None or not self.box.contains(Box.around(coordinates), self.at_least):
             self.box = Box.around(coordinates, self.room)
         return self.box
 
@@ -127,4 +127,4 @@ def render_replay(
     drawn: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "watched") for step, x in snapshots]
     drawn.append((last[0], basis.project(last[1]), "all"))
     box = Box.around(np.concatenate([positions for _, positions, _ in drawn]), room=1.02)
-    return [(step, Frame.of(positions, items, box)) for step, positions, items in drawn]
+    return [(step, Frame.quantized(positions, items, box)) for step, positions, items in drawn]

@@ -21,18 +21,20 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run
 
     n, d = vectors.embeddings.shape
     declared = dataset_spec(vectors, title)
-    DATASETS.tell(declared.describe())
+    DATASETS.register(declared.to_dict())
     config = TrainConfig(
         dataset=declared.name, loss="triplet", miner=None, embedding_dim=d, normalize=False, steps=0, watched=max(2, n)
     )
-    run = runs.prepare(config, title)
+    run = runs.create(config, title)
     scores = metrics.evaluate(vectors.embeddings, vectors.labels)
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, vectors.labels)
         watched = stratified_subset(vectors.labels, n)
-        recorder.write(Started(steps=0, watched=watched, train_images=0, test_images=n, device="", threads=1))
+        recorder.write(Started(steps=0, tracked_indices=watched, train_images=0, test_images=n, device="", threads=1))
         recorder.write(
-            Finished(step=0, embeddings=vectors.embeddings, metrics=scores, weights={}, cpu_seconds=0.0, seconds=0.0)
+            Finished(
+                step=0, embeddings=vectors.embeddings, metrics=scores, net_weights={}, cpu_seconds=0.0, seconds=0.0
+            )
         )
     return Run(run.path)
 

@@ -24,7 +24,7 @@ def pixel_scores(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 def pixel_scores_for_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
     """The same of the test images that a run watches; raise UnknownRun before it knows them."""
-    watched, labels = run.watched, run.labels
+    watched, labels = run.tracked_indices, run.labels
     if watched is None or labels is None:
         raise RunNotFoundError(f"{run.title} has not chosen its watched images yet.")
     return pixel_scores(load(run.config.dataset, data_root).test.images[watched], labels[watched])

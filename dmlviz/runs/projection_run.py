@@ -31,7 +31,7 @@ def run_projection(folder: Path, *, stop: Stop = None) -> None:
         try:
             if not drawing.events():
                 writer.event("started", method=config.method, iterations=config.params.get("iterations"))
-            (_project_all_epochs if config.film else _draw_map)(writer, drawing, run, stop)
+            (_project_all_epochs if config.all_epochs else _draw_map)(writer, drawing, run, stop)
         except Exception as error:
             writer.failed(error)
 
@@ -40,9 +40,11 @@ def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop
     from dmlviz.projection import project
 
     began, config = time.perf_counter(), drawing.config
-    embeddings, labels = run.epoch(config.step)
-    fitted_to = [run.epoch(step)[0] for step in run.epochs] if config.params.get("fitted") == "all" else None
-    iteration, start = drawing.reached or (0, None)
+    embeddings, labels = run.embeddings_at(config.step)
+    fitted_to = (
+        [run.embeddings_at(step)[0] for step in run.embedded_steps] if config.params.get("fitted") == "all" else None
+    )
+    iteration, start = drawing.resume_state or (0, None)
     painter = _FrameWriter(writer, "all" if config.step is None else "watched")
     show = painter.show
     projection = project(
@@ -57,7 +59,7 @@ def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop
         on_phase=painter.tell,
     )
     if projection.stopped:
-        _stopped(writer, painter.written(projection.coordinates), projection.iterations, began)
+        _stopped(writer, painter.write(projection.coordinates), projection.iterations, began)
         return
     kept = projection.faithfulness
     with atomic_write(drawing.path / "faithfulness.npz") as file:
@@ -65,7 +67,7 @@ def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop
     write_array(drawing.path / "coordinates.npy", projection.coordinates)  # last: with them the map counts as whole
     writer.event(
         "finished",
-        frame=painter.written(projection.coordinates),
+        frame=painter.write(projection.coordinates),
         iteration=projection.iterations,
         seconds=time.perf_counter() - began,
         explained=projection.explained,
@@ -92,7 +94,7 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
     def tell(words: str, epoch: int, iteration: int) -> None:
         painter.tell(words, int(before[epoch]) + iteration, int(before[-1]))
 
-    epochs, labels = [run.epoch(step)[0] for step in steps], run.epoch(steps[0])[1]
+    epochs, labels = [run.embeddings_at(step)[0] for step in steps], run.embeddings_at(steps[0])[1]
     chosen = steps.index(config.step) if config.step in steps else -1
     drawn = project_sequence(epochs, config, show, labels=labels, chosen=chosen, stop=stop, on_phase=tell)
     if len(drawn) < len(steps):
@@ -103,10 +105,10 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
     box = Box.around(places.reshape(-1, config.dims), room=1.02)
     frames = [
         {"step": step, "explained": projection.explained, "faithfulness": projection.faithfulness.summary}
-        | writer.frame(Frame.of(projection.coordinates, "watched", box))
+        | writer.frame(Frame.quantized(projection.coordinates, "watched", box))
         for step, projection in zip(steps, drawn, strict=True)
     ]
-    writer.event("replay", view=config.method, epochs=len(run.epochs), frames=frames)
+    writer.event("replay", view=config.method, epochs=len(run.embedded_steps), frames=frames)
     writer.event(
         "finished", iteration=reached, seconds=time.perf_counter() - began, faithfulness=frames[-1]["faithfulness"]
     )
@@ -114,7 +116,7 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
 
 def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
     """The epochs that a film shows: every one, or, where each takes a layout, 20 spread evenly over them."""
-    steps = run.epochs
+    steps = run.embedded_steps
     if "iterations" not in config.params or len(steps) <= MAX_EPOCH_MAPS:
         return steps
     chosen = np.unique(np.linspace(0, len(steps) - 1, MAX_EPOCH_MAPS).round().astype(int))
@@ -138,7 +140,7 @@ class _FrameWriter:
 
     def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
         if time.monotonic() >= self._due:
-            self.latest = self.written(coordinates)
+            self.latest = self.write(coordinates)
             self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
             self._due = time.monotonic() + FRAME_INTERVAL_S
 
@@ -146,5 +148,5 @@ class _FrameWriter:
         """What is done where there is nothing to see."""
         self.writer.event("phase", words=words, iteration=iteration, of=of)
 
-    def written(self, coordinates: np.ndarray) -> dict[str, Any]:
-        return self.writer.frame(Frame.of(coordinates, self.items, self.box.around(coordinates)))
+    def write(self, coordinates: np.ndarray) -> dict[str, Any]:
+        return self.writer.frame(Frame.quantized(coordinates, self.items, self.box.around(coordinates)))

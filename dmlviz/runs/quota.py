@@ -41,7 +41,7 @@ def _own(runs: Runs) -> list[Run | DamagedRun]:
     """Those of the folder, the damaged ones too: they take room like any other."""
     whole, damaged = runs.look()
     found: list[Run | DamagedRun] = [*whole, *damaged]
-    return [run for run in found if not runs.comes_with_the_program(run)]
+    return [run for run in found if not runs.is_bundled(run)]
 
 
 def _age(run: Run | DamagedRun) -> datetime:

@@ -69,7 +69,7 @@ class EventLogDir:
         """How it stands on disk; a log without an end is "running" while a living process writes it, or "cut off"."""
         try:
             end = self.end
-            if end is None and self.lock.held:
+            if end is None and self.lock.locked:
                 return "running"
             end = end or self.end  # the writer may have written the end and gone between the two looks
         except DamagedFileError:
@@ -136,13 +136,13 @@ class ProjectionRun(EventLogDir):
     def coordinates(self) -> np.ndarray | None:
         """Where the images lie in the end (n × dims, float32; of a film one such table for each epoch)."""
         path, config = self.path / "coordinates.npy", self.config
-        whole = config.step is None and not config.film
+        whole = config.step is None and not config.all_epochs
         items = shape_of(self.path.parent.parent / ("labels.npy" if whole else "watched.npy"))
         shape = (None if items is None else items[0], config.dims)
-        return read_array(path, "f", (None, *shape) if config.film else shape)
+        return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
 
     @property
-    def reached(self) -> tuple[int, np.ndarray] | None:
+    def resume_state(self) -> tuple[int, np.ndarray] | None:
         """How many iterations a layout had behind it, and where the images lay then (n × dims), before it was cut off.
 
         None where it can only be begun anew: nothing was laid out yet, it is finished, a film, or another library's.
@@ -156,7 +156,7 @@ class ProjectionRun(EventLogDir):
         return None
 
     @property
-    def faithfulness(self) -> dict[str, np.ndarray]:
+    def quality(self) -> dict[str, np.ndarray]:
         """How true the picture is at every test image (n, float32), by measure; empty before the end."""
         path, places = self.path / "faithfulness.npz", self.coordinates
         if not path.exists() or places is None:
@@ -214,7 +214,7 @@ class Run(EventLogDir):
     def embedded(self) -> bool:
         """Whether there are embeddings of all test images that can be read."""
         try:
-            return self.embeddings is not None and self.labels is not None and self.watched is not None
+            return self.embeddings is not None and self.labels is not None and self.tracked_indices is not None
         except DamagedFileError:
             return False
 
@@ -224,7 +224,7 @@ class Run(EventLogDir):
         return self._indices("labels.npy", len(DATASETS[self.config.dataset].classes))
 
     @property
-    def watched(self) -> np.ndarray | None:
+    def tracked_indices(self) -> np.ndarray | None:
         """Which test images the snapshots hold (indices, rising); None before the start."""
         images = self._count("labels.npy")
         if images is None and (self.path / "watched.npy").exists():  # which is written later
@@ -251,14 +251,18 @@ class Run(EventLogDir):
             return None
 
     @property
-    def basis(self) -> LinearProjection | None:
+    def linear_projection(self) -> LinearProjection | None:
         """How the embedding space is drawn in the replay; None before the end."""
         path, d = self.path / "basis.npz", self.config.embedding_dim
         if not path.exists():
             return None
         found = LinearProjection.load(path)
         dims = display_dims(d)
-        for part, shape in ((found.mean, (d,)), (found.components, (dims, d)), (found.explained, (dims,))):
+        for part, shape in (
+            (found.mean, (d,)),
+            (found.components, (dims, d)),
+            (found.explained_variance_ratio, (dims,)),
+        ):
             check_array(path, part.shape, part.dtype, "f", shape)
         return found
 
@@ -268,7 +272,7 @@ class Run(EventLogDir):
         return self._steps("snapshots", ".npy")
 
     @property
-    def kept_steps(self) -> list[int]:
+    def checkpoint_steps(self) -> list[int]:
         """The steps at which the net was kept, so that a picture can be embedded as it would have been then."""
         return self._steps("nets", ".safetensors")
 
@@ -281,7 +285,7 @@ class Run(EventLogDir):
         return stored.astype(np.float32)
 
     @property
-    def batch_steps(self) -> list[int]:
+    def recorded_batch_steps(self) -> list[int]:
         """The steps whose batches were kept so far."""
         return self._steps("batches", ".npz")
 
@@ -291,10 +295,12 @@ class Run(EventLogDir):
         if not path.is_file():
             raise RunNotFoundError(f"Run {self.id} kept no batch of step {step}.")
         found = BatchRecord.load(path)
-        check_array(path, found.before.shape, found.before.dtype, "f", (None, self.config.embedding_dim))
+        check_array(
+            path, found.embeddings_before.shape, found.embeddings_before.dtype, "f", (None, self.config.embedding_dim)
+        )
         if found.step != step:
             raise DamagedFileError(path, f"it holds the batch of step {found.step}")
-        if not np.isin(found.labels, self.config.seen_classes).all():
+        if not np.isin(found.labels, self.config.train_classes).all():
             raise DamagedFileError(path, "it holds classes that the run was not trained on")
         return found
 
@@ -316,17 +322,17 @@ class Run(EventLogDir):
         return found
 
     @property
-    def epochs(self) -> list[int]:
+    def embedded_steps(self) -> list[int]:
         """The steps at which the watched images are known: those of the snapshots, and the end's."""
         end = (self.end or {}).get("step")
         return sorted({*self.snapshot_steps, *([end] if self.embedded and end is not None else [])})
 
-    def epoch(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
+    def embeddings_at(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Embeddings and labels of the watched images after `step` batches; of all test images at the end when None.
 
         Raise UnknownRun where they are not there.
         """
-        embeddings, labels, watched, steps = self.embeddings, self.labels, self.watched, self.epochs
+        embeddings, labels, watched, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
         if labels is None or watched is None or (step is None and embeddings is None):
             raise RunNotFoundError(
                 f"{self.title} has no embeddings of its test images yet; wait for the end of its training."
@@ -353,18 +359,18 @@ class Run(EventLogDir):
             raise UserError(
                 f"Image {item} is not among the {len(items):,} test images embedded at this step; pick another."
             )
-        distances, rows = gallery.neighbours_of(row, k)
-        return self._named(distances, items, rows)
+        distances, rows = gallery.kneighbors(row, k)
+        return self._to_neighbors(distances, items, rows)
 
-    def nearest(
+    def neighbors_of_point(
         self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
     ) -> list[Neighbour]:
         """The k test images nearest to a point of the embedding space (d), nearest first."""
         gallery, items = self._gallery(step, metric)
         distances, rows = gallery.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
-        return self._named(distances, items, rows)
+        return self._to_neighbors(distances, items, rows)
 
-    def drawings(self) -> list[ProjectionRun]:
+    def projections(self) -> list[ProjectionRun]:
         """Every projection that was asked for, finished or not, whose settings can be read."""
         found = []
         for path in sorted((self.path / "projections").glob("*/projection.json")):
@@ -382,7 +388,7 @@ class Run(EventLogDir):
         raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
 
     def _gallery(self, step: int | None, metric: "Metric") -> tuple["Gallery", np.ndarray]:
-        path, labels, watched = self.path / "embeddings.npy", self.labels, self.watched
+        path, labels, watched = self.path / "embeddings.npy", self.labels, self.tracked_indices
         if step is None and not path.exists():
             step = (self.snapshot_steps or [0])[-1]
         if step is not None:
@@ -393,7 +399,7 @@ class Run(EventLogDir):
         _one_thread()
         return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
 
-    def _named(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbour]:
+    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbour]:
         labels = self.labels
         assert labels is not None  # the gallery had them
         found = [
@@ -437,7 +443,7 @@ def _config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
 def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
     told = _parsed(path, schema, stamp)
     if "dataset" in told:
-        DATASETS.tell(told["dataset"])
+        DATASETS.register(told["dataset"])
     try:
         return kind(**told["config"])
     except UserError as error:
@@ -456,7 +462,7 @@ def _gallery(path: Path, step: int | None, stamp: int, metric: "Metric") -> "Gal
     from dmlviz.ops.gallery import Gallery
 
     run = Run(path)
-    labels, watched = run.labels, run.watched
+    labels, watched = run.labels, run.tracked_indices
     if labels is None or watched is None:  # removed since the caller looked
         raise RunNotFoundError(f"Run {run.id} has no classes of its images.")
     embeddings = run.embeddings if step is None else run.snapshot(step)

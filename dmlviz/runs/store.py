@@ -112,11 +112,11 @@ class Runs:
                     return found
         raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
-    def comes_with_the_program(self, run: "Run | DamagedRun") -> bool:
+    def is_bundled(self, run: "Run | DamagedRun") -> bool:
         """Whether it is one of the ready-made ones, which nothing writes to."""
         return run.path.parent == self.bundled
 
-    def prepare(self, config: TrainConfig, title: str | None = None) -> Run:
+    def create(self, config: TrainConfig, title: str | None = None) -> Run:
         """A folder for this training, without events yet; what an earlier try of the same left there is removed."""
         described = {
             "version": 1,
@@ -128,18 +128,18 @@ class Runs:
             "torch": _version("torch"),
         }
         if is_custom(config.dataset):
-            described["dataset"] = DATASETS[config.dataset].describe()
+            described["dataset"] = DATASETS[config.dataset].to_dict()
         return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", described))
 
-    def prepare_drawing(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
+    def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """A folder for a projection of a run; a run that comes with the program is copied here first."""
-        path = ensure_dir(self.own(run).path / "projections") / config.id
+        path = ensure_dir(self.writable_copy(run).path / "projections") / config.id
         described = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
         return ProjectionRun(_new_run_dir(path, "projection.json", described))
 
-    def own(self, run: Run) -> Run:
+    def writable_copy(self, run: Run) -> Run:
         """The run in this folder, copied from those that come with the program when it is one of them."""
-        if not self.comes_with_the_program(run):
+        if not self.is_bundled(run):
             return run
         copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=ensure_dir(self.folder)))
         shutil.copytree(run.path, copy, dirs_exist_ok=True)
@@ -177,9 +177,9 @@ class Runs:
             return
         if found.state == "running":
             raise UserError(f"{found.title} is still training; stop it first.")
-        if any(drawing.state == "running" for drawing in found.drawings()):
+        if any(drawing.state == "running" for drawing in found.projections()):
             raise UserError(f"A map of {found.title} is still being drawn; stop it first.")
-        self.trash.put(found.path)
+        self.trash.add(found.path)
 
     def restore(self, run: str) -> "Run | DamagedRun":
         """Take it out of the trash; raise UserError when it is not there any more, or was trained again meanwhile."""
@@ -189,13 +189,13 @@ class Runs:
         """Put a run that cannot be read into the trash."""
         if path.parent != self.folder or not path.is_dir():
             raise UserError(f"{path.name} comes with the program and stays as it is.")
-        if any(EventLogDir(place).lock.held for place in (path, *path.glob("projections/*"))):
+        if any(EventLogDir(place).lock.locked for place in (path, *path.glob("projections/*"))):
             raise UserError(f"{path.name} is being written; stop that first.")
-        self.trash.put(path)
+        self.trash.add(path)
 
     def _writable(self, run: str) -> Run:
         found = self.get(run)
-        if self.comes_with_the_program(found):
+        if self.is_bundled(found):
             raise UserError(f"{found.title} comes with the program and stays as it is; train your own to change it.")
         return found
 

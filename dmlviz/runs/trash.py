@@ -18,7 +18,7 @@ class Trash:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / ".trash"
 
-    def put(self, path: Path) -> None:
+    def add(self, path: Path) -> None:
         """Take a run's folder in; an older one of its id goes for good."""
         self.remove(path.name)
         path.rename(ensure_dir(self.folder) / path.name)

@@ -32,7 +32,7 @@ class RecordWriter:
         self.clock = clock
 
     def __enter__(self) -> Self:
-        if not self.record.lock.take():
+        if not self.record.lock.acquire():
             raise UserError(f"{self.record.id} is being written by another process; wait for its end, or stop it.")
         return self
 
@@ -110,7 +110,7 @@ class RunRecorder:
         self.view = LiveProjector()
         self.means = StepAverager(run.config)
         self.watch = TrainingMonitor(run.config)
-        self.keep_nets = keep_nets
+        self.save_checkpoints = keep_nets
         self.drawn: tuple[int, np.ndarray] | None = None
         self.centres: dict[int, dict[str, Any]] = {}
 
@@ -125,7 +125,7 @@ class RunRecorder:
                 if mean is not None:
                     self.writer.event("step", **mean)
             case BatchRecord():
-                self._seen(event)
+                self._write_batch(event)
             case Snapshot():
                 self._snapshot(event)
             case Finished():  # Stopped too
@@ -134,19 +134,19 @@ class RunRecorder:
                 self.writer.event("failed", step=event.step, reason=event.reason)
 
     def _alarm(self, event: Event) -> None:
-        raised, over = self.watch.take(event)
+        raised, over = self.watch.update(event)
         step = getattr(event, "step", 0)
         for alarm in raised:
-            words = [remedy.words for remedy in suggestions(alarm.name, self.run.config)]
-            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.sentence, remedies=words)
+            words = [remedy.label for remedy in suggestions(alarm.name, self.run.config)]
+            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.message, remedies=words)
         for name in over:
             self.writer.event("alarm_over", step=step, alarm=name)
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
-        self.view = LiveProjector(self.labels[event.watched])
+        self.view = LiveProjector(self.labels[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
-        write_array(path / "watched.npy", event.watched.astype(np.int32))  # which are indices into the labels
+        write_array(path / "watched.npy", event.tracked_indices.astype(np.int32))  # which are indices into the labels
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
@@ -159,32 +159,32 @@ class RunRecorder:
             device=event.device,
             view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
             dims=display_dims(config.embedding_dim),
-            watched=len(event.watched),
+            watched=len(event.tracked_indices),
             unseen=[DATASETS[config.dataset].classes[label] for label in config.unseen_classes],
         )
 
-    def _seen(self, event: BatchRecord) -> None:
+    def _write_batch(self, event: BatchRecord) -> None:
         with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
             event.save(file)
         self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
 
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
-        if event.weights is not None and self.keep_nets:
-            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.weights))
+        if event.net_weights is not None and self.save_checkpoints:
+            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.drawn = (event.step, event.embeddings)
-        self.centres[event.step] = _centres(event.centres)
+        self.centres[event.step] = _centres(event.class_centers)
         self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centres[event.step])
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
-        if event.weights:
-            write_weights(path / "weights.safetensors", event.weights)
+        if event.net_weights:
+            write_weights(path / "weights.safetensors", event.net_weights)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
-        self._replay(event)
+        self._render_replay(event)
         self._describe(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
             "stopped" if isinstance(event, Stopped) else "finished",
@@ -197,22 +197,22 @@ class RunRecorder:
             reason=event.reason,
         )
 
-    def _replay(self, event: Finished) -> None:
+    def _render_replay(self, event: Finished) -> None:
         """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
         basis = default_projection(event.embeddings, self.labels)
         if self.drawn is not None and self.view.positions is not None:
-            basis = basis.turned_to(self.drawn[1], self.view.positions)
+            basis = basis.aligned_to(self.drawn[1], self.view.positions)
         with atomic_write(self.run.path / "basis.npz") as file:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
-        self.centres[event.step] = _centres(event.centres)
+        self.centres[event.step] = _centres(event.class_centers)
         frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             "replay",
-            view=basis.view,
+            view=basis.kind,
             basis="last",
-            explained=[float(share) for share in basis.explained],
+            explained=[float(share) for share in basis.explained_variance_ratio],
             faithfulness=_projection_quality(event.embeddings, basis.project(event.embeddings)),
             frames=[{"step": step, **self.writer.frame(frame), **self.centres.get(step, {})} for step, frame in frames],
         )

@@ -125,7 +125,7 @@ class LogFollower:
         self._offset = 0
         self._inode = 0
 
-    def new(self) -> list[tuple[int, str]]:
+    def read_new(self) -> list[tuple[int, str]]:
         """(number, line) of every whole line not given yet, counted from 0; anew when the log was begun anew."""
         try:
             with open(self.path, "rb") as file:
@@ -151,7 +151,7 @@ class Lock:
         self.path = path
         self._file: IO[bytes] | None = None
 
-    def take(self, patience: float = 1.0) -> bool:
+    def acquire(self, patience: float = 1.0) -> bool:
         """Hold it; False when another holder keeps it for `patience` seconds."""
         self._file = open(self.path, "ab")  # noqa: SIM115  (held open on purpose)
         deadline = time.monotonic() + patience
@@ -169,7 +169,7 @@ class Lock:
             self._file = None
 
     @property
-    def held(self) -> bool:
+    def locked(self) -> bool:
         """Whether some process (this one included) holds it now."""
         try:
             with open(self.path, "rb") as file:

@@ -24,7 +24,7 @@ def recorded_steps(config: TrainConfig) -> list[int]:
 
     A batch of 160 images in 64 dimensions weighs 41 kB before it is compressed.
     """
-    images = config.batch_images
+    images = config.effective_batch_size
     weight = images * config.embedding_dim * (12 if config.embedding_dim <= MAX_DIMS_UNCOMPRESSED else 4) + 30 * images
     count = min(NUM_RECORDED, MAX_TOTAL_BYTES // weight) if images <= MAX_IMAGES else 0
     if count < 2:
@@ -49,33 +49,33 @@ class BatchRecord:
     active: float
     images: np.ndarray = field(repr=False)
     labels: np.ndarray = field(repr=False)
-    before: np.ndarray = field(repr=False)
-    after: np.ndarray = field(repr=False)
+    embeddings_before: np.ndarray = field(repr=False)
+    embeddings_after: np.ndarray = field(repr=False)
     gradient: np.ndarray = field(repr=False)
     pairs: np.ndarray | None = field(default=None, repr=False)
-    anchored: bool = False
+    is_anchored: bool = False
     triplets: np.ndarray | None = field(default=None, repr=False)
-    mined: int = 0
-    learned: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
-    terms: np.ndarray | None = field(default=None, repr=False)
+    num_mined: int = 0
+    loss_weights: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    loss_per_image: np.ndarray | None = field(default=None, repr=False)
 
     def save(self, file: IO[bytes]) -> None:
         """Write compressed npz, no pickle: wide embeddings in 16 bits, movement and gradient in 8, a scale a row."""
         stored: dict[str, Any] = {
-            "numbers": np.array([self.step, self.loss, self.active, self.anchored, self.mined], np.float64),
+            "numbers": np.array([self.step, self.loss, self.active, self.is_anchored, self.num_mined], np.float64),
             "images": self.images.astype(np.int32),
             "labels": self.labels.astype(np.int32),
         }
-        stored |= _packed("before", self.before, np.int16)
-        stored |= _packed("moved", self.after - self.before, np.int8)
+        stored |= _packed("before", self.embeddings_before, np.int16)
+        stored |= _packed("moved", self.embeddings_after - self.embeddings_before, np.int8)
         stored |= _packed("gradient", self.gradient, np.int8)
         if self.pairs is not None:
             stored["pairs"] = np.packbits(self.pairs, axis=1)
         if self.triplets is not None:
             stored["triplets"] = self.triplets.astype(np.uint8 if len(self.labels) <= 256 else np.int16)
-        if self.terms is not None:
-            stored["terms"] = self.terms.astype(np.float32)
-        for name, values in self.learned.items():
+        if self.loss_per_image is not None:
+            stored["terms"] = self.loss_per_image.astype(np.float32)
+        for name, values in self.loss_weights.items():
             stored |= _packed(f"learned.{name}", values, np.int16)
         np.savez_compressed(file, **stored)
 
@@ -84,7 +84,7 @@ class BatchRecord:
         """Read what `save` wrote; raise DamagedFileError for anything else."""
         with reading(path):
             found = cls._read(path)
-            if not found.whole:
+            if not found.is_consistent:
                 raise ValueError("its parts are not of one batch")
             return found
 
@@ -102,33 +102,35 @@ class BatchRecord:
             active=active,
             images=take(path, stored, "images", WHOLE).astype(np.int64),
             labels=labels,
-            before=before,
-            after=before + _unpacked("moved", stored),
+            embeddings_before=before,
+            embeddings_after=before + _unpacked("moved", stored),
             gradient=_unpacked("gradient", stored),
             pairs=None if pairs is None else np.unpackbits(pairs, axis=1, count=len(labels)).astype(bool),
-            anchored=bool(anchored),
+            is_anchored=bool(anchored),
             triplets=take(path, stored, "triplets", WHOLE).astype(np.int64) if "triplets" in stored else None,
-            mined=int(mined),
-            learned={name: _unpacked(f"learned.{name}", stored) for name in names},
-            terms=stored.get("terms"),
+            num_mined=int(mined),
+            loss_weights={name: _unpacked(f"learned.{name}", stored) for name in names},
+            loss_per_image=stored.get("terms"),
         )
 
     @property
-    def whole(self) -> bool:
+    def is_consistent(self) -> bool:
         """Whether its parts are of one batch."""
         n, triplets = len(self.labels), self.triplets
         return (
-            self.before.ndim == 2
-            and self.before.shape == self.after.shape == self.gradient.shape
-            and len(self.before) == len(self.images) == n
-            and (self.terms is None or self.terms.shape == (n,))
+            self.embeddings_before.ndim == 2
+            and self.embeddings_before.shape == self.embeddings_after.shape == self.gradient.shape
+            and len(self.embeddings_before) == len(self.images) == n
+            and (self.loss_per_image is None or self.loss_per_image.shape == (n,))
             and (self.pairs is None or self.pairs.shape == (n, n))
             and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _below(triplets, n)))
             and 0 < n <= MAX_IMAGES
             and _below(self.images, 1 << 31)
             and bool(np.isfinite([self.loss, self.active]).all())
-            and all(bool(np.isfinite(part).all()) for part in (self.before, self.after, self.gradient))
-            and all(values.ndim <= 2 and np.isfinite(values).all() for values in self.learned.values())
+            and all(
+                bool(np.isfinite(part).all()) for part in (self.embeddings_before, self.embeddings_after, self.gradient)
+            )
+            and all(values.ndim <= 2 and np.isfinite(values).all() for values in self.loss_weights.values())
         )
 
 

@@ -19,7 +19,7 @@ class BatchRecorder:
     ) -> None:
         self.images, self.labels, self.embeddings, self.tuples = images, labels, embeddings, tuples
         embeddings.retain_grad()
-        self.terms = loss.values_of_images
+        self.terms = loss.loss_per_image
         width = embeddings.shape[1]
         self.learned = {
             name: _array(weight)
@@ -27,7 +27,7 @@ class BatchRecorder:
             if weight.numel() <= MAX_WEIGHT_VALUES and (weight.ndim < 2 or weight.shape[1] == width)
         }
 
-    def batch(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> BatchRecord | None:
+    def finish(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> BatchRecord | None:
         """What there was to see of the `step`-th batch, once the net has learned from it; None if not all is finite."""
         after = _embed_without_side_effects(net, pixels)
         gradient = self.embeddings.grad
@@ -51,15 +51,15 @@ class BatchRecorder:
             active=active,
             images=self.images.cpu().numpy(),
             labels=self.labels.cpu().numpy(),
-            before=before,
-            after=after,
+            embeddings_before=before,
+            embeddings_after=after,
             gradient=moved,
             pairs=pairs,
-            anchored=isinstance(self.tuples, AnchoredPairs),
+            is_anchored=isinstance(self.tuples, AnchoredPairs),
             triplets=triplets,
-            mined=mined,
-            learned=self.learned,
-            terms=None if self.terms is None else _array(self.terms),
+            num_mined=mined,
+            loss_weights=self.learned,
+            loss_per_image=None if self.terms is None else _array(self.terms),
         )
 
 

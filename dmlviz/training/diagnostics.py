@@ -28,9 +28,9 @@ OVERFIT_P1_DROP = 0.02  # P@1 below its best
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to try: `words` say it, `changes` are the settings that do it."""
+    """What to try: `label` says it, `changes` are the settings that do it."""
 
-    words: str
+    label: str
     changes: Mapping[str, Any]
 
 
@@ -39,7 +39,7 @@ class Alarm:
     """`name` is the failure's, `sentence` says what is seen and what it means."""
 
     name: str
-    sentence: str
+    message: str
 
 
 @dataclass
@@ -47,15 +47,15 @@ class TrainingMonitor:
     """Takes the events of a training in turn and says which alarms go on and off."""
 
     config: TrainConfig
-    on: set[str] = field(default_factory=set)
-    first: Mapping[str, float] = field(default_factory=dict)
+    active: set[str] = field(default_factory=set)
+    initial_metrics: Mapping[str, float] = field(default_factory=dict)
     best: float = 0.0
     first_loss: float | None = None
     lowest_loss: float = float("inf")
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=WINDOW_STEPS))
     norms: deque[float] = field(default_factory=lambda: deque(maxlen=3))
 
-    def take(self, event: Event) -> tuple[list[Alarm], list[str]]:
+    def update(self, event: Event) -> tuple[list[Alarm], list[str]]:
         """The alarms that this event sets off, and the names of those that it ends."""
         found: dict[str, Alarm | None] = {}
         if isinstance(event, Step):
@@ -65,7 +65,7 @@ class TrainingMonitor:
             found = {"diverging": Alarm("diverging", f"The training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
             metrics = event.metrics
-            self.first = self.first or metrics
+            self.initial_metrics = self.initial_metrics or metrics
             self.best = max(self.best, metrics.get("precision_at_1", 0.0))
             self.norms.append(metrics.get("mean_norm", float("nan")))
             if event.step:
@@ -74,13 +74,13 @@ class TrainingMonitor:
                     "exploding": self._exploding(),
                     "overfitting": self._overfitting(metrics),
                 }
-        raised = [alarm for name, alarm in found.items() if alarm is not None and name not in self.on]
-        over = [name for name, alarm in found.items() if alarm is None and name in self.on]
-        self.on = self.on.union(alarm.name for alarm in raised).difference(over)
+        raised = [alarm for name, alarm in found.items() if alarm is not None and name not in self.active]
+        over = [name for name, alarm in found.items() if alarm is None and name in self.active]
+        self.active = self.active.union(alarm.name for alarm in raised).difference(over)
         return raised, over
 
     def _idle(self) -> Alarm | None:
-        if len(self.steps) < WINDOW_STEPS or max(step.active for step in self.steps) > 0:
+        if len(self.steps) < WINDOW_STEPS or max(step.active_fraction for step in self.steps) > 0:
             return None
         return Alarm(
             "idle",
@@ -106,7 +106,7 @@ class TrainingMonitor:
 
     def _collapsed(self, metrics: Mapping[str, float]) -> Alarm | None:
         apart = metrics.get("mean_negative_distance", float("nan"))
-        before = self.first.get("mean_negative_distance", float("nan"))
+        before = self.initial_metrics.get("mean_negative_distance", float("nan"))
         if metrics.get("collapsed") == 1 or apart <= COLLAPSE_RATIO * before:
             return Alarm(
                 "collapsed",
@@ -123,13 +123,13 @@ class TrainingMonitor:
 
     def _exploding(self) -> Alarm | None:
         """Beyond what the loss may ask for, or on the way there: doubled at one snapshot and again at the next."""
-        now, before = self.norms[-1], self.first.get("mean_norm", float("nan"))
+        now, before = self.norms[-1], self.initial_metrics.get("mean_norm", float("nan"))
         if not now > NORM_GROWTH_FACTOR * before:
             return None
         unit = _unit(self.config)
-        beyond = now > ROOM * len(self.config.seen_classes) * unit
+        beyond = now > ROOM * len(self.config.train_classes) * unit
         doubling = len(self.norms) == 3 and now > 2 * self.norms[1] > 4 * self.norms[0] and now > SHORT * unit
-        growing = doubling or ("exploding" in self.on and now > self.norms[-2])
+        growing = doubling or ("exploding" in self.active and now > self.norms[-2])
         if not (beyond or growing):
             return None
         how = "far beyond what the loss asks for" if beyond else "and growing on"
@@ -172,7 +172,7 @@ def suggestions(name: str, config: TrainConfig) -> list[Suggestion]:
 
 def _is_valid(remedy: Suggestion, config: TrainConfig) -> bool:
     try:
-        return config.but(**remedy.changes) != config
+        return config.replace(**remedy.changes) != config
     except UserError:
         return False
 
@@ -242,7 +242,7 @@ def _harder_miner(config: TrainConfig) -> list[Suggestion]:
 
 
 def _miner(config: TrainConfig, *names: str) -> list[Suggestion]:
-    takes = LOSSES[config.loss].given(config.loss_params).accepts
-    fitting = [name for name in names if MINERS[name].makes in takes and name != config.miner]
+    takes = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
+    fitting = [name for name in names if MINERS[name].tuple_kind in takes and name != config.miner]
     words = {name: f"{MINERS[name].title.lower().replace(',', '')} mining" for name in fitting}
     return [Suggestion(words[name], {"miner": name}) for name in fitting[:1]]

@@ -12,7 +12,7 @@ class Started:
     """The first event. `watched` holds the test images (indices) that every snapshot embeds."""
 
     steps: int
-    watched: np.ndarray
+    tracked_indices: np.ndarray
     train_images: int
     test_images: int
     device: str
@@ -25,7 +25,7 @@ class Step:
 
     step: int
     loss: float
-    active: float
+    active_fraction: float
     positive_distance: float
     negative_distance: float
     images_per_second: float
@@ -44,8 +44,8 @@ class Snapshot:
     step: int
     embeddings: np.ndarray
     metrics: dict[str, float]
-    weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
-    centres: np.ndarray | None = None
+    net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
+    class_centers: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +55,10 @@ class Finished:
     step: int
     embeddings: np.ndarray
     metrics: dict[str, float]
-    weights: dict[str, np.ndarray] = field(repr=False)
+    net_weights: dict[str, np.ndarray] = field(repr=False)
     cpu_seconds: float
     seconds: float
-    centres: np.ndarray | None = None
+    class_centers: np.ndarray | None = None
     reason: str = ""
 
 

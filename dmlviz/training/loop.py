@@ -49,11 +49,11 @@ def train(
     clock = _Clock()
     job = _TrainingLoop(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     watched = stratified_subset(data.test.labels, config.watched)
-    planned, recorded = set(snapshot_steps(config.steps, config.snapshots)), set(recorded_steps(config))
+    planned, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
     kept = checkpoint_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
     yield Started(
         steps=config.steps,
-        watched=watched,
+        tracked_indices=watched,
         train_images=len(job.labels),
         test_images=len(data.test),
         device=str(job.device),
@@ -69,7 +69,7 @@ def train(
             scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
             weights = job.weights() if step in kept else None
             centres = job.centres()
-            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, centres=centres, weights=weights)
+            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centres, net_weights=weights)
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -80,21 +80,21 @@ def train(
             break
         started = time.perf_counter()
         step += 1
-        report = job.step(step, watch=step in recorded)
+        report = job.train_step(step, watch=step in recorded)
         if not math.isfinite(report.loss):
             yield Failed(step=step, reason=_divergence_message(config, step, f"a loss of {report.loss}"))
             return
         yield Step(
             step=step,
             loss=report.loss,
-            active=report.active,
+            active_fraction=report.active,
             positive_distance=report.positive_distance,
             negative_distance=report.negative_distance,
             images_per_second=report.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
         )
         if step in recorded:
-            seen = job.seen(step, report)
+            seen = job.record_batch(step, report)
             if seen is not None:
                 yield seen
     embeddings = job.embed()
@@ -108,10 +108,10 @@ def train(
         embeddings=embeddings,
         # Somebody who pressed Stop waits: what takes longest, and what no page shows, is left to `dmlviz evaluate`.
         metrics=job.scores(embeddings, full_ranking=not waited_for, verification=not waited_for),
-        weights=job.weights(),
+        net_weights=job.weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        centres=job.centres(),
+        class_centers=job.centres(),
         reason=reason,
     )
 
@@ -141,8 +141,8 @@ def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
 def warm_up() -> None:
     """Do once what a process does slowly the first time: imports, the optimiser, the kernels for the usual batch."""
     rng = np.random.default_rng(0)
-    config = TrainConfig(dataset="mnist", steps=2, snapshots=2, watched=200)
-    images = rng.integers(0, 256, (2 * config.batch_images, 28, 28)).astype(np.uint8)
+    config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, watched=200)
+    images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
     split = Split(images, np.arange(len(images)) % 10)
     data = Dataset("mnist", tuple("0123456789"), split, split, 0.13, 0.31)
     for _ in train(config, data=data):
@@ -164,14 +164,14 @@ class _TrainingLoop:
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
         self.device = device
-        split = data.train.of_classes(config.seen_classes).first(config.train_images)
+        split = data.train.select_classes(config.train_classes).first(config.train_images)
         self.batches = sampling.build(config, split.labels, config.seed)
         self.train_images = _Images(split.images, data, device)
         self.test_images = _Images(data.test.images, data, device)
         self.test_labels = data.test.labels
         # Numbered anew from 0, so that a loss has weights for the classes that it sees and for no other.
-        self.labels = torch.from_numpy(np.searchsorted(config.seen_classes, split.labels)).to(device)
-        self.classes = np.array(config.seen_classes)
+        self.labels = torch.from_numpy(np.searchsorted(config.train_classes, split.labels)).to(device)
+        self.classes = np.array(config.train_classes)
         self.rows = np.flatnonzero(np.isin(data.train.labels, self.classes))
         net = nets.build(
             config.net,
@@ -185,7 +185,7 @@ class _TrainingLoop:
         loss = losses.build(
             config.loss,
             embedding_dim=config.embedding_dim,
-            num_classes=len(config.seen_classes),
+            num_classes=len(config.train_classes),
             seed=config.seed,
             **config.loss_params,
         )
@@ -193,13 +193,13 @@ class _TrainingLoop:
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
         self.optimizer = build_optimizer(config, self.net, self.loss)
         self.schedule = build_schedule(config, self.optimizer)
-        self.epoch = max(1, len(split) // config.batch_images)
+        self.epoch = max(1, len(split) // config.effective_batch_size)
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshed = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         self.refreshing: list[Iterator[None]] = []
         self.witness: BatchRecorder | None = None
 
-    def step(self, step: int, watch: bool = False) -> _StepStats:
+    def train_step(self, step: int, watch: bool = False) -> _StepStats:
         """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number.
 
         A step that is watched can be asked for what was `seen`.
@@ -207,7 +207,7 @@ class _TrainingLoop:
         self._refresh(step)
         batch = next(self.batches)
         if isinstance(self.miner, OfflineHard):
-            batch = self.miner.complete(batch)
+            batch = self.miner.extend_batch(batch)
         indices = torch.from_numpy(batch).to(self.device)
         labels = self.labels[indices]
         self.net.train()
@@ -232,18 +232,18 @@ class _TrainingLoop:
                 self.schedule.step()
         return _StepStats(value, active, within, between, len(labels))
 
-    def seen(self, step: int, report: _StepStats) -> BatchRecord | None:
+    def record_batch(self, step: int, report: _StepStats) -> BatchRecord | None:
         """What the loss saw of the step that was watched; None where a number in it is not finite."""
         witness, self.witness = self.witness, None
         if witness is None:
             return None
-        batch = witness.batch(step, report.loss, report.active, self.net, self.train_images[witness.images])
+        batch = witness.finish(step, report.loss, report.active, self.net, self.train_images[witness.images])
         # The data set's own numbers again, for whoever shows its images and classes.
         return batch and replace(batch, images=self.rows[batch.images], labels=self.classes[batch.labels])
 
     def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
         """The pairs or triplets that the batch was put together from, row by row; None where it was not."""
-        makes = SAMPLERS[self.config.sampler].makes
+        makes = SAMPLERS[self.config.sampler].tuple_kind
         rows = torch.arange(len(labels), device=self.device)
         if makes == "pairs":
             a, b = rows[0::2], rows[1::2]
@@ -309,7 +309,7 @@ class _Images:
 
 
 def _divergence_message(config: TrainConfig, step: int, what: str) -> str:
-    lesson = losses.LOSSES[config.loss].lesson
+    lesson = losses.LOSSES[config.loss].caveat
     advice = lesson or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
     return f"The training diverged: step {step} gave {what}. " + advice[0].upper() + advice[1:]
 

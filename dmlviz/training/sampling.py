@@ -24,27 +24,27 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
     return registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
 
 
-@registry.implements("balanced")
+@registry.register("balanced")
 def _balanced(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return balanced(labels, config.classes_per_batch, config.images_per_class, rng)
 
 
-@registry.implements("shuffled")
+@registry.register("shuffled")
 def _shuffled(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return shuffled(len(labels), config.batch_size, rng)
 
 
-@registry.implements("episodes")
+@registry.register("episodes")
 def _episodes(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return episodes(labels, config.classes_per_batch, config.images_per_class, rng)
 
 
-@registry.implements("random_pairs")
+@registry.register("random_pairs")
 def _random_pairs(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return random_pairs(labels, config.batch_size // 2, rng)
 
 
-@registry.implements("random_triplets")
+@registry.register("random_triplets")
 def _random_triplets(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return random_triplets(labels, config.batch_size // 3, rng)
 

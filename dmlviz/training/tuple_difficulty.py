@@ -31,11 +31,11 @@ class MinedTuples:
     """
 
     kind: Literal["pairs", "triplets", "classes"]
-    by: Literal["selection", "all", "nearest", "hardest", "classes"]
-    rows: np.ndarray = field(repr=False)
-    hardness: np.ndarray = field(repr=False)
+    source: Literal["selection", "all", "nearest", "hardest", "classes"]
+    indices: np.ndarray = field(repr=False)
+    difficulty: np.ndarray = field(repr=False)
     counts: tuple[int, int, int]
-    reach: PairThresholds
+    thresholds: PairThresholds
 
 
 @dataclass(frozen=True)
@@ -47,35 +47,35 @@ class ComparingLoss:
     learned: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
+    def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
         if config.loss != "sum_of":
-            return cls(config.loss, config.loss_params, batch.learned)
+            return cls(config.loss, config.loss_params, batch.loss_weights)
         sides = {side: LossChoice.split(config.loss_params[side]) for side in ("a", "b")}
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None
-        side = next((side for side, (name, _) in sides.items() if kind in LOSSES[name].accepts), "a")
+        side = next((side for side, (name, _) in sides.items() if kind in LOSSES[name].tuple_kinds), "a")
         name, params = sides[side]
-        own = {key[2:]: value for key, value in batch.learned.items() if key.startswith(f"{side}.")}
-        return cls(name, LOSSES[name].complete(params), own)
+        own = {key[2:]: value for key, value in batch.loss_weights.items() if key.startswith(f"{side}.")}
+        return cls(name, LOSSES[name].with_defaults(params), own)
 
 
 def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
     """What the run's loss compares in this batch."""
-    seer = ComparingLoss.of(config, batch)
+    seer = ComparingLoss.from_config(config, batch)
     space = _BatchDistances(batch, pair_thresholds(seer.name, seer.params, seer.learned))
     if batch.triplets is not None:
         return space.listed_triplets(batch.triplets, "selection")
     if batch.pairs is not None:
-        return space.pairs(batch.pairs if batch.anchored else np.triu(batch.pairs), "selection")
+        return space.pairs(batch.pairs if batch.is_anchored else np.triu(batch.pairs), "selection")
     if seer.name in _EVERY_TRIPLET:
         return space.every_triplet()
     if seer.name in _ONE_A_PAIR:
         return space.listed_triplets(space.nearest(), "nearest")
     if LOSSES[seer.name].family == "pairs" and seer.name not in _BY_ANCHOR:
         return space.pairs(np.triu(np.ones((len(batch.labels),) * 2, bool), 1), "all")
-    scores = class_scores(seer, batch, config.seen_classes)
+    scores = class_scores(seer, batch, config.train_classes)
     if scores is None:
         return space.listed_triplets(space.hard(), "hardest")
-    return space.classes(scores, batch.terms, np.array(config.seen_classes))
+    return space.classes(scores, batch.loss_per_image, np.array(config.train_classes))
 
 
 class _BatchDistances:
@@ -83,7 +83,7 @@ class _BatchDistances:
 
     def __init__(self, batch: BatchRecord, reach: PairThresholds) -> None:
         self.labels, self.reach = batch.labels, reach
-        self.d = distances(batch.before, reach.measure)
+        self.d = distances(batch.embeddings_before, reach.measure)
         same = batch.labels[:, None] == batch.labels
         self.negative, self.positive = ~same, same & ~np.eye(len(same), dtype=bool)
 
@@ -112,11 +112,11 @@ class _BatchDistances:
         easy, semi_hard, hard = counts.tolist()
         return MinedTuples(
             kind="triplets",
-            by="all",
-            rows=listed[:, :3],
-            hardness=listed[:, 3].astype(np.uint8),
+            source="all",
+            indices=listed[:, :3],
+            difficulty=listed[:, 3].astype(np.uint8),
             counts=(easy, semi_hard, hard),
-            reach=self.reach,
+            thresholds=self.reach,
         )
 
     def nearest(self) -> np.ndarray:
@@ -145,14 +145,14 @@ class _BatchDistances:
 
     def _hardness(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Hard: the negative is no farther than the positive. Semi-hard: farther, but by less than the gap."""
-        return np.where(far <= near, HARD, np.where(far < near + self.reach.gap, SEMI_HARD, EASY)).astype(np.uint8)
+        return np.where(far <= near, HARD, np.where(far < near + self.reach.margin, SEMI_HARD, EASY)).astype(np.uint8)
 
     def _of_pairs(self) -> np.ndarray:
         """n × n. With a boundary: hard on its wrong side, easy where left alone. Without: as its hardest triplet."""
         d, to = self.d, self.reach
-        if to.near is not None and to.middle is not None and to.far is not None:
-            positive = np.where(d > to.middle, HARD, np.where(d > to.near, SEMI_HARD, EASY))
-            negative = np.where(d < to.middle, HARD, np.where(d < to.far, SEMI_HARD, EASY))
+        if to.positive_threshold is not None and to.decision_boundary is not None and to.negative_threshold is not None:
+            positive = np.where(d > to.decision_boundary, HARD, np.where(d > to.positive_threshold, SEMI_HARD, EASY))
+            negative = np.where(d < to.decision_boundary, HARD, np.where(d < to.negative_threshold, SEMI_HARD, EASY))
         else:
             nearest = np.where(self.negative, d, np.inf).min(axis=1, initial=np.inf, keepdims=True)
             farthest = np.where(self.positive, d, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
@@ -167,11 +167,11 @@ class _BatchDistances:
         kept = np.linspace(0, max(0, len(rows) - 1), min(len(rows), LISTED)).round().astype(int)
         return MinedTuples(
             kind=kind,
-            by=by,
-            rows=rows[kept],
-            hardness=hardness[kept].astype(np.uint8),
+            source=by,
+            indices=rows[kept],
+            difficulty=hardness[kept].astype(np.uint8),
             counts=(easy, semi_hard, hard),
-            reach=self.reach,
+            thresholds=self.reach,
         )
 
 
@@ -183,8 +183,8 @@ def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]
     if weight is None or not LOSSES[seer.name].needs_classes:
         return None
     if "bias" in seer.learned:
-        return batch.before @ weight.T + seer.learned["bias"]
-    cosine = 1 - distances(batch.before, "cosine", weight)
+        return batch.embeddings_before @ weight.T + seer.learned["bias"]
+    cosine = 1 - distances(batch.embeddings_before, "cosine", weight)
     if seer.name == "soft_triple":
         cosine = cosine.reshape(len(cosine), -1, seer.params["centers"])
         share = np.exp((cosine - 1) / seer.params["gamma"])
@@ -195,7 +195,9 @@ def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]
 def _to_prototypes(batch: BatchRecord, params: Mapping[str, Any], classes: Sequence[int]) -> np.ndarray:
     scores = np.full((len(batch.labels), len(classes)), -np.inf)
     for label, centre in prototypes(batch, params["support"]):
-        scores[:, np.searchsorted(classes, label)] = -distances(batch.before, params["distance"], centre[None])[:, 0]
+        scores[:, np.searchsorted(classes, label)] = -distances(
+            batch.embeddings_before, params["distance"], centre[None]
+        )[:, 0]
     return scores
 
 
@@ -204,4 +206,4 @@ def prototypes(batch: BatchRecord, support: int | None = None) -> Iterator[tuple
     for label in np.unique(batch.labels):
         members = np.flatnonzero(batch.labels == label)
         count = len(members) if support is None else max(1, min(support, len(members) - 1))
-        yield int(label), batch.before[members[:count]].mean(axis=0)
+        yield int(label), batch.embeddings_before[members[:count]].mean(axis=0)

@@ -50,13 +50,15 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
         share = step / config.steps
         return ((1 - share) * start + share * end).astype(np.float32)
 
-    yield Started(steps=config.steps, watched=watched, train_images=1198, test_images=n, device="cpu", threads=1)
+    yield Started(
+        steps=config.steps, tracked_indices=watched, train_images=1198, test_images=n, device="cpu", threads=1
+    )
     yield Snapshot(step=0, embeddings=after(0)[watched], metrics=_scores(0.3))
     for step in range(1, config.steps + 1):
         yield Step(
             step=step,
             loss=2 / (1 + step),
-            active=0.5,
+            active_fraction=0.5,
             positive_distance=0.1,
             negative_distance=0.9,
             images_per_second=1e3,
@@ -68,7 +70,7 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
         step=config.steps,
         embeddings=after(config.steps),
         metrics=_scores(0.9) | {"nmi": 0.8},
-        weights={"layer.weight": np.ones((2, 3), np.float32)},
+        net_weights={"layer.weight": np.ones((2, 3), np.float32)},
         cpu_seconds=0.3,
         seconds=0.5,
     )
@@ -80,7 +82,7 @@ def _scores(value: float) -> dict[str, float]:
 
 def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> Run:
     """A run with the first `upto` events of its training, all of them by default."""
-    run = runs.prepare(config)
+    run = runs.create(config)
     labels = data.load("digits").test.labels
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, labels)

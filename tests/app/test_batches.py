@@ -34,11 +34,11 @@ def seen(step=3, d=2):
         active=0.25,
         images=IMAGES_SEEN,
         labels=labels,
-        before=places,
-        after=places + 1,
+        embeddings_before=places,
+        embeddings_after=places + 1,
         gradient=-places,
         triplets=np.array(rows),
-        mined=len(rows),
+        num_mined=len(rows),
     )
 
 
@@ -67,12 +67,12 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
     answer = client.get(f"/api/runs/{told.id}/batches/3.json")
     assert "immutable" in answer.headers["cache-control"]
     found, batch = answer.json(), seen()
-    np.testing.assert_array_equal(floats(found["before"]), batch.before)
-    np.testing.assert_allclose(floats(found["places"]), told.basis.project(batch.before), atol=1e-6)
+    np.testing.assert_array_equal(floats(found["before"]), batch.embeddings_before)
+    np.testing.assert_allclose(floats(found["places"]), told.basis.project(batch.embeddings_before), atol=1e-6)
     np.testing.assert_allclose(floats(found["moved"]) - floats(found["places"]), 1, atol=1e-5)
-    np.testing.assert_allclose(floats(found["push"]), batch.before, atol=1e-6)
+    np.testing.assert_allclose(floats(found["push"]), batch.embeddings_before, atol=1e-6)
     assert found["labels"] == batch.labels.tolist()
-    assert sum(found["seen"]["counts"]) == batch.mined
+    assert sum(found["seen"]["counts"]) == batch.num_mined
     assert found["loss_of"]["formula"]
 
 

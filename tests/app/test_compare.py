@@ -27,7 +27,7 @@ def two(here, write):
     """Two runs that differ by their seed, the newer first; their classes overlap."""
     here.runs.bundled = here.runs.folder / "none"
     runs = []
-    for config in (DIGITS, DIGITS.but(seed=6)):
+    for config in (DIGITS, DIGITS.replace(seed=6)):
         run = write(here.runs, config)
         noise = np.random.default_rng(config.seed).normal(size=run.embeddings.shape) / 5
         write_array(run.path / "embeddings.npy", (run.embeddings + noise).astype(np.float32))
@@ -72,14 +72,14 @@ def test_a_run_agrees_with_itself(two):
 
 def test_a_run_under_way_is_not_judged(here, write, two):
     with pytest.raises(UserError, match="no embeddings"):
-        agreement_table(two[0], write(here.runs, DIGITS.but(seed=7), upto=4))
+        agreement_table(two[0], write(here.runs, DIGITS.replace(seed=7), upto=4))
 
 
 def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, two):
     ui = CompareState()
     pair = resolve_pair(ui, here, preferred=two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
-    assert pair.alike
+    assert pair.same_dataset
     assert pair.complete
     assert CompareState.from_query(ui.to_query()).to_query() == ui.to_query()
 
@@ -103,7 +103,7 @@ def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
     run = write(here.runs, DIGITS)
     pair = resolve_pair(CompareState(), here, None)
     assert (pair.a.run.id, pair.b) == (run.id, None)
-    assert not pair.alike
+    assert not pair.same_dataset
 
 
 @pytest.mark.parametrize("query", [{"a": "../x"}, {"b": ""}, {"pin": "-1"}, {"pin": "x"}])
@@ -113,14 +113,14 @@ def test_what_an_address_asks_in_vain_is_left_out(query):
 
 def test_a_run_that_is_chosen_for_the_other_side_changes_places():
     ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
-    ui.choose("b" * 16, "b" * 16)
+    ui.select("b" * 16, "b" * 16)
     assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
 
 
 def test_runs_of_different_data_are_not_alike(here, two):
-    other = here.runs.prepare(TrainConfig(dataset="mnist", embedding_dim=2))
+    other = here.runs.create(TrainConfig(dataset="mnist", embedding_dim=2))
     pair = Pair(run_view(two[0], here), run_view(other, here))
-    assert not pair.alike
+    assert not pair.same_dataset
     assert not pair.complete
     with pytest.raises(UserError, match="no images in common"):
         agreement_table(two[0], other)
@@ -129,8 +129,8 @@ def test_runs_of_different_data_are_not_alike(here, two):
 def test_differences_are_told_in_the_words_of_the_settings():
     a = TrainConfig(loss="triplet", loss_params={"margin": 0.2})
     assert differences(a, a) == []
-    assert differences(a, a.but(seed=3)) == [("seed", "0", "3")]
-    assert differences(a, a.but(loss_params={"margin": 0.5})) == [("loss's margin", "0.2", "0.5")]
+    assert differences(a, a.replace(seed=3)) == [("seed", "0", "3")]
+    assert differences(a, a.replace(loss_params={"margin": 0.5})) == [("loss's margin", "0.2", "0.5")]
     told = differences(a, TrainConfig(loss="softmax"))
     assert ("loss", LOSSES["triplet"].title, LOSSES["softmax"].title) in told
 
@@ -159,7 +159,7 @@ def test_classical_and_mined_differ_in_how_tuples_come_about_and_in_nothing_else
     assert blind.sampler == f"random_{kind}"
     assert blind.miner is None
     assert (mined.sampler, mined.miner is not None) == ("balanced", True)
-    assert abs(blind.batch_images - mined.batch_images) <= 1
+    assert abs(blind.effective_batch_size - mined.effective_batch_size) <= 1
 
 
 def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):

@@ -102,7 +102,7 @@ def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
 
 def test_before_the_first_images_there_is_a_sentence(here, write, monkeypatch):
     monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("queued", 1, 1))
-    run = here.runs.prepare(TrainConfig(dataset="digits", seed=11))
+    run = here.runs.create(TrainConfig(dataset="digits", seed=11))
     for name in CURVES:
         page = Page(run=run.id, curves=name)
         assert page.figure is None

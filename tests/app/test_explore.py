@@ -61,7 +61,7 @@ def started(here, monkeypatch):
 
     def submit(config, owner=""):
         submitted.append((config, owner))
-        here.runs.prepare(config)
+        here.runs.create(config)
         return config.id
 
     monkeypatch.setattr(here.jobs, "submit", submit)
@@ -99,7 +99,7 @@ def test_a_highlight_is_small_on_the_wire(here, run):
 
 
 def test_what_an_address_selects_is_selected_among_the_images_it_means(here, run):
-    word = Selection("digits", "IAE=").word  # images 5 and 8
+    word = Selection("digits", "IAE=").encode  # images 5 and 8
     assert Page(run=run.id, select=word).data("map")["selected"] == {"bits": "IAE="}
     other = Page(run=run.id, select=word.replace("digits", "mnist"))
     assert "selected" not in other.data("map")
@@ -165,7 +165,7 @@ def test_a_loss_is_offered_with_what_goes_with_it(here, run, loss):
     assert page.selectbox(key="set.loss").value == loss
     assert any(declared.summary == caption.value for caption in page.test.caption)
     offered = [box for box in page.test.selectbox if box.key == "set.miner"]
-    accepted = [miner for miner in MINERS.values() if miner.makes in declared.given({}).accepts]
+    accepted = [miner for miner in MINERS.values() if miner.tuple_kind in declared.for_params({}).tuple_kinds]
     assert bool(offered) == bool(accepted)
     if offered:
         assert len(offered[0].options) == len(accepted) + 1
@@ -244,7 +244,7 @@ def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch
 def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
     page = Page(run=run.id)
     page.test.session_state["more"] = True
-    page.ui.choose("steps", 77)
+    page.ui.set("steps", 77)
     page.run()
     assert page.number_input(key="set.steps").value == 77
     page.number_input(key="set.steps").set_value(78)
@@ -317,7 +317,7 @@ def test_a_camera_is_offered_only_where_a_browser_allows_one():
 
 
 def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
-    assert not here.ready_made().info.get("fails")
+    assert not here.default_run().info.get("fails")
 
 
 @pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])

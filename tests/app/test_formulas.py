@@ -25,8 +25,8 @@ def drawn(parameter: Parameter, rng: random.Random):
         return rng.random() < 0.5
     if parameter.kind is str:
         return rng.choice(parameter.choices)
-    if parameter.words and rng.random() < 0.5:
-        return rng.choice(parameter.words)
+    if parameter.special_values and rng.random() < 0.5:
+        return rng.choice(parameter.special_values)
     high = min(parameter.maximum, max(2 * parameter.default, 1))
     if parameter.kind is int:
         return rng.randint(int(parameter.minimum), int(high))
@@ -39,7 +39,7 @@ def case(name: str, seed: int):
     torch.manual_seed(rng.randrange(2**31))
     declared, labels = LOSSES[name], BATCHES[seed % len(BATCHES)]
     params = {} if seed < 2 else {parameter.name: drawn(parameter, rng) for parameter in declared.parameters}
-    params = declared.complete(params | ({"hidden": 2} if name == "hinge_pair" else {}))
+    params = declared.with_defaults(params | ({"hidden": 2} if name == "hinge_pair" else {}))
     dims = 2 + seed % 2
     module = losses.build(name, embedding_dim=dims, num_classes=3, **params).double()
     own = {key: torch.randn_like(value) for key, value in module.named_parameters()}
@@ -52,7 +52,7 @@ def case(name: str, seed: int):
     told["score"] = told.get("bias")
     x = (torch.randn(len(labels), dims, dtype=torch.float64) * 0.8).requires_grad_()
     triplets = None
-    if "triplets" in declared.accepts and "pairs" not in declared.accepts and seed % 2:
+    if "triplets" in declared.tuple_kinds and "pairs" not in declared.tuple_kinds and seed % 2:
         triplets = [[a, p, n] for a, p, n in [(0, 1, 2), (0, 3, 1)] if max(a, p, n) < len(labels)]
         triplets = [t for t in triplets if labels[t[0]] == labels[t[1]] != labels[t[2]]]
     plain = {

@@ -45,7 +45,7 @@ def intake(tmp_path):
 
 def read(intake, owner="a"):
     for _ in range(600):
-        reading = intake.reading(owner)
+        reading = intake.status(owner)
         if reading.phase != "reading":
             return reading
         time.sleep(0.05)
@@ -53,66 +53,66 @@ def read(intake, owner="a"):
 
 
 def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
-    intake.bring("a", {"my_pets.zip": pets()})
+    intake.upload("a", {"my_pets.zip": pets()})
     look = read(intake).look
     assert look["title"] == "my pets"
     assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
     assert look["tiles"]["counts"] == [5, 5]
     json.dumps(look)
     assert list(custom_datasets.list_names(intake.data)) == [], "nothing is kept before it is asked for"
-    assert intake.keep("a", " Cats  and dogs ") == ("pictures", look["name"])
+    assert intake.accept("a", " Cats  and dogs ") == ("pictures", look["name"])
     assert DATASETS[look["name"]].title == "Cats and dogs"
     assert data.load(look["name"], intake.data).size == 20
-    assert intake.reading("a") is None
+    assert intake.status("a") is None
 
 
 def test_the_same_files_can_be_read_otherwise(intake):
-    intake.bring("a", {"pets.zip": pets()})
+    intake.upload("a", {"pets.zip": pets()})
     assert read(intake).look["side"] == 20
-    intake.again("a", 28, "grey")
+    intake.reparse("a", 28, "grey")
     look = read(intake).look
     assert look["side"] == 28
-    kind, name = intake.keep("a", "")
+    kind, name = intake.accept("a", "")
     assert (kind, name) == ("pictures", look["name"])
     assert data.load(name, intake.data).channels == 1
     assert len(list(custom_datasets.list_names(intake.data))) == 1
 
 
 def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):
-    intake.bring("a", {"pets.zip": pets(broken=True)})
+    intake.upload("a", {"pets.zip": pets(broken=True)})
     failed = read(intake)
     assert failed.phase == "failed"
     assert "2 classes or more" in failed.reason
     with pytest.raises(UserError, match="nothing to keep"):
-        intake.keep("a", "x")
-    intake.bring("a", {"pets.zip": pets()})
+        intake.accept("a", "x")
+    intake.upload("a", {"pets.zip": pets()})
     assert read(intake).phase == "understood"
 
 
 def test_people_do_not_see_what_others_bring(intake):
-    intake.bring("a", {"pets.zip": pets()})
-    assert intake.reading("b") is None
-    intake.drop("b")
+    intake.upload("a", {"pets.zip": pets()})
+    assert intake.status("b") is None
+    intake.discard("b")
     assert read(intake).phase == "understood"
 
 
 def test_a_reader_that_dies_is_a_sentence(intake):
-    intake.bring("a", {"pets.zip": pets()})
+    intake.upload("a", {"pets.zip": pets()})
     _, process = intake._of["a"]
     process.kill()
     process.wait()
-    assert intake.reading("a").phase in ("failed", "understood")
+    assert intake.status("a").phase in ("failed", "understood")
 
 
 def test_vectors_with_a_file_of_labels_become_a_run(intake):
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
     vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
-    intake.bring("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
+    intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
     look = read(intake).look
     assert look["kind"] == "vectors"
     assert "60 vectors of 7 dimensions in 3 classes" in look["summary"]
-    kind, name = intake.keep("a", "Words")
+    kind, name = intake.accept("a", "Words")
     run = intake.runs.get(name)
     assert (kind, run.title, run.state) == ("vectors", "Words", "finished")
     assert np.array_equal(run.embeddings, vectors)
@@ -127,8 +127,8 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
 )
 def test_files_that_are_not_one_data_set_are_a_sentence(intake, names):
     with pytest.raises(UserError, match="Bring one zip"):
-        intake.bring("a", dict.fromkeys(names, b""))
-    assert intake.reading("a") is None
+        intake.upload("a", dict.fromkeys(names, b""))
+    assert intake.status("a") is None
 
 
 def test_what_a_killed_server_left_is_cleared(tmp_path):

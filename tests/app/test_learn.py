@@ -87,10 +87,10 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
 def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
     for loss in LOSSES.values():
         named = {name for kind, name in related_entries(loss) if kind.name == "miner"}
-        assert named == {miner.name for miner in MINERS.values() if miner.makes in loss.accepts}
+        assert named == {miner.name for miner in MINERS.values() if miner.tuple_kind in loss.tuple_kinds}
     for miner in MINERS.values():
         assert {name for _, name in related_entries(miner)} == {
-            loss.name for loss in LOSSES.values() if miner.makes in loss.accepts
+            loss.name for loss in LOSSES.values() if miner.tuple_kind in loss.tuple_kinds
         }
 
 

@@ -32,13 +32,13 @@ def test_the_five_lessons_are_there_in_their_order():
 @pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)
 def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
     state = UIState.from_query(task.query)
-    assert state.notes == []
-    assert state.other == {}
+    assert state.messages == []
+    assert state.unknown_query == {}
     assert state.to_query().keys() >= {name for name in settings_from_query(task) if name != "loss"} - {"normalize"}
     for dataset in ("digits", "mnist"):
         assert task_config(task, dataset).dataset == dataset
     assert len(set(task.guesses)) == len(task.guesses) > 1
-    for name in task.reads:
+    for name in task.measurements:
         assert name == "active" or name.removeprefix("map.") in METRICS
         assert not name.startswith("map.") or task_view(task).projection() is not None
 
@@ -50,7 +50,7 @@ def test_the_settings_that_tasks_leave_open_can_be_drawn():
         from app.widgets.training_form import selected_fields
 
         state = UIState()
-        names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.open})
+        names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
         selected_fields(state, state.config("digits"), names)
 
     test = AppTest.from_function(page).run()
@@ -76,7 +76,7 @@ def test_a_task_or_guess_that_cannot_be_is_left_out(query):
 def test_leaving_a_lesson_keeps_the_settings_and_shows_all_controls():
     state = UIState.from_query({"lesson": "why-a-margin"})
     before = state.config("digits")
-    state.teach(None)
+    state.start_task(None)
     assert state.lesson is None
     assert state.config("digits") == before
     assert "lesson" not in state.to_query()

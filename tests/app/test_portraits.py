@@ -38,7 +38,7 @@ def test_each_class_is_drawn_in_its_colour_where_it_lies():
 def test_the_last_frame_of_a_finished_run_has_all_test_images(run):
     positions, labels, around = last_frame(run)
     assert len(positions) == len(labels) == len(run.labels)
-    assert np.abs(positions - run.basis.project(np.asarray(run.embeddings))).max() < 0.01
+    assert np.abs(positions - run.linear_projection.project(np.asarray(run.embeddings))).max() < 0.01
     assert around >= np.ptp(positions, axis=0).max()
 
 

@@ -32,8 +32,8 @@ def test_a_selection_comes_back_from_its_address(chosen):
 
 def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_line():
     rng = np.random.default_rng(0)
-    assert len(selection(rng.permutation(10_000)[:5000]).word) < 1700
-    assert len(selection(rng.permutation(10_000)[:10]).word) < 80
+    assert len(selection(rng.permutation(10_000)[:5000]).encode) < 1700
+    assert len(selection(rng.permutation(10_000)[:10]).encode) < 80
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_li
         "mnist.",
         "mnist.☃",
         "mnist.AAAA",
-        selection([]).word,
+        selection([]).encode,
         "mnist." + urlsafe_b64encode(zlib.compress(b"\1" * (MAX_BYTES + 1))).decode(),
-        selection([5]).word[:-4],
+        selection([5]).encode[:-4],
     ],
 )
 def test_what_is_no_such_word_selects_nothing(word):
-    assert Selection.read(word) is None
+    assert Selection.decode(word) is None

@@ -177,7 +177,7 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
 
     run = write(Runs(tmp_path / "runs"), upto=5)
     lock = Lock(run.path / "lock")
-    assert lock.take()  # so that the run counts as training, and its stream stays open
+    assert lock.acquire()  # so that the run counts as training, and its stream stays open
     script = (
         "import sys; from functools import partial\n"
         "from app.runtime import services; from dmlviz.cli.main import main\n"

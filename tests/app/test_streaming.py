@@ -65,7 +65,7 @@ def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
         late = asyncio.create_task(collect(tails, job))
         await asyncio.sleep(0.2)
         job.phase = "finished"
-        return await asyncio.gather(*listeners, late), tails.followed
+        return await asyncio.gather(*listeners, late), tails.open_streams
 
     told, followed = run(story())
     assert len(opened) == 1
@@ -146,9 +146,9 @@ def test_a_reader_without_listeners_stops_reading(job):
         tails, tasks = StreamHub(), len(asyncio.all_tasks())
         stream = tails.follow(job.log.path, job.state)
         await anext(stream)
-        assert tails.followed == 1
+        assert tails.open_streams == 1
         await stream.aclose()
-        assert tails.followed == 0
+        assert tails.open_streams == 0
         asked = job.asked
         await asyncio.sleep(0.6)
         assert job.asked <= asked + 1

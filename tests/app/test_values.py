@@ -20,15 +20,15 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(runs):
-    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, snapshots=2, watched=100)
-    made = runs.prepare(config)
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, num_snapshots=2, watched=100)
+    made = runs.create(config)
     for _ in train_and_record(made):
         pass
     return runs.get(made.id)
 
 
 def drawn(runs, run, **fields):
-    drawing = runs.prepare_drawing(run, ProjectionConfig(**fields))
+    drawing = runs.create_projection(run, ProjectionConfig(**fields))
     run_projection(drawing.path)
     return run.drawing(drawing.id)
 
@@ -47,14 +47,16 @@ def test_the_distance_to_the_class_centre_is_measured_in_the_embedding(run):
 def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, run):
     from dmlviz.projection import projection_quality
 
-    kept = projection_quality(run.embeddings, run.basis.project(run.embeddings)).per_point["neighbours_kept"]
+    kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point[
+        "neighbours_kept"
+    ]
     np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
     drawing = drawn(runs, run)
     np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbours_kept"])
 
 
 def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
-    drawing = drawn(runs, run, step=run.epochs[0])
+    drawing = drawn(runs, run, step=run.embedded_steps[0])
     for measure in ("centre", "faithfulness"):
         known = np.isfinite(numbers(run, drawing, measure))
         assert (np.flatnonzero(known) == run.watched).all()
@@ -69,8 +71,8 @@ def test_what_cannot_be_measured_is_a_sentence(runs, run):
 
 def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
     ui = UIState()
-    ui.look("tsne")
-    ui.draw(dims=3, seed=4, step=None, film=False)
+    ui.set_view("tsne")
+    ui.set_projection(dims=3, seed=4, step=None, film=False)
     ui.colour = "centre"
     query = ui.to_query()
     assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "colour": "centre"}
@@ -82,16 +84,16 @@ def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
 
 def test_back_from_a_view_leads_to_the_one_before():
     ui = UIState()
-    ui.look("pca")
-    ui.look("tsne")
-    ui.back()
+    ui.set_view("pca")
+    ui.set_view("tsne")
+    ui.restore_view()
     assert ui.view == "pca"
-    ui.back()
+    ui.restore_view()
     assert ui.view == LIVE
 
 
 @pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.film": "perhaps"}])
 def test_a_picture_that_cannot_be_drawn_is_said_and_left_out(query):
     ui = UIState.from_query({"view": "pca"} | query)
-    assert len(ui.notes) == 1
+    assert len(ui.messages) == 1
     assert ui.drawn == {}

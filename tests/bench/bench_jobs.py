@@ -53,7 +53,7 @@ def stopped(jobs, run):
     until(lambda: jobs.status(run).phase == "stopped")
     seconds = time.perf_counter() - begun
     assert jobs.runs.get(run).embeddings is not None
-    until(lambda: not jobs.under_way())
+    until(lambda: not jobs.running_for())
     return seconds
 
 
@@ -67,31 +67,31 @@ def main():
         try:
             warm_frames, cold_frames, ends, waiting, training = [], [], [], [], []
             for seed in range(ROUNDS):
-                until(lambda: jobs.crew.spare is not None and jobs.crew.spare.ready.is_set())
+                until(lambda: jobs.crew.idle_worker is not None and jobs.crew.idle_worker.ready.is_set())
                 time.sleep(3.5)  # the answering worker imports as well
-                waiting.append(memory(jobs.crew.spare.pid))
-                warm_frames.append(first_frames(jobs, config.but(seed=seed)))
+                waiting.append(memory(jobs.crew.idle_worker.pid))
+                warm_frames.append(first_frames(jobs, config.replace(seed=seed)))
                 time.sleep(3)
                 training.append(max(memory(worker.pid) for worker in jobs._active))
-                ends.append(stopped(jobs, config.but(seed=seed).id))
-                until(lambda: jobs.crew.spare is not None and jobs.crew.spare.ready.is_set())
+                ends.append(stopped(jobs, config.replace(seed=seed).id))
+                until(lambda: jobs.crew.idle_worker is not None and jobs.crew.idle_worker.ready.is_set())
                 with mock.patch.object(fork_server, "start", fork_server.launch):
-                    cold_frames.append(first_frames(cold, config.but(seed=seed)))
-                stopped(cold, config.but(seed=seed).id)
+                    cold_frames.append(first_frames(cold, config.replace(seed=seed)))
+                stopped(cold, config.replace(seed=seed).id)
             for name, index in (("click to the first frame", 0), ("click to the first trained frame", 1)):
                 rows[f"{name}, s"] = median(f[index] for f in warm_frames), median(f[index] for f in cold_frames)
             rows["stop to all images embedded, s"] = median(ends), None
             rows["a waiting worker, MB"] = median(waiting), None
             rows["a training worker, MB"] = median(training), None
 
-            run, images = config.but(seed=0).id, load(dataset).test.images
+            run, images = config.replace(seed=0).id, load(dataset).test.images
             first = time.perf_counter()
             answer = jobs.embed(run, images[:1])
             rows["first drawing of a run, ms"] = (time.perf_counter() - first) * 1000, None
             stored = jobs.runs.get(run).embeddings[:1]
             np.testing.assert_allclose(answer["embeddings"], stored, atol=1e-4)
             rows["a drawing, ms"] = median(timed(lambda: jobs.embed(run, images[:1])) for _ in range(20)), None
-            rows["the answering worker, MB"] = memory(jobs.embedder._worker.pid), None
+            rows["the answering worker, MB"] = memory(jobs.inference_worker._worker.pid), None
             record = jobs.runs.get(run)
             record.neighbours(0, 10)
             rows["neighbours of an image, ms"] = (

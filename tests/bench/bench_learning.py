@@ -36,7 +36,9 @@ AT_LEAST = {5: 0.0, 10: 0.97, 60: 0.985}  # for 64 dimensions with the default l
 
 def cost_of_a_step(config: TrainConfig, data: Dataset) -> float:
     """Processor seconds, the least of three stretches: what disturbs a measurement only ever adds."""
-    marks = [event.cpu_seconds for event in train(config.but(steps=61, snapshots=1), data=data) if type(event) is Step]
+    marks = [
+        event.cpu_seconds for event in train(config.replace(steps=61, snapshots=1), data=data) if type(event) is Step
+    ]
     return min(np.diff(marks[::20])) / 20
 
 
@@ -61,10 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{'P@1 after CPU seconds':26s}" + "".join(f"{budget:>16g}" for budget in chosen.budgets))
     for name in chosen.only:
         row = f"{name:26s}"
-        config = TrainConfig(dataset="mnist", snapshots=1, **CANDIDATES[name])
+        config = TrainConfig(dataset="mnist", num_snapshots=1, **CANDIDATES[name])
         cost = cost_of_a_step(config, data)
         for budget in chosen.budgets:
-            ends = [trained(config.but(steps=round(budget / cost), seed=seed), data) for seed in chosen.seeds]
+            ends = [trained(config.replace(steps=round(budget / cost), seed=seed), data) for seed in chosen.seeds]
             scores = [end.metrics["precision_at_1"] for end, _ in ends]
             spent = np.mean([seconds for _, seconds in ends])
             row += f"{np.mean(scores):8.4f} ({spent:4.1f}s)"

@@ -53,7 +53,7 @@ def embeddings() -> tuple[np.ndarray, np.ndarray]:
     from dmlviz.data import load
     from dmlviz.training.events import Finished
 
-    for event in train(TrainConfig(steps=150, snapshots=1)):
+    for event in train(TrainConfig(steps=150, num_snapshots=1)):
         if isinstance(event, Finished):
             return event.embeddings, load("mnist").test.labels
     raise SystemExit("the net to make embeddings with did not train")
@@ -104,7 +104,7 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
     from dmlviz.runs.writer import train_and_record
 
     runs = Runs(folder / "runs")
-    run = runs.prepare(TrainConfig(steps=100, snapshots=1))
+    run = runs.create(TrainConfig(steps=100, num_snapshots=1))
     for _ in train_and_record(run):
         pass
     jobs = JobScheduler(runs)
@@ -126,8 +126,8 @@ def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int)
     from dmlviz.ops.linear_projection import LinearProjection
 
     epochs = [points * np.float32(1 + i / 20) for i in range(20)]
-    taken = timed(lambda: LinearProjection.principal(epochs, (1, 2)), 5)
-    drawn = timed(lambda: [LinearProjection.principal(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
+    taken = timed(lambda: LinearProjection.joint_pca(epochs, (1, 2)), 5)
+    drawn = timed(lambda: [LinearProjection.joint_pca(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
     print(f"joint PCA of 20 epochs {1e3 * taken:8.0f} ms   with one epoch drawn {1e3 * drawn:.0f} ms")
     asked(taken <= 0.5, "0.5 s")
 
@@ -136,7 +136,7 @@ def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
     """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
     from dmlviz.config import ProjectionConfig
     from dmlviz.ops.neighbor_graph import query
-    from dmlviz.projection import project, place_on
+    from dmlviz.projection import place_on, project
 
     known, new = points[:9000], points[9000:]
     for method in ("pca", "tsne", "umap"):
@@ -159,7 +159,7 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
     from dmlviz.ops.linear_projection import LinearProjection
     from dmlviz.projection import projection_quality
 
-    flat = LinearProjection.fit(points).project(points)
+    flat = LinearProjection.pca(points).project(points)
     ours = projection_quality(points, flat).overall["trustworthiness"]
     theirs = trustworthiness(points, flat, n_neighbors=10)
     assert abs(ours - theirs) < 1e-4, (ours, theirs)

@@ -34,7 +34,7 @@ AT_LEAST = {"mnist": 0.97, "fashion_mnist": 0.9, "digits": 0.8}  # shares of own
 
 def a_run(dataset: str, folder: Path) -> Run:
     """Trained for a few seconds."""
-    run = Runs(folder).prepare(TrainConfig(dataset=dataset, steps=400, snapshots=1))
+    run = Runs(folder).create(TrainConfig(dataset=dataset, steps=400, num_snapshots=1))
     for _event in train_and_record(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
         pass
     assert run.state == "finished", run.state

@@ -40,7 +40,7 @@ CONFIG = TrainConfig(
     images_per_class=K,
     normalize=False,
     steps=100_000,
-    snapshots=1,
+    num_snapshots=1,
 )
 AT_LEAST = {"lenet": {"classical": 4.0, "metric-learning": 2.0}, "small": {"classical": 12.0}}
 
@@ -166,7 +166,7 @@ def with_metric_learning(data: Dataset) -> Iterator[None]:
 
 
 def ours(net: str, data: Dataset) -> Iterator[None]:
-    for event in train(CONFIG.but(net=net), data=data):
+    for event in train(CONFIG.replace(net=net), data=data):
         if type(event) is Step:
             yield
 

@@ -24,7 +24,7 @@ from dmlviz.runs.writer import train_and_record
 
 VISITS = 5
 MOVES = 120
-CONFIG = TrainConfig(steps=200, snapshots=20, watched=10_000)
+CONFIG = TrainConfig(steps=200, num_snapshots=20, watched=10_000)
 MAP = """() => {
   const found = (root) => [...root.querySelectorAll("*")].flatMap((node) =>
     [...(node.matches(".map") ? [node] : []), ...(node.shadowRoot ? found(node.shadowRoot) : [])]);
@@ -43,7 +43,7 @@ MAP = """() => {
 
 def a_run(folder: Path) -> Run:
     """Trained, with a place for each of 10,000 images at each of 20 steps."""
-    run = Runs(folder).prepare(CONFIG)
+    run = Runs(folder).create(CONFIG)
     for _event in train_and_record(run, data_root=Path(os.environ["DMLVIZ_DATA"])):
         pass
     assert run.state == "finished", run.state
@@ -81,7 +81,7 @@ def replay(page: Page) -> None:
     page.locator(".map[data-playing=false]").wait_for()
     drawn = page.evaluate("[drawn.length, drawn.at(-1) - drawn[0]]")
     print(
-        f"replay of {CONFIG.snapshots} × {CONFIG.watched}: {len(asked)} requests, {len(sent)} messages, to be none; "
+        f"replay of {CONFIG.num_snapshots} × {CONFIG.watched}: {len(asked)} requests, {len(sent)} messages, to be none; "
         f"{drawn[0] / drawn[1] * 1e3:.0f} drawings a second without a graphics card"
     )
 
@@ -117,7 +117,7 @@ def scrub(page: Page) -> None:
 
 def kept(browser: Browser, run: Run, folder: Path) -> None:
     """The page to pass on: its size, and until its map is there."""
-    file = save("html", RunExport.of(run, data_root=Path(os.environ["DMLVIZ_DATA"])), folder / "kept.html")
+    file = save("html", RunExport.from_run(run, data_root=Path(os.environ["DMLVIZ_DATA"])), folder / "kept.html")
     waits = []
     for _ in range(VISITS):
         context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)

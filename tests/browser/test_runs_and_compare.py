@@ -102,4 +102,4 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     expect(second).to_have_attribute("data-state", "finished")
     expect(first).to_have_attribute("data-run", other)
     changed = Runs(runs).get(second.get_attribute("data-run")).config
-    assert changed == Runs(runs).get(other).config.but(loss="contrastive")
+    assert changed == Runs(runs).get(other).config.replace(loss="contrastive")

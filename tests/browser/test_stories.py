@@ -177,7 +177,7 @@ def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):
     inspector.get_by_role("button", name="Over the training").click()
     film = person.page.locator(".study[data-what=film]")
     expect(film).to_contain_text("Your picture")
-    assert film.locator(".film button").count() == len(digits_run.kept_steps) + 1
+    assert film.locator(".film button").count() == len(digits_run.checkpoint_steps) + 1
     expect(film.locator(".film button").last.locator(".frame")).to_have_count(10)
     person.choose("PCA")  # drawn only now, after the answer was given
     person.map_has("view", re.compile("[0-9a-f]{16}"))

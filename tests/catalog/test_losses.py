@@ -16,7 +16,7 @@ def test_every_loss_is_explained(loss_name):
     assert loss.reference
     assert loss.summary.endswith(".")
     assert len(loss.summary) < 160
-    assert loss.when.endswith(".")
+    assert loss.when_to_use.endswith(".")
     for parameter in loss.parameters:
         assert parameter.help, parameter.name
         assert parameter.kind is not float or (parameter.minimum is not None and parameter.maximum is not None)
@@ -47,8 +47,8 @@ def test_a_sum_is_one_configuration_however_it_is_written():
     plain = TrainConfig(loss="sum_of", loss_params={"a": "triplet", "b": "softmax", "weights": [1, 0.5]})
     for a in ({"name": "triplet"}, {"name": "triplet", "margin": 0.2}, "{'name': 'triplet'}"):
         for weights in ("1, 0.5", "[1.0, 0.5]", (1, 0.5)):
-            assert plain.but(loss_params={"a": a, "b": "softmax", "weights": weights}).id == plain.id
-    other = plain.but(loss_params={"a": {"name": "triplet", "margin": 0.3}})
+            assert plain.replace(loss_params={"a": a, "b": "softmax", "weights": weights}).id == plain.id
+    other = plain.replace(loss_params={"a": {"name": "triplet", "margin": 0.3}})
     assert other.loss_params["a"] == {"name": "triplet", "margin": 0.3, "distance": "euclidean", "reduction": "mean"}
     assert TrainConfig.from_json(other.to_json()) == other
 
@@ -117,16 +117,16 @@ def test_what_is_recommended_in_so_many_dimensions_is_taken_there_only_and_what_
     assert config.loss_params == declared.params_in(dimensions)
     assert config.loss_params.items() >= advice.get("loss_params", {}).items()
     assert all(getattr(config, field) == value for field, value in advice.items() if field != "loss_params")
-    assert TrainConfig(loss=name).loss_params == declared.complete({})
+    assert TrainConfig(loss=name).loss_params == declared.with_defaults({})
     assert TrainConfig(loss=name).steps == TrainConfig.model_fields["steps"].default
-    given = TrainConfig(loss=name, embedding_dim=dimensions, steps=77, loss_params=declared.complete({}))
-    assert given.loss_params == declared.complete({})
+    given = TrainConfig(loss=name, embedding_dim=dimensions, steps=77, loss_params=declared.with_defaults({}))
+    assert given.loss_params == declared.with_defaults({})
     assert given.steps == 77
     for known in (config, given):
         assert TrainConfig.from_json(known.to_json()).id == known.id
     other = {"loss": "triplet", "embedding_dim": dimensions}
-    assert config.but(loss="triplet") == TrainConfig(**other)
-    assert TrainConfig(**other).but(loss=name) == config
+    assert config.replace(loss="triplet") == TrainConfig(**other)
+    assert TrainConfig(**other).replace(loss=name) == config
 
 
 def test_one_parameter_that_is_given_leaves_the_others_as_recommended():

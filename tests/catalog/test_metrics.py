@@ -35,7 +35,7 @@ def test_values_lie_in_the_range_that_is_declared():
 def test_every_metric_is_explained():
     for metric in METRICS.values():
         assert metric.summary.endswith(".")
-        assert metric.when.endswith(".")
+        assert metric.when_to_use.endswith(".")
         assert metric.formula
         assert metric.family
     assert METRICS["eer"].range == "0 to 1; lower is better"

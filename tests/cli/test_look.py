@@ -55,7 +55,7 @@ def test_project_keeps_a_map_and_writes_every_image_with_its_class(trained, call
     table = tmp_path / "map.csv"
     code, shown, _ = called("project", run.id, "--dims", 3, "--csv", table, "--runs", folder)
     assert code == 0
-    drawing = next(drawing for drawing in run.drawings() if drawing.config.dims == 3)
+    drawing = next(drawing for drawing in run.projections() if drawing.config.dims == 3)
     rows = [line.split(",") for line in table.read_text().splitlines()]
     assert rows[0] == ["image", "class", "x", "y", "z"]
     assert [int(row[1]) for row in rows[1:]] == run.labels.tolist()
@@ -105,8 +105,8 @@ def test_project_draws_the_epochs_of_a_run_as_a_table_with_steps(trained, called
     assert code == 0
     rows = [line.split(",") for line in table.read_text().splitlines()]
     assert rows[0] == ["step", "image", "class", "x", "y"]
-    assert sorted({int(row[0]) for row in rows[1:]}) == run.epochs
-    assert len(rows) == 1 + len(run.epochs) * len(run.watched)
+    assert sorted({int(row[0]) for row in rows[1:]}) == run.embedded_steps
+    assert len(rows) == 1 + len(run.embedded_steps) * len(run.tracked_indices)
 
 
 @pytest.mark.parametrize(

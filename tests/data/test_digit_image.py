@@ -46,7 +46,9 @@ def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
     question = {"job": "embed", "run": str(run.path), "views": [], "way": False}
     said = handle_request(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
     votes = [
-        np.bincount([neighbour.label for neighbour in run.nearest(np.asarray(embedding, np.float32), 10)]).argmax()
+        np.bincount(
+            [neighbour.label for neighbour in run.neighbors_of_point(np.asarray(embedding, np.float32), 10)]
+        ).argmax()
         for embedding in said["embeddings"]
     ]
     assert np.mean(np.array(votes) == list(FIGURES)) >= 7 / 9, votes

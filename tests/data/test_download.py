@@ -193,7 +193,7 @@ def zipped(files: dict[str, np.ndarray]) -> bytes:
 def from_here(mirror: Mirror, name: str, archive: bytes) -> DatasetSource:
     there = SOURCES[name]
     mirror.files = {"gzip.zip": archive}
-    remote = RemoteFile(hashlib.md5(archive).hexdigest(), round(len(archive) * 0.9), rough=True)
+    remote = RemoteFile(hashlib.md5(archive).hexdigest(), round(len(archive) * 0.9), is_approximate=True)
     return DatasetSource(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
 
 

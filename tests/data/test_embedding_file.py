@@ -120,7 +120,7 @@ def test_there_is_nothing_to_train_on_vectors(tmp_path):
     from dmlviz.runs.import_embeddings import dataset_spec
 
     declared = dataset_spec(read_embeddings(*npz(tmp_path)), "Mine")
-    DATASETS.tell(declared.describe())
+    DATASETS.register(declared.to_dict())
     with pytest.raises(UserError, match="nothing to train"):
         TrainConfig(dataset=declared.name)
     assert TrainConfig(dataset=declared.name, steps=0).steps == 0

@@ -64,7 +64,7 @@ def root(tmp_path, monkeypatch):
 
 def test_a_folder_of_class_folders_becomes_a_data_set_like_the_others(tmp_path, root):
     found = import_image_folder(folder(tmp_path / "my_pets", classes(cat=20, dog=15)))
-    name = found.keep(root)
+    name = found.save(root)
     assert custom_datasets.is_custom(name)
     assert name in DATASETS
     assert name in data.available_datasets()
@@ -118,7 +118,7 @@ def test_pictures_of_every_kind_are_read(tmp_path):
             files[f"{suffix}/{i}.{suffix}"] = picture(len(files), kind=kind)
     found = import_image_folder(folder(tmp_path / "kinds", files))
     assert found.report["taken"] == 15
-    assert DatasetSpec.described(found.declared.describe()) == found.declared
+    assert DatasetSpec.from_dict(found.declared.to_dict()) == found.declared
 
 
 def test_grey_pictures_stay_grey_and_one_in_colour_makes_all_colour(tmp_path):
@@ -319,12 +319,12 @@ def test_progress_is_told_up_to_its_end(tmp_path):
 
 
 def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, root):
-    name = import_image_folder(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).keep(root)
+    name = import_image_folder(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).save(root)
     config = TrainConfig(dataset=name)
     assert (config.classes_per_batch, config.images_per_class) == (3, 4)
     assert TrainConfig(dataset=name, sampler="shuffled").batch_size == 17
-    assert config.but(dataset="digits") == TrainConfig(dataset="digits"), "what the few pictures asked for is gone"
-    assert TrainConfig(dataset="digits", images_per_class=16).but(dataset=name) == config
+    assert config.replace(dataset="digits") == TrainConfig(dataset="digits"), "what the few pictures asked for is gone"
+    assert TrainConfig(dataset="digits", images_per_class=16).replace(dataset=name) == config
     with pytest.raises(UserError, match="pets has 3"):
         TrainConfig(dataset=name, classes_per_batch=5)
 
@@ -340,6 +340,6 @@ def test_a_data_set_that_is_not_here_is_a_sentence():
 
 def test_a_described_data_set_that_makes_no_sense_is_not_learned():
     for told in ({}, {"name": "own-00000000deadbeef", "classes": 3}, {"name": "mnist", "title": "x"}, {"name": 7}):
-        DATASETS.tell(told)
+        DATASETS.register(told)
     assert "own-00000000deadbeef" not in DATASETS
     assert DATASETS["mnist"].title == "MNIST"

@@ -172,7 +172,7 @@ def test_an_unknown_name_is_answered_with_a_near_one() -> None:
 
 
 def test_every_declared_data_set_names_each_class_once() -> None:
-    for declared in map(DATASETS.__getitem__, DATASETS.declared):
+    for declared in map(DATASETS.__getitem__, DATASETS.builtin):
         assert len(set(declared.classes)) == len(declared.classes) >= 10
 
 

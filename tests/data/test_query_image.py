@@ -215,7 +215,7 @@ OWN = DatasetSpec(name="own-00000000cafe0001", title="Mine", summary="", classes
 def own_data(number: int, **facts: object) -> str:
     """The name of somebody's own data that are like this."""
     declared = replace(OWN, name=f"own-00000000cafe{number:04x}", **facts)
-    DATASETS.tell(declared.describe())
+    DATASETS.register(declared.to_dict())
     return declared.name
 
 
@@ -296,7 +296,7 @@ def test_a_picture_of_ones_own_data_comes_back_as_the_image_that_was_made_of_it(
         for name, data in files.items():
             (place / name).write_bytes(data)
     understood = import_image_folder(tmp_path / "pictures")
-    DATASETS.tell(understood.declared.describe())
+    DATASETS.register(understood.declared.to_dict())
     name, parts = understood.declared.name, understood.parts
     assert understood.declared.channels == channels
     images = np.concatenate([parts["train_images"], parts["test_images"]])

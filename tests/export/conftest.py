@@ -20,7 +20,7 @@ CONFIG = TrainConfig(
     classes_per_batch=5,
     images_per_class=4,
     steps=12,
-    snapshots=4,
+    num_snapshots=4,
     watched=200,
     seed=3,
 )
@@ -31,10 +31,10 @@ def runs(tmp_path_factory):
     """A folder with one run."""
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("kept"))
-    run = runs.prepare(CONFIG, "Größe <b>& Co</b>")
+    run = runs.create(CONFIG, "Größe <b>& Co</b>")
     for _ in train_and_record(run):
         pass
-    drawing = runs.prepare_drawing(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
+    drawing = runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
     run_projection(drawing.path)
     assert run.state == drawing.state == "finished"
     return runs
@@ -49,10 +49,10 @@ def run(runs):
 @pytest.fixture(scope="session")
 def kept(run):
     """As it is shown first."""
-    return RunExport.of(run)
+    return RunExport.from_run(run)
 
 
 @pytest.fixture(scope="session")
 def kept_drawing(run):
     """With its t-SNE."""
-    return RunExport.of(run, run.drawings()[0])
+    return RunExport.from_run(run, run.projections()[0])

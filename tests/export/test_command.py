@@ -33,7 +33,7 @@ def test_a_map_is_exported_by_its_method(capsys, runs, run, tmp_path):
     out = tmp_path / "map.html"
     code, said, _ = called(capsys, "export", run.id, "--view", "tsne", "-o", out, "--runs", runs.folder)
     assert (code, said.strip()) == (0, str(out))
-    assert run.drawings()[0].id in out.read_text()
+    assert run.projections()[0].id in out.read_text()
     code, _, said = called(capsys, "export", run.id, "--view", "umap", "-o", out, "--runs", runs.folder)
     assert code == 2
     assert "has no finished map 'umap', but " in said

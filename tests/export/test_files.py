@@ -87,11 +87,11 @@ def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
 def test_where_many_images_coincide_each_still_has_others_for_neighbours():
     points = np.zeros((30, 3), np.float32)
     points[20:] = 1
-    distances, found = Gallery(points, np.arange(30)).neighbours_of_all(10)
+    distances, found = Gallery(points, np.arange(30)).kneighbors_all(10)
     assert found.shape == distances.shape == (30, 10)
     assert not (found == np.arange(30)[:, None]).any()
     assert (distances[:20] == 0).all()
-    assert Gallery(points[:1], [0]).neighbours_of_all(10)[1].shape == (1, 0)
+    assert Gallery(points[:1], [0]).kneighbors_all(10)[1].shape == (1, 0)
 
 
 def test_names_of_files_are_plain(kept, kept_drawing):
@@ -101,7 +101,7 @@ def test_names_of_files_are_plain(kept, kept_drawing):
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
 def test_a_run_without_an_end_says_so(name, runs):
-    begun = runs.prepare(RunExport(runs.list()[0]).run.config.but(seed=44))
+    begun = runs.create(RunExport(runs.list()[0]).run.config.replace(seed=44))
     with pytest.raises(UserError, match=r"has no (embeddings|weights)"):
         write(name, RunExport(begun), io.BytesIO())
     runs.delete(begun.id)
@@ -118,21 +118,21 @@ def epochs(runs, run):
     """Maps of one epoch and of all: what is kept of them, by whether it is a film."""
     made = {}
     for film in (False, True):
-        config = ProjectionConfig(method="pca", film=film, step=None if film else run.epochs[1])
-        drawing = runs.prepare_drawing(run, config)
+        config = ProjectionConfig(method="pca", all_epochs=film, step=None if film else run.embedded_steps[1])
+        drawing = runs.create_projection(run, config)
         run_projection(drawing.path)
         assert drawing.state == "finished", drawing.end
-        made[film] = RunExport.of(run, drawing)
+        made[film] = RunExport.from_run(run, drawing)
     return made
 
 
 @pytest.mark.parametrize("film", [False, True])
 def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run, film):
     kept = epochs[film]
-    step = run.epochs[-1 if film else 1]
+    step = run.embedded_steps[-1 if film else 1]
     table = parquet.read_table(written("parquet", kept))
     assert table["item"].to_pylist() == run.watched.tolist()
-    assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.epoch(step)[0])
+    assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.embeddings_at(step)[0])
     places = kept.drawing.coordinates
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
     assert set(table["neighbour_1"].to_pylist()) <= set(run.watched.tolist())
@@ -185,7 +185,8 @@ def test_figures_of_an_epoch_are_of_its_images(epochs, run):
         items = [int(row.split(",")[0]) for row in archive.read("map.csv").decode().splitlines()[1:]]
         assert items == run.watched.tolist()
         assert (
-            f"200 watched test images of Digits 8 × 8 after step {run.epochs[1]}" in archive.read("README.txt").decode()
+            f"200 watched test images of Digits 8 × 8 after step {run.embedded_steps[1]}"
+            in archive.read("README.txt").decode()
         )
 
 

@@ -94,7 +94,7 @@ def as_command_of(config):
 def test_a_run_that_was_stopped_says_that_the_script_goes_on(runs, run):
     stopped = type("R", (), {"config": run.config, "end": {"event": "stopped", "step": 5}, "info": {}, "id": "0" * 16})
     stopped.title = 'A "title"\\\n"""'
-    script = as_python(RunExport(stopped, run.drawings()[0]))
+    script = as_python(RunExport(stopped, run.projections()[0]))
     assert "# Stopped at step 5 of 12" in script
     compile(script, "script", "exec")
 

@@ -39,8 +39,8 @@ IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection
 def make_seed(folder: Path) -> Path:
     """A small whole run with a finished projection, under `folder`: what is forged and damaged."""
     runs = Runs(folder)
-    run = runs.own(runs.get(SEED))
-    run_projection(runs.prepare_drawing(run, ProjectionConfig(method="pca")).path)
+    run = runs.writable_copy(runs.get(SEED))
+    run_projection(runs.create_projection(run, ProjectionConfig(method="pca")).path)
     return run.path
 
 

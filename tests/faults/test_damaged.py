@@ -98,7 +98,7 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 def test_a_run_that_is_whole_has_no_damage(run):
     found = Runs(run.parent).get(run.name)
     assert told(run_damage(found)) == ""
-    for drawing in found.drawings():
+    for drawing in found.projections():
         assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
 
 
@@ -112,7 +112,7 @@ def test_damage_is_noticed_after_the_first_look(run):
 def test_a_run_is_trained_again_over_its_damaged_remains(run):
     config = Runs(run.parent).get(run.name).config
     (run / "run.json").write_text("[]")
-    assert Runs(run.parent).prepare(config).config == config
+    assert Runs(run.parent).create(config).config == config
 
 
 def test_values_are_told_while_another_thread_parses_headers(run, probe, monkeypatch):

@@ -72,7 +72,7 @@ def test_a_title_stays_a_title_in_every_export(files, tmp_path, text, data):
     except UserError:
         assert not 0 < len(text) <= 100 or not text.isascii()
         return
-    for kept in (RunExport(run), RunExport(run, run.drawings()[0])):
+    for kept in (RunExport(run), RunExport(run, run.projections()[0])):
         script = as_python(kept)
         assert unexpected_python(script) == ""
         assert ast.get_docstring(ast.parse(script), clean=False).startswith(run.title)

@@ -123,7 +123,7 @@ def run(tmp_path_factory):
 
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("figures"), bundled=tmp_path_factory.mktemp("none"))
-    run = runs.prepare(TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=12, snapshots=4, watched=200))
+    run = runs.create(TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=12, num_snapshots=4, watched=200))
     for _ in train_and_record(run):
         pass
     return runs.get(run.id)

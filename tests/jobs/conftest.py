@@ -13,13 +13,13 @@ from dmlviz.runs.store import Runs
 @pytest.fixture(scope="session")
 def short():
     """A training of a tenth of a second."""
-    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
+    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, watched=100)
 
 
 @pytest.fixture(scope="session")
 def long(short):
     """One that goes on until it is stopped."""
-    return short.but(steps=500_000)
+    return short.replace(steps=500_000)
 
 
 def until(promise, seconds=120.0):
@@ -62,9 +62,9 @@ def nothing_left_under_way(request, until):
     yield
     if "jobs" in request.fixturenames:
         jobs = request.getfixturevalue("jobs")
-        for key, _ in jobs.under_way():
+        for key, _ in jobs.running_for():
             jobs.stop(*key)
-        until(lambda: not jobs.under_way())
+        until(lambda: not jobs.running_for())
 
 
 @pytest.fixture(scope="module")

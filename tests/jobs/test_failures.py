@@ -18,8 +18,8 @@ def worker_of(jobs, run):
 
 
 def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, until, short, long):
-    run = jobs.submit(long.but(seed=30))
-    following = jobs.submit(short.but(seed=30))
+    run = jobs.submit(long.replace(seed=30))
+    following = jobs.submit(short.replace(seed=30))
     until(lambda: jobs.runs.get(run).snapshot_steps)
     os.kill(worker_of(jobs, run).pid, signal.SIGKILL)
     until(lambda: jobs.status(run).phase == "failed")
@@ -30,13 +30,13 @@ def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, 
 
 
 def test_a_warm_worker_that_died_is_replaced(jobs, until, short):
-    jobs.crew.make_spare()
-    spare = jobs.crew.spare
+    jobs.crew.prestart()
+    spare = jobs.crew.idle_worker
     os.kill(spare.pid, signal.SIGKILL)
-    run = jobs.submit(short.but(seed=31))
+    run = jobs.submit(short.replace(seed=31))
     until(lambda: jobs.status(run).phase not in ("queued", "starting", "running"))
     assert jobs.status(run).phase in ("finished", "failed")
-    again = jobs.submit(short.but(seed=31))
+    again = jobs.submit(short.replace(seed=31))
     until(lambda: jobs.status(again).phase == "finished")
 
 
@@ -48,7 +48,7 @@ def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
             (raw / f"{part}-{kind}").write_bytes(b"not an idx file")
     jobs = JobScheduler(tmp_path / "runs", slots=1, data_root=tmp_path / "data", warm=False)
     try:
-        run = jobs.submit(short.but(dataset="mnist"))
+        run = jobs.submit(short.replace(dataset="mnist"))
         until(lambda: jobs.status(run).phase == "failed")
         assert "idx3-ubyte" in jobs.status(run).reason
         assert "Traceback" not in jobs.status(run).reason
@@ -59,19 +59,19 @@ def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
 def test_an_answering_worker_that_was_killed_comes_back(jobs, finished):
     images = load("digits").test.images[:1]
     jobs.embed(finished.id, images)
-    worker = jobs.embedder._worker
+    worker = jobs.inference_worker._worker
     worker.kill()
     worker.join(5)
     assert len(jobs.embed(finished.id, images)["embeddings"]) == 1
-    assert jobs.embedder._worker is not worker
+    assert jobs.inference_worker._worker is not worker
 
 
 def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, alive, short, long):
     jobs = JobScheduler(tmp_path, slots=1)
     run = jobs.submit(long)
     until(lambda: jobs.status(run).phase == "running")
-    jobs.crew.make_spare()
-    pids = [worker_of(jobs, run).pid, jobs.crew.spare.pid]
+    jobs.crew.prestart()
+    pids = [worker_of(jobs, run).pid, jobs.crew.idle_worker.pid]
     assert all(map(alive, pids))
     jobs.close()
     assert not any(map(alive, pids))
@@ -86,7 +86,7 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
         "from pathlib import Path\n"
         "jobs = Jobs(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
         "while not jobs.runs.get(run).snapshot_steps: time.sleep(0.01)\n"
-        "jobs.crew.make_spare(); pids = [*[w.pid for w in jobs._active], jobs.crew.spare.pid]\n"
+        "jobs.crew.prestart(); pids = [*[w.pid for w in jobs._active], jobs.crew.idle_worker.pid]\n"
         "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
         "print(*pids, *children.split(), flush=True)\n"
         "time.sleep(60)"

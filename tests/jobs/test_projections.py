@@ -27,7 +27,7 @@ def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finis
         jobs.embed(finished.id, np.zeros((1, 28, 28), np.uint8))
     with pytest.raises(UserError, match="no run"):
         jobs.embed("0" * 16, np.zeros((1, 8, 8), np.uint8))
-    run = jobs.submit(long.but(seed=40))
+    run = jobs.submit(long.replace(seed=40))
     with pytest.raises(UserError, match="end of its training"):
         jobs.embed(run, np.zeros((1, 8, 8), np.uint8))
     assert len(jobs.embed(finished.id, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
@@ -42,7 +42,7 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
     end = drawing.end
     assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
     assert jobs.project(finished.id, config) == projection
-    assert jobs.under_way() == []
+    assert jobs.running_for() == []
     assert drawing.faithfulness["trustworthiness"].shape == (len(finished.labels),)
     assert 0 < end["faithfulness"]["trustworthiness"] <= 1
     answer = jobs.embed(finished.id, load("digits").test.images[:2])
@@ -51,7 +51,7 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
 
 
 def test_a_projection_of_what_is_not_there_yet_is_refused(jobs, long):
-    run = jobs.submit(long.but(seed=50))
+    run = jobs.submit(long.replace(seed=50))
     with pytest.raises(UserError, match="wait for the end of its training"):
         jobs.project(run, ProjectionConfig(method="pca"))
     with pytest.raises(UserError, match="no run"):
@@ -61,7 +61,7 @@ def test_a_projection_of_what_is_not_there_yet_is_refused(jobs, long):
 def test_a_projection_that_cannot_be_is_refused_before_it_is_queued(jobs, finished):
     with pytest.raises(UserError, match="at most 2 dimensions"):
         jobs.project(finished.id, ProjectionConfig(method="plane"))
-    assert jobs.under_way() == []
+    assert jobs.running_for() == []
 
 
 def test_a_projection_can_be_stopped(jobs, finished, until):
@@ -82,8 +82,8 @@ def test_a_map_by_a_library_says_what_it_waits_for_is_stopped_at_once_and_begins
     assert phase["words"] == "scikit-learn lays out the points; it shows nothing before its end"
     jobs.stop(finished.id, projection)
     assert until(lambda: jobs.status(finished.id, projection).phase == "stopped") < 8
-    assert drawing.reached is None
-    assert jobs.project(finished.id, config.but(params=params | {"iterations": 250}), resume=True) != projection
+    assert drawing.resume_state is None
+    assert jobs.project(finished.id, config.replace(params=params | {"iterations": 250}), resume=True) != projection
 
 
 def test_a_map_by_a_library_takes_pictures_too(jobs, finished, until):
@@ -103,8 +103,8 @@ def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, 
     until(lambda: any(event.get("iteration") for event in drawing.events()))
     jobs.stop(finished.id, projection)
     until(lambda: jobs.status(finished.id, projection).phase == "stopped")
-    until(lambda: not jobs.under_way())
-    iteration, positions = drawing.reached
+    until(lambda: not jobs.running_for())
+    iteration, positions = drawing.resume_state
     assert 0 < iteration < 800
     assert jobs.project(finished.id, config, resume=True) == projection
     until(lambda: jobs.status(finished.id, projection).phase == "finished")
@@ -112,23 +112,23 @@ def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, 
     again = next(number for number, event in enumerate(later) if number and event["event"] == "started")
     assert later[again]["iteration"] == iteration
     assert all(event["iteration"] >= iteration for event in later[again:])
-    assert drawing.reached is None
+    assert drawing.resume_state is None
     assert drawing.coordinates.shape == positions.shape
 
 
 def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, until):
-    step = finished.epochs[1]
+    step = finished.embedded_steps[1]
     one = jobs.project(finished.id, ProjectionConfig(step=step))
     until(lambda: jobs.status(finished.id, one).phase == "finished")
     watched = len(finished.watched)
     assert finished.drawing(one).coordinates.shape == (watched, 2)
     assert finished.drawing(one).end["frame"]["items"] == "watched"
-    film = jobs.project(finished.id, ProjectionConfig(method="umap", params={"iterations": 20}, film=True))
+    film = jobs.project(finished.id, ProjectionConfig(method="umap", params={"iterations": 20}, all_epochs=True))
     until(lambda: jobs.status(finished.id, film).phase == "finished")
     replay = next(event for event in finished.drawing(film).events() if event["event"] == "replay")
-    assert [frame["step"] for frame in replay["frames"]] == finished.epochs
+    assert [frame["step"] for frame in replay["frames"]] == finished.embedded_steps
     assert len({frame["scale"] for frame in replay["frames"]}) == 1
-    assert finished.drawing(film).coordinates.shape == (len(finished.epochs), watched, 2)
+    assert finished.drawing(film).coordinates.shape == (len(finished.embedded_steps), watched, 2)
     with pytest.raises(UserError, match="no epoch at step 999"):
         jobs.project(finished.id, ProjectionConfig(step=999))
 

@@ -33,19 +33,19 @@ def test_the_same_request_again_is_the_same_run(jobs, finished, short):
     assert jobs.submit(short, owner="somebody else") == finished.id
     assert time.monotonic() - begun < 0.5
     assert jobs.status(finished.id).phase == "finished"
-    assert jobs.under_way() == []
+    assert jobs.running_for() == []
     assert jobs.runs.get(finished.id).created == finished.created
 
 
 def test_many_who_ask_at_once_share_one_run(jobs, until, long):
-    config, ids = long.but(seed=1), []
+    config, ids = long.replace(seed=1), []
     ask = [threading.Thread(target=lambda who=i: ids.append(jobs.submit(config, f"owner {who}"))) for i in range(12)]
     for thread in ask:
         thread.start()
     for thread in ask:
         thread.join()
     assert ids == [config.id] * 12
-    assert [key.run for key, _ in jobs.under_way()] == [config.id]
+    assert [key.run for key, _ in jobs.running_for()] == [config.id]
     until(lambda: jobs.status(config.id).phase == "running")
     assert len([event for event in jobs.runs.get(config.id).events() if event["event"] == "started"]) == 1
 
@@ -53,7 +53,7 @@ def test_many_who_ask_at_once_share_one_run(jobs, until, long):
 def test_stop_ends_within_two_seconds_with_all_images_embedded(jobs, until, long):
     seconds = []
     for seed in range(60, 63):  # on a machine that is busy with something else, the fastest of three
-        run = jobs.submit(long.but(seed=seed))
+        run = jobs.submit(long.replace(seed=seed))
         until(lambda run=run: jobs.runs.get(run).snapshot_steps)
         assert jobs.stop(run)
         assert jobs.status(run).phase in ("stopping", "stopped")
@@ -62,7 +62,7 @@ def test_stop_ends_within_two_seconds_with_all_images_embedded(jobs, until, long
         assert stopped.embeddings.shape == (len(load("digits").test), 8)
         assert stopped.end["metrics"]["precision_at_1"] > 0
         assert jobs.status(run).reason
-        until(lambda: not jobs.under_way())
+        until(lambda: not jobs.running_for())
         assert not jobs.stop(run)
         if seconds[-1] < 2:
             break
@@ -70,7 +70,7 @@ def test_stop_ends_within_two_seconds_with_all_images_embedded(jobs, until, long
 
 
 def test_a_second_stop_ends_at_once(jobs, until, alive, long):
-    run = jobs.submit(long.but(seed=3))
+    run = jobs.submit(long.replace(seed=3))
     until(lambda: jobs.runs.get(run).snapshot_steps)
     pid = worker_of(jobs, run).pid
     jobs.stop(run)
@@ -80,18 +80,18 @@ def test_a_second_stop_ends_at_once(jobs, until, alive, long):
 
 
 def test_a_stopped_run_that_is_asked_for_again_starts_again(jobs, until, long):
-    run = jobs.submit(long.but(seed=4))
+    run = jobs.submit(long.replace(seed=4))
     until(lambda: jobs.runs.get(run).snapshot_steps)
     before = jobs.runs.get(run).created
     jobs.stop(run)
-    assert jobs.submit(long.but(seed=4)) == run
+    assert jobs.submit(long.replace(seed=4)) == run
     assert jobs.status(run).phase in ("starting", "running")
     assert jobs.runs.get(run).created > before
     until(lambda: jobs.status(run).phase == "running")
 
 
 def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
-    first, second, third = (jobs.submit(long.but(seed=seed), owner=str(seed)) for seed in (10, 11, 12))
+    first, second, third = (jobs.submit(long.replace(seed=seed), owner=str(seed)) for seed in (10, 11, 12))
     assert [jobs.status(run).phase for run in (first, second, third)][1:] == ["queued", "queued"]
     status = jobs.status(third)
     assert (status.position, status.of) == (2, 2)
@@ -109,20 +109,20 @@ def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
 def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
     jobs = JobScheduler(tmp_path, slots=3, warm=False)
     try:
-        mine = [jobs.submit(long.but(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
+        mine = [jobs.submit(long.replace(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
         with pytest.raises(UserError, match="one job under way and 3 waiting"):
-            jobs.submit(long.but(seed=99), owner="me")
-        assert jobs.submit(long.but(seed=0), owner="me") == mine[0]  # not a new one
-        theirs = jobs.submit(long.but(seed=100), owner="you")
+            jobs.submit(long.replace(seed=99), owner="me")
+        assert jobs.submit(long.replace(seed=0), owner="me") == mine[0]  # not a new one
+        theirs = jobs.submit(long.replace(seed=100), owner="you")
         assert jobs.status(theirs).phase == "starting"  # a slot is free, and it is not theirs to wait for mine
-        assert [key.run for key, _ in jobs.under_way("you")] == [theirs]
+        assert [key.run for key, _ in jobs.running_for("you")] == [theirs]
     finally:
         jobs.close()
 
 
 def test_one_of_two_who_share_a_job_cannot_stop_it_for_the_other(jobs, until, long):
-    config = long.but(seed=20)
+    config = long.replace(seed=20)
     run = jobs.submit(config, owner="me")
     jobs.submit(config, owner="you")
     assert not jobs.stop(run, owner="a stranger")

@@ -20,8 +20,8 @@ from dmlviz.jobs.fork_server import ONE_THREAD
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.runs.store import Runs
 
-SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, snapshots=4, watched=100)
-LONG = SHORT.but(steps=500_000)
+SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, watched=100)
+LONG = SHORT.replace(steps=500_000)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ MODEST = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
 
 
 def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
-    run = runs.prepare(SHORT)
+    run = runs.create(SHORT)
     command = [sys.executable, "-m", "dmlviz.jobs.worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     seen = set()
@@ -94,17 +94,17 @@ def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
 def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
     from dmlviz.runs.embed import embed, trajectory
 
-    run = runs.prepare(SHORT)
+    run = runs.create(SHORT)
     with worker(run.path) as process:
         assert told(process) == {"done": True}
     item = int(run.watched[7])
     images = load("digits").test.images[[item]]
     went = trajectory(run, images)
-    assert went["steps"] == run.kept_steps
+    assert went["steps"] == run.checkpoint_steps
     assert len(went["steps"]) == 4
     for step, embedding, place in zip(went["steps"], went["embeddings"], went["places"], strict=True):
         assert np.allclose(embedding[0], run.snapshot(step)[7], atol=5e-3)  # both were kept in half precision
-        assert np.allclose(place[0], run.basis.project(np.float32(embedding))[0], atol=1e-5)
+        assert np.allclose(place[0], run.linear_projection.project(np.float32(embedding))[0], atol=1e-5)
     assert np.allclose(embed(run, images)[0], run.embeddings[item], atol=1e-5)
 
 
@@ -118,7 +118,7 @@ def test_a_folder_without_a_job_is_a_sentence(tmp_path):
 
 
 def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
-    run = runs.prepare(LONG)
+    run = runs.create(LONG)
     with worker(run.path) as process:
         until(lambda: run.snapshot_steps)
         process.terminate()
@@ -131,7 +131,7 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
 
 
 def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
-    run = runs.prepare(LONG)
+    run = runs.create(LONG)
     with worker("--wait") as process:
         assert told(process) == {"ready": True}
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == MODEST
@@ -151,7 +151,7 @@ def test_an_idle_worker_ends_with_its_parent(mode):
 
 
 def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
-    run = runs.prepare(LONG)
+    run = runs.create(LONG)
     with worker("--wait") as process:
         order(process, run)
         until(lambda: run.snapshot_steps)
@@ -190,7 +190,7 @@ def write_noise_as_mnist(root, count):
 
 def test_too_little_memory_is_a_failure_with_a_sentence(runs):
     write_noise_as_mnist(runs.folder / "data", 4100)
-    run = runs.prepare(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
+    run = runs.create(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
     with worker("--wait", "--data", runs.folder / "data") as process:
         told(process)
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])

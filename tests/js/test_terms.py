@@ -41,7 +41,7 @@ CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if n
 def batch_of(config: TrainConfig) -> BatchRecord:
     """What the loss sees of images that lie around the centres of their classes, too near each other."""
     random = torch.Generator().manual_seed(1)
-    labels, classes = torch.arange(5).repeat_interleave(4), torch.tensor(config.seen_classes)
+    labels, classes = torch.arange(5).repeat_interleave(4), torch.tensor(config.train_classes)
     x = 0.8 * torch.randn(5, 8, generator=random)[labels] + torch.randn(20, 8, generator=random)
     x = (l2_normalize(x) if config.normalize else x).requires_grad_()
     loss = losses.build(config.loss, embedding_dim=8, num_classes=len(classes), seed=1, **config.loss_params)
@@ -54,7 +54,7 @@ def batch_of(config: TrainConfig) -> BatchRecord:
     value = loss(x, labels, tuples)
     witness = BatchRecorder(torch.arange(20), labels, x, tuples, loss)
     value.backward()
-    batch = witness.batch(1, value.item(), 1.0, torch.nn.Identity(), x)
+    batch = witness.finish(1, value.item(), 1.0, torch.nn.Identity(), x)
     assert batch is not None
     return replace(batch, labels=classes[labels].numpy())
 
@@ -67,7 +67,7 @@ def page() -> Any:
     for name, fields in CASES.items():
         config = TrainConfig(dataset="digits", embedding_dim=8, **fields)
         batch = batch_of(config)
-        batches[name] = to_json(batch, config, LinearProjection.fit(batch.before))
+        batches[name] = to_json(batch, config, LinearProjection.pca(batch.embeddings_before))
     given = json.dumps({"batches": batches, "formulas": [entry.formula for entry in LOSSES.values()]})
     done = subprocess.run(["node", SCRIPT], input=given, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

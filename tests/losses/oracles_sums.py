@@ -6,7 +6,7 @@ def added(a, b, weights=(1.0, 1.0)):
         parts = []
         for weight, inner in zip(weights, (loss.a, loss.b), strict=True):
             pairs = case.tuples is not None and len(case.tuples) == 4
-            takes = inner.declaration.accepts >= {"pairs" if pairs else "triplets"}
+            takes = inner.declaration.tuple_kinds >= {"pairs" if pairs else "triplets"}
             parts.append(weight * inner(case.x, case.labels, case.tuples if takes else None))
         assert [inner.declaration.name for inner in (loss.a, loss.b)] == [a, b]
         return parts[0] + parts[1]

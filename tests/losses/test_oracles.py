@@ -38,7 +38,7 @@ def test_the_whole_batch_equals_the_oracle(oracle, random_case):
 
 
 def test_selected_tuples_equal_the_oracle(oracle, random_case):
-    accepted = oracle.build().declaration.accepts
+    accepted = oracle.build().declaration.tuple_kinds
     for seed in range(2):
         case = random_case(seed)
         keep = torch.Generator().manual_seed(seed)
@@ -60,7 +60,7 @@ def test_selected_tuples_equal_the_oracle(oracle, random_case):
 
 
 # n_pairs takes one pair per class of those listed.
-OF_PAIRS = [name for name, loss in losses.LOSSES.items() if "pairs" in loss.accepts and name != "n_pairs"]
+OF_PAIRS = [name for name, loss in losses.LOSSES.items() if "pairs" in loss.tuple_kinds and name != "n_pairs"]
 
 
 @pytest.mark.parametrize("name", OF_PAIRS)

@@ -155,7 +155,7 @@ def test_only_the_listed_pairs_are_pulled():
     x.requires_grad_()
     one = torch.tensor([0])
     for name in losses.LOSSES:
-        if "pairs" in losses.LOSSES[name].accepts and not losses.LOSSES[name].needs_classes:
+        if "pairs" in losses.LOSSES[name].tuple_kinds and not losses.LOSSES[name].needs_classes:
             loss = losses.build(name, embedding_dim=8)(x, labels, Pairs(one, one + 1, one, one + 5))
             (gradient,) = torch.autograd.grad(loss, x)
             outside = torch.ones(16, dtype=torch.bool)
@@ -228,7 +228,7 @@ def test_contrastive_without_a_margin_diverges_and_says_so():
             x -= gradient
         values.append(value.item())
     assert values[-1] < -1e6
-    assert "margin" in losses.LOSSES["contrastive_no_margin"].lesson
+    assert "margin" in losses.LOSSES["contrastive_no_margin"].caveat
 
 
 def test_weights_of_a_loss_come_from_the_seed():

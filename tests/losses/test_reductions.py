@@ -22,7 +22,7 @@ def test_a_mean_times_the_number_of_its_terms_is_their_sum(loss_name, reduction,
         )
         parts = zip(*(_terms(loss.terms(Batch(case.x, case.labels))) for loss in (mean, total)), strict=True)
         for ours, whole in parts:
-            torch.testing.assert_close(ours.reduced() * _count(ours, reduction), whole.reduced())
+            torch.testing.assert_close(ours.reduce() * _count(ours, reduction), whole.reduce())
 
 
 def _terms(parts):

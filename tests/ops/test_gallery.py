@@ -29,7 +29,7 @@ def test_neighbours_equal_scikit_learns(metric):
 def test_neighbours_of_an_item_are_all_others_in_order(metric):
     embeddings = points(50)
     expected = NearestNeighbors(n_neighbors=50, metric=metric, algorithm="brute").fit(embeddings)
-    distances, indices = Gallery(embeddings, np.zeros(50), metric).neighbours_of(11, 99)
+    distances, indices = Gallery(embeddings, np.zeros(50), metric).kneighbors(11, 99)
     assert indices.tolist() == expected.kneighbors(embeddings[11:12])[1][0][1:].tolist()
     assert (np.diff(distances) >= 0).all()
 
@@ -64,7 +64,7 @@ def test_an_item_leaves_itself_out_and_keeps_its_duplicates(metric):
     embeddings = np.concatenate([points(20), points(20)[:5], points(20)[:5]])
     gallery = Gallery(embeddings, np.arange(30), metric)
     for item in (0, 20, 25):
-        distances, indices = gallery.neighbours_of(item, 3)
+        distances, indices = gallery.kneighbors(item, 3)
         assert indices[:2].tolist() == [other for other in (0, 20, 25) if other != item]
         assert (distances[:2] == 0).all()
         assert distances[2] > 0
@@ -75,7 +75,7 @@ def test_an_item_leaves_itself_out_and_keeps_its_duplicates(metric):
 def test_where_all_items_are_equal_nobody_is_their_own_neighbour(n, metric):
     gallery = Gallery(np.ones((n, 4)), np.zeros(n), metric)
     for item in (0, n // 2, n - 1):
-        distances, indices = gallery.neighbours_of(item, 4)
+        distances, indices = gallery.kneighbors(item, 4)
         assert len(indices) == 4
         assert item not in indices
         assert (distances == 0).all()
@@ -117,8 +117,8 @@ def test_tiny_and_huge_embeddings_keep_their_neighbours(scale):
 def test_more_neighbours_than_items_are_all_items():
     gallery = Gallery(points(3), [0, 1, 2])
     assert gallery.search(points(2, seed=1), 10)[1].shape == (2, 3)
-    assert gallery.neighbours_of(0, 10)[1].shape == (2,)
-    assert Gallery(points(1), [0]).neighbours_of(0, 5)[1].shape == (0,)
+    assert gallery.kneighbors(0, 10)[1].shape == (2,)
+    assert Gallery(points(1), [0]).kneighbors(0, 5)[1].shape == (0,)
 
 
 def test_no_queries_give_no_rows():
@@ -143,8 +143,8 @@ def test_torch_queries_are_taken():
         (lambda: Gallery([[1.0]], [0]).search([[1.0, 2.0]], 1), "1 dimensions; got 2"),
         (lambda: Gallery([[1.0]], [0]).search([[np.inf]], 1), "finite"),
         (lambda: Gallery([[1.0]], [0]).search([[1.0]], 0), "from 1"),
-        (lambda: Gallery([[1.0]], [0]).neighbours_of(1, 1), "0 to 0; got 1"),
-        (lambda: Gallery([[1.0]], [0]).neighbours_of(-1, 1), "0 to 0; got -1"),
+        (lambda: Gallery([[1.0]], [0]).kneighbors(1, 1), "0 to 0; got 1"),
+        (lambda: Gallery([[1.0]], [0]).kneighbors(-1, 1), "0 to 0; got -1"),
     ],
 )
 def test_wrong_input_is_a_sentence(call, said):

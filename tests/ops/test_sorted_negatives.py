@@ -31,8 +31,8 @@ def test_counts_below_a_bound_leave_ties_out_or_in_and_never_exceed_the_negative
     distances = torch.tensor([[0.0, 1.0, 2.0, 2.0, 9.0]])
     ranking = sort_negatives(distances, torch.tensor([[False, True, True, True, False]]))
     bounds = torch.tensor([[0.5, 1.0, 2.0, 3.0, torch.inf, torch.nan]])
-    assert ranking.closer_than(bounds).tolist() == [[0, 0, 1, 3, 3, 3]]
-    assert ranking.not_beyond(bounds).tolist() == [[0, 1, 3, 3, 3, 3]]
+    assert ranking.count_closer(bounds).tolist() == [[0, 0, 1, 3, 3, 3]]
+    assert ranking.count_at_most(bounds).tolist() == [[0, 1, 3, 3, 3, 3]]
 
 
 def test_slots_lay_uneven_rows_out_as_a_table_and_back():

@@ -46,7 +46,7 @@ def test_a_frame_that_says_stop_ends_the_layout_where_it_is(digits, config):
         return frame[0] > 0
 
     # So many that frames are due on the way, on whatever machine.
-    drawn = project(digits[0], config.but(params=config.params | {"iterations": 2000}), on_frame)
+    drawn = project(digits[0], config.replace(params=config.params | {"iterations": 2000}), on_frame)
     assert drawn.stopped
     assert 0 < drawn.iterations < shown[0][1]
     assert (drawn.coordinates == shown[-1][3]).all()
@@ -79,8 +79,8 @@ def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, apart):
     frames = ProgressReporter(on_frame, every=0.1, clock=lambda: now[0])
     for i in range(2000):
         now[0] += 0.001
-        if frames.due():
-            frames.show(i, 2000, None, np.zeros((1, 2), np.float32))
+        if frames.is_due():
+            frames.report(i, 2000, None, np.zeros((1, 2), np.float32))
     np.testing.assert_allclose(np.diff(times), apart, atol=0.003)
 
 

@@ -20,7 +20,7 @@ def test_the_fan_is_the_view_that_a_run_plays():
     embeddings, labels = spread()
     drawn = project(embeddings, FAN, labels=labels)
     np.testing.assert_allclose(
-        drawn.coordinates, LinearProjection.fan(embeddings, labels).project(embeddings), atol=1e-6
+        drawn.coordinates, LinearProjection.class_fan(embeddings, labels).project(embeddings), atol=1e-6
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.neighbor_graph import query
-from dmlviz.projection import project, place_on
+from dmlviz.projection import place_on, project
 from dmlviz.projection.far_field import FarFieldSummary
 
 METHODS = ["pca", "tsne", "umap"]
@@ -81,7 +81,7 @@ def test_the_plane_places_as_it_is():
 
 @pytest.mark.parametrize("config", [ProjectionConfig(method="tsne", dims=3), ProjectionConfig(method="umap", dims=3)])
 def test_three_dimensions_take_new_points(digits, config):
-    drawn = project(digits[0][:300], config.but(params=config.params | {"iterations": 60}))
+    drawn = project(digits[0][:300], config.replace(params=config.params | {"iterations": 60}))
     assert drawn.place(digits[0][300:303]).shape == (3, 3)
 
 
@@ -114,7 +114,7 @@ def test_a_map_of_other_points_is_refused(digits, maps):
 @pytest.mark.parametrize("dims", [2, 3])
 def test_a_crowd_weighs_as_much_as_all_points_of_the_map(dims):
     places = np.random.default_rng(0).normal(size=(3000, dims)).astype(np.float32) * 10
-    others, count = FarFieldSummary(places).around(places[:4])
+    others, count = FarFieldSummary(places).near_and_far(places[:4])
     np.testing.assert_allclose(count.sum(axis=1), 3000)
     np.testing.assert_allclose((others * count[:, :, None]).sum(axis=1), [places.sum(axis=0)] * 4, rtol=1e-4, atol=0.01)
     apart = np.square(others - places[:4, None]).sum(axis=2)

@@ -9,7 +9,7 @@ from dmlviz.projection import project
 
 
 def fit(points):
-    return LinearProjection.principal([points], (1, 2))
+    return LinearProjection.joint_pca([points], (1, 2))
 
 
 def assert_equal_up_to_sign(ours, theirs, **tolerance):
@@ -44,10 +44,10 @@ def test_a_joint_pca_is_the_pca_of_all_epochs_in_one_table(digits):
     points, _ = digits
     epochs = [points[:300], points[300:] * 2 + 1, points.astype(np.float16)]
     axes, table = (1, 2, 3), np.concatenate(epochs).astype(np.float32)
-    joint, whole = LinearProjection.principal(epochs, axes), LinearProjection.principal([table], axes)
+    joint, whole = LinearProjection.joint_pca(epochs, axes), LinearProjection.joint_pca([table], axes)
     np.testing.assert_allclose(joint.components, whole.components, atol=1e-4)
     np.testing.assert_allclose(joint.mean, whole.mean, atol=1e-5)
-    np.testing.assert_allclose(joint.explained, whole.explained, rtol=1e-4)
+    np.testing.assert_allclose(joint.explained_variance_ratio, whole.explained_variance_ratio, rtol=1e-4)
 
 
 def test_a_basis_fitted_at_one_epoch_draws_another(digits):
@@ -83,7 +83,7 @@ def test_equal_points_are_one_dot_that_explains_nothing():
 
 def test_epochs_of_different_spaces_have_no_joint_pca():
     with pytest.raises(UserError, match="one embedding space"):
-        LinearProjection.principal([np.zeros((3, 4)), np.zeros((3, 5))], (1, 2))
+        LinearProjection.joint_pca([np.zeros((3, 4)), np.zeros((3, 5))], (1, 2))
 
 
 def test_the_plane_is_drawn_as_it_is():

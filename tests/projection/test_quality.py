@@ -10,7 +10,7 @@ from dmlviz.projection.quality import MEASURES
 
 @pytest.fixture(scope="module")
 def flat(digits):
-    return LinearProjection.fit(digits[0]).project(digits[0])
+    return LinearProjection.pca(digits[0]).project(digits[0])
 
 
 def brute_force(points, places, k):
@@ -104,7 +104,7 @@ def test_a_random_map_keeps_nothing(digits):
 
 def test_duplicates_are_no_strangers_to_each_other():
     points = np.repeat(np.random.default_rng(0).standard_normal((6, 8)), 40, axis=0)
-    ours = projection_quality(points, LinearProjection.fit(points).project(points)).overall
+    ours = projection_quality(points, LinearProjection.pca(points).project(points)).overall
     assert ours["trustworthiness"] == pytest.approx(1, abs=1e-6)
 
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import check, project, project_sequence, projection_quality, reference, place_on
+from dmlviz.projection import check, place_on, project, project_sequence, projection_quality, reference
 
 SMALL = {"perplexity": 10, "iterations": 250}
 

@@ -46,11 +46,11 @@ def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
 def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
     first, second = (project(digits[0], SHORT).coordinates for _ in range(2))
     assert (first == second).all()
-    assert (project(digits[0], SHORT.but(seed=1)).coordinates != first).any()
+    assert (project(digits[0], SHORT.replace(seed=1)).coordinates != first).any()
 
 
 def test_three_dimensions(digits):
-    drawn = project(digits[0], SHORT.but(dims=3, params={"iterations": 300}))
+    drawn = project(digits[0], SHORT.replace(dims=3, params={"iterations": 300}))
     assert drawn.coordinates.shape == (700, 3)
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.98
 
@@ -66,7 +66,7 @@ def test_a_start_is_taken_and_improved_on(digits, drawn):
 
 
 def test_cosine_sees_directions_only(digits):
-    config = SHORT.but(params={"iterations": 100, "metric": "cosine"})
+    config = SHORT.replace(params={"iterations": 100, "metric": "cosine"})
     lengths = np.random.default_rng(0).uniform(0.5, 2, (700, 1)).astype(np.float32)
     unit = digits[0] / np.linalg.norm(digits[0], axis=1, keepdims=True)
     np.testing.assert_allclose(project(unit, config).error, project(unit * lengths, config).error, rtol=0.05)
@@ -74,7 +74,7 @@ def test_cosine_sees_directions_only(digits):
 
 @pytest.mark.parametrize("n", [6, 7, 20, 501])
 def test_few_points_are_drawn_too(digits, n):
-    drawn = project(digits[0][:n], SHORT.but(params={"iterations": 60, "perplexity": 2}))
+    drawn = project(digits[0][:n], SHORT.replace(params={"iterations": 60, "perplexity": 2}))
     assert np.isfinite(drawn.coordinates).all()
     assert len(np.unique(drawn.coordinates, axis=0)) == n
 

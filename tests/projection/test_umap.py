@@ -10,7 +10,7 @@ from dmlviz.projection import project
 from dmlviz.projection.fuzzy_graph import fit_ab, graph, intersect_labels, membership_strengths
 
 UMAP = ProjectionConfig(method="umap")
-SHORT = UMAP.but(params={"iterations": 40})
+SHORT = UMAP.replace(params={"iterations": 40})
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
 def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
     first, second = (project(digits[0], SHORT).coordinates for _ in range(2))
     assert (first == second).all()
-    assert (project(digits[0], SHORT.but(seed=1)).coordinates != first).any()
+    assert (project(digits[0], SHORT.replace(seed=1)).coordinates != first).any()
 
 
 def test_three_dimensions(digits):
-    drawn = project(digits[0], SHORT.but(dims=3))
+    drawn = project(digits[0], SHORT.replace(dims=3))
     assert drawn.coordinates.shape == (700, 3)
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97
 
@@ -71,7 +71,9 @@ def test_three_dimensions(digits):
 def test_min_dist_keeps_points_apart(digits):
     tight, wide = (
         np.median(
-            nearest_others(project(digits[0], SHORT.but(params={"min_dist": d, "iterations": 60})).coordinates, 1)[0]
+            nearest_others(project(digits[0], SHORT.replace(params={"min_dist": d, "iterations": 60})).coordinates, 1)[
+                0
+            ]
         )
         for d in (0.0, 0.9)
     )
@@ -83,7 +85,7 @@ def test_a_supervised_map_parts_classes_that_the_points_do_not():
     labels = np.arange(300) % 3
     shares = []
     for on in (False, True):
-        drawn = project(points, SHORT.but(params={"supervised": on, "iterations": 60}), labels=labels)
+        drawn = project(points, SHORT.replace(params={"supervised": on, "iterations": 60}), labels=labels)
         shares.append((labels[nearest_others(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
     assert shares[0] < 0.5 < 0.9 < shares[1]
 
@@ -98,7 +100,7 @@ def test_a_start_is_taken_and_kept_to(digits, drawn):
 
 @pytest.mark.parametrize("n", [3, 4, 16])
 def test_few_points_are_drawn_too(digits, n):
-    drawn = project(digits[0][:n], SHORT.but(params={"neighbors": 2, "iterations": 40}))
+    drawn = project(digits[0][:n], SHORT.replace(params={"neighbors": 2, "iterations": 40}))
     assert np.isfinite(drawn.coordinates).all()
     assert len(np.unique(drawn.coordinates, axis=0)) == n
 
@@ -116,5 +118,5 @@ def test_duplicates_and_constant_columns_do_no_harm(digits):
 
 
 def test_cosine_sees_directions_only(digits):
-    config = SHORT.but(params={"iterations": 20, "metric": "cosine"})
+    config = SHORT.replace(params={"iterations": 20, "metric": "cosine"})
     assert np.allclose(project(digits[0] * 4, config).coordinates, project(digits[0], config).coordinates)

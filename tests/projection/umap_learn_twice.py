@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.projection import project, place_on
+from dmlviz.projection import place_on, project
 from dmlviz.projection.fuzzy_graph import fit_ab
 
 # What project is told, and what else than the usual umap-learn must be told for the same.

@@ -18,13 +18,13 @@ def told(config=CONFIG, last=Finished, spread=1.0):
     random, watched = np.random.default_rng(0), stratified_subset(LABELS, config.watched)
     d = config.embedding_dim
     embeddings = (random.normal(size=(len(LABELS), d)) * spread + LABELS[:, None]).astype(np.float32)
-    yield Started(steps=4, watched=watched, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
+    yield Started(steps=4, tracked_indices=watched, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
     yield Snapshot(step=0, embeddings=embeddings[watched] * 0.1, metrics={"precision_at_1": 0.25})
     for step in range(1, 5):
         yield Step(
             step=step,
             loss=1 / step,
-            active=0.5,
+            active_fraction=0.5,
             positive_distance=0.1,
             negative_distance=0.9,
             images_per_second=1e3,
@@ -35,7 +35,7 @@ def told(config=CONFIG, last=Finished, spread=1.0):
         step=4,
         embeddings=embeddings,
         metrics={"precision_at_1": 0.75},
-        weights={"layer.weight": np.ones((2, 3), np.float32)},
+        net_weights={"layer.weight": np.ones((2, 3), np.float32)},
         cpu_seconds=0.4,
         seconds=0.5,
         reason="asked to" if last is Stopped else "",
@@ -44,7 +44,7 @@ def told(config=CONFIG, last=Finished, spread=1.0):
 
 def write(runs, config=CONFIG, events=None):
     """A run with these events, by default those of a small training."""
-    run = runs.prepare(config)
+    run = runs.create(config)
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, LABELS)
         for event in told(config) if events is None else events:

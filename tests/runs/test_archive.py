@@ -220,6 +220,6 @@ def test_a_run_under_way_is_not_exported(runs):
     from dmlviz.config import TrainConfig
     from dmlviz.runs.writer import RecordWriter
 
-    run = runs.prepare(TrainConfig(dataset="digits"))
+    run = runs.create(TrainConfig(dataset="digits"))
     with RecordWriter(run), pytest.raises(UserError, match="still training"):
         export_run(run, io.BytesIO())

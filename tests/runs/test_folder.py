@@ -30,27 +30,27 @@ def test_what_is_not_there_is_said(runs, small):
     with pytest.raises(RunNotFoundError, match="There is no run '0123456789abcdef'"):
         runs.get("0123456789abcdef")
     assert runs.list() == []
-    run = runs.prepare(small)
+    run = runs.create(small)
     with pytest.raises(RunNotFoundError, match="no frame"):
         run.frame("0" * 16)
     with pytest.raises(RunNotFoundError, match="no snapshot at step 3"):
         run.snapshot(3)
-    assert (run.embeddings, run.labels, run.watched, run.basis, run.metrics) == (None, None, None, None, {})
+    assert (run.embeddings, run.labels, run.watched, run.linear_projection, run.metrics) == (None, None, None, None, {})
     assert run.snapshot_steps == []
 
 
 @pytest.fixture
 def bundled(runs, small, write):
     """A ready-made run, and `runs` without any of its own."""
-    run = write(Runs(runs.bundled, bundled=runs.folder), small.but(seed=7))
+    run = write(Runs(runs.bundled, bundled=runs.folder), small.replace(seed=7))
     return runs.get(run.id)
 
 
 def test_runs_that_come_with_the_program_are_listed_last_and_only_read(runs, bundled, write):
     own = write(runs)
     assert [run.id for run in runs.list()] == [own.id, bundled.id]
-    assert runs.comes_with_the_program(bundled)
-    assert not runs.comes_with_the_program(own)
+    assert runs.is_bundled(bundled)
+    assert not runs.is_bundled(own)
     for change in (lambda: runs.delete(bundled.id), lambda: runs.rename(bundled.id, "mine")):
         with pytest.raises(UserError, match="comes with the program"):
             change()
@@ -59,13 +59,13 @@ def test_runs_that_come_with_the_program_are_listed_last_and_only_read(runs, bun
 
 def test_a_projection_of_a_ready_made_run_goes_to_a_copy(runs, bundled):
     config = ProjectionConfig(method="tsne")
-    drawing = runs.prepare_drawing(bundled, config)
+    drawing = runs.create_projection(bundled, config)
     assert drawing.config == config
     assert drawing.path.is_relative_to(runs.folder)
     assert not (bundled.path / "projections").exists()
     copy = runs.get(bundled.id)
-    assert not runs.comes_with_the_program(copy)
-    assert [one.id for one in copy.drawings()] == [config.id]
+    assert not runs.is_bundled(copy)
+    assert [one.id for one in copy.projections()] == [config.id]
     assert copy.drawing(config.id).state == "cut off"
     np.testing.assert_array_equal(copy.embeddings, bundled.embeddings)
     assert [run.id for run in runs.list()] == [bundled.id]
@@ -117,13 +117,13 @@ def test_a_run_with_a_date_that_is_none_does_not_break_the_list(runs, write, cre
 def test_a_folder_that_cannot_be_made_is_said(tmp_path, small):
     tmp_path.chmod(0o500)
     with pytest.raises(UserError, match="cannot be made"):
-        Runs(tmp_path / "runs").prepare(small)
+        Runs(tmp_path / "runs").create(small)
 
 
 def test_a_file_in_the_way_of_the_folder_is_said(tmp_path, small):
     (tmp_path / "runs").write_text("")
     with pytest.raises(UserError, match="cannot be made"):
-        Runs(tmp_path / "runs").prepare(small)
+        Runs(tmp_path / "runs").create(small)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -141,8 +141,8 @@ def test_the_ready_made_runs_play_without_anything_else(tmp_path, fails):
         size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
         assert size < (500_000 if fails else 2_400_000)
         if not fails:
-            assert len(run.kept_steps) == 6  # nets by which a picture's way is drawn
-            assert run.basis.view == replay["view"] == "plane"
+            assert len(run.checkpoint_steps) == 6  # nets by which a picture's way is drawn
+            assert run.linear_projection.kind == replay["view"] == "plane"
             assert run.metrics["precision_at_1"] > 0.9
 
 
@@ -152,5 +152,5 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         assert run.title.startswith("Fails: ")
         alarms = [event for event in run.events() if event["event"] == "alarm"]
         assert [event["alarm"] for event in alarms] == ["collapsed"]
-        assert alarms[0]["suggestions"] == [remedy.words for remedy in suggestions("collapsed", run.config)]
+        assert alarms[0]["suggestions"] == [remedy.label for remedy in suggestions("collapsed", run.config)]
         assert not [event for event in run.events() if event["event"] == "alarm_over"]

@@ -27,7 +27,7 @@ def test_positions_come_back_within_half_a_step(positions):
 
 def test_a_point_that_is_nowhere_does_not_move_the_others():
     positions = np.array([[0, 0], [np.nan, 1], [2, 1], [np.inf, 0]], np.float32)
-    frame = Frame.of(positions, "watched")
+    frame = Frame.quantized(positions, "watched")
     back = dequantize(frame.data, 2, frame.box)
     assert np.isnan(back[[1, 3]]).all()
     np.testing.assert_allclose(back[[0, 2]], positions[[0, 2]], atol=1e-4)
@@ -40,7 +40,7 @@ def test_bytes_are_little_endian_rows_of_int16():
 
 
 def test_collapsed_points_have_a_frame():
-    frame = Frame.of(np.full((5, 2), 0.25), "watched")
+    frame = Frame.quantized(np.full((5, 2), 0.25), "watched")
     assert frame.box.scale > 0
     np.testing.assert_allclose(dequantize(frame.data, 2, frame.box), 0.25)
 
@@ -51,7 +51,7 @@ def test_nothing_finite_has_a_frame_too():
 
 
 def test_a_frame_is_described_in_plain_json_types():
-    described = Frame.of(cloud(d=2), "all").describe()
+    described = Frame.quantized(cloud(d=2), "all").describe()
     assert {name: type(value) for name, value in described.items()} == {
         "id": str, "n": int, "dims": int, "centre": list, "scale": float, "items": str,
     }  # fmt: skip
@@ -59,7 +59,7 @@ def test_a_frame_is_described_in_plain_json_types():
 
 
 def test_equal_positions_share_a_file_and_others_do_not():
-    first, same, other = (Frame.of(cloud(d=2, seed=seed), "watched") for seed in (0, 0, 1))
+    first, same, other = (Frame.quantized(cloud(d=2, seed=seed), "watched") for seed in (0, 0, 1))
     assert first.id == same.id != other.id
     assert len(first.id) == 16
 
@@ -110,7 +110,7 @@ def test_the_box_of_the_live_picture_is_steady_and_follows():
 def test_the_replay_has_one_scale_and_ends_with_every_image():
     snapshots = [(step, cloud(50, seed=step) * (step + 1)) for step in range(4)]
     last = (4, cloud(200, seed=9) * 5)
-    frames = render_replay(LinearProjection.fit(last[1]), snapshots, last)
+    frames = render_replay(LinearProjection.pca(last[1]), snapshots, last)
     assert [step for step, _ in frames] == [0, 1, 2, 3, 4]
     assert {frame.box for _, frame in frames} == {frames[0][1].box}
     assert [(frame.items, frame.n) for _, frame in frames] == [("watched", 50)] * 4 + [("all", 200)]
@@ -123,5 +123,5 @@ def test_the_replay_takes_over_from_the_live_picture_without_a_jump():
     view, embeddings = LiveProjector(), cloud()
     view.frame(embeddings @ rotation(16, 1).astype(np.float32))
     view.frame(embeddings)
-    basis = LinearProjection.fit(embeddings).turned_to(embeddings, view.positions)
+    basis = LinearProjection.pca(embeddings).aligned_to(embeddings, view.positions)
     np.testing.assert_allclose(basis.project(embeddings), view.positions, atol=1e-4)

@@ -22,7 +22,7 @@ def runs(tmp_path):
 
 def made(runs, day, size=SIZE):
     """A finished run of that day, about as large as said."""
-    run = runs.prepare(TrainConfig(dataset="digits", seed=day))
+    run = runs.create(TrainConfig(dataset="digits", seed=day))
     described = json.loads((run.path / "run.json").read_text()) | {"created": f"2026-01-{day:02}T00:00:00+00:00"}
     (run.path / "run.json").write_text(json.dumps(described))
     (run.path / "embeddings.npy").write_bytes(bytes(size))

@@ -63,7 +63,7 @@ def test_a_file_that_is_not_finished_does_not_appear(tmp_path):
 
 
 def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small):
-    run = runs.prepare(small)
+    run = runs.create(small)
     assert run.state == "cut off"
     script = (
         "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.writer import Writer\n"
@@ -99,7 +99,7 @@ def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, wr
 
 
 def test_a_follower_gives_each_whole_line_once(runs, small):
-    run = runs.prepare(small)
+    run = runs.create(small)
     follower = run.follow()
     assert follower.new() == []
     run.log.append({"event": "a"})
@@ -120,7 +120,7 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
     kept = next(event["frame"] for event in first.events() if event.get("frame"))
     follower = first.follow(after=3)
     assert [number for number, _ in follower.new()] == [3, 4, 5, 6]  # the failure, and the alarm before it
-    again = runs.prepare(small)
+    again = runs.create(small)
     assert again.path == first.path
     assert again.events() == []
     assert again.snapshot_steps == []

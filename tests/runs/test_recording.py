@@ -44,17 +44,17 @@ def test_the_replay_has_every_snapshot_once_and_ends_with_all_images(runs, write
     assert len({(tuple(frame["centre"]), frame["scale"]) for frame in replay["frames"]}) == 1
     assert replay["view"] == "fan"
     assert len(replay["explained"]) == 2
-    np.testing.assert_allclose(run.basis.explained, replay["explained"])
+    np.testing.assert_allclose(run.linear_projection.explained, replay["explained"])
 
 
 def test_the_picture_of_a_plane_is_the_plane(runs, small, write):
-    run = write(runs, small.but(embedding_dim=2, normalize=False))
+    run = write(runs, small.replace(embedding_dim=2, normalize=False))
     assert {event["view"] for event in run.events() if "view" in event} == {"plane"}
-    np.testing.assert_allclose(run.basis.project(run.embeddings), run.embeddings, rtol=1e-6)
+    np.testing.assert_allclose(run.linear_projection.project(run.embeddings), run.embeddings, rtol=1e-6)
 
 
 def test_what_an_event_speaks_of_is_on_disk_before_it(runs, small, told, labels):
-    run = runs.prepare(small)
+    run = runs.create(small)
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, labels)
         for event in told():
@@ -84,10 +84,18 @@ def test_a_run_that_diverges_is_json_and_has_frames(runs, told, write):
 
 
 def test_a_long_training_keeps_a_short_curve_of_means(runs, small, told, write):
-    config = small.but(steps=10_000)
+    config = small.replace(steps=10_000)
     started, *_ = told(config)
     steps = [
-        Step(step=i, loss=i, active=1, positive_distance=0, negative_distance=1, images_per_second=1, cpu_seconds=i)
+        Step(
+            step=i,
+            loss=i,
+            active_fraction=1,
+            positive_distance=0,
+            negative_distance=1,
+            images_per_second=1,
+            cpu_seconds=i,
+        )
         for i in range(1, 10_001)
     ]
     curve = [event for event in write(runs, config, [started, *steps]).events() if event["event"] == "step"]
@@ -110,7 +118,7 @@ def test_a_stopped_run_says_why_and_has_its_embeddings(runs, told, write, labels
 
 
 def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels):
-    run = runs.prepare(small)
+    run = runs.create(small)
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, labels)
         for event in told():
@@ -153,21 +161,23 @@ def test_nets_are_kept_on_the_way_where_there_are_any_and_nobody_objects(runs, s
 
     def events():
         for event in told():
-            yield replace(event, weights=weights) if isinstance(event, Snapshot) and event.step < 3 else event
+            yield replace(event, net_weights=weights) if isinstance(event, Snapshot) and event.step < 3 else event
 
     run = write(runs, events=events())
-    assert run.kept_steps == [0, 1, 2]
+    assert run.checkpoint_steps == [0, 1, 2]
     from safetensors.numpy import load_file
 
     kept = load_file(run.path / "nets" / "1.safetensors")
     assert kept["layer.weight"].dtype == np.float16
     assert kept["large"].dtype == np.float32  # too large for half precision
-    assert write(runs, small.but(seed=9)).kept_steps == []
+    assert write(runs, small.replace(seed=9)).checkpoint_steps == []
 
 
 def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centres(runs):
-    config = TrainConfig(dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, snapshots=2, watched=50)
-    run = runs.prepare(config)
+    config = TrainConfig(
+        dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, num_snapshots=2, watched=50
+    )
+    run = runs.create(config)
     for _ in train_and_record(run):
         pass
     events = {event["event"]: event for event in run.events()}
@@ -182,8 +192,8 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
-    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, snapshots=3)
-    run = runs.prepare(config)
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, num_snapshots=3)
+    run = runs.create(config)
     shown = [event for event in train_and_record(run) if isinstance(event, Snapshot)]
     assert len(shown) > 2
     labels = run.labels[run.watched]

@@ -54,8 +54,8 @@ def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fie
     monkeypatch.setattr(loop, "recorded_steps", lambda config: [])
     blind = list(loop.train(config, data=digits))
     assert len(watched) == len(blind) + len(recorded_steps(config))
-    for name, weights in blind[-1].weights.items():
-        assert np.array_equal(weights, watched[-1].weights[name]), name
+    for name, weights in blind[-1].net_weights.items():
+        assert np.array_equal(weights, watched[-1].net_weights[name]), name
     assert np.array_equal(blind[-1].embeddings, watched[-1].embeddings)
     losses_of = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (watched, blind)]
     assert losses_of[0] == losses_of[1]
@@ -97,16 +97,16 @@ def test_the_kept_batch_gives_the_loss_and_its_gradient_again(digits, loss, mine
     first, *_, last = batches(config, digits)
     for batch in (first, last):
         seen = losses.build(loss, embedding_dim=16, num_classes=10, seed=0, **config.loss_params)
-        seen.load_state_dict({name: torch.from_numpy(value) for name, value in batch.learned.items()})
-        x = torch.from_numpy(batch.before).requires_grad_()
+        seen.load_state_dict({name: torch.from_numpy(value) for name, value in batch.loss_weights.items()})
+        x = torch.from_numpy(batch.embeddings_before).requires_grad_()
         labels, tuples = torch.from_numpy(batch.labels), None
         if batch.triplets is not None:
             tuples = Triplets(*torch.from_numpy(batch.triplets).unbind(1))
         elif batch.pairs is not None:
-            kept = torch.from_numpy(batch.pairs if batch.anchored else np.triu(batch.pairs))
+            kept = torch.from_numpy(batch.pairs if batch.is_anchored else np.triu(batch.pairs))
             same = labels[:, None] == labels
             positive, negative = (kept & same).nonzero(as_tuple=True), (kept & ~same).nonzero(as_tuple=True)
-            tuples = (AnchoredPairs if batch.anchored else Pairs)(*positive, *negative)
+            tuples = (AnchoredPairs if batch.is_anchored else Pairs)(*positive, *negative)
         value = seen(x, labels, tuples)
         value.backward()
         assert value.item() == pytest.approx(batch.loss, rel=1e-5)
@@ -117,7 +117,7 @@ def test_the_kept_batch_gives_the_loss_and_its_gradient_again(digits, loss, mine
 def test_the_images_are_those_of_the_training_set_and_they_have_moved(digits):
     for batch in batches(quick(), digits):
         np.testing.assert_array_equal(digits.train.labels[batch.images], batch.labels)
-        assert np.abs(batch.after - batch.before).max() > 1e-4
+        assert np.abs(batch.embeddings_after - batch.embeddings_before).max() > 1e-4
 
 
 @pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
@@ -125,12 +125,12 @@ def test_what_a_sampler_paired_is_kept(digits, sampler, loss):
     batch = batches(quick(sampler=sampler, loss=loss, batch_size=24), digits)[0]
     if loss == "triplet":
         np.testing.assert_array_equal(batch.triplets, np.arange(24).reshape(8, 3))
-        assert batch.mined == 8
+        assert batch.num_mined == 8
     else:
         expected = np.zeros((24, 24), bool)
         expected[range(0, 24, 2), range(1, 24, 2)] = True
         np.testing.assert_array_equal(batch.pairs, expected | expected.T)
-        assert batch.mined == 12
+        assert batch.num_mined == 12
 
 
 @pytest.mark.parametrize("width", [2, 64])
@@ -142,31 +142,38 @@ def test_a_stored_batch_is_the_batch_within_its_rounding(digits, tmp_path, width
     for name in ("images", "labels", "triplets"):
         np.testing.assert_array_equal(getattr(again, name), getattr(batch, name))
     exact = width == 2
-    assert np.abs(again.before - batch.before).max() <= (0 if exact else 2e-5)
-    moved, gradient = np.abs(batch.after - batch.before).max(), np.abs(batch.gradient).max()
-    assert np.abs(again.after - batch.after).max() <= 1e-6 + (0 if exact else moved / 200)
+    assert np.abs(again.embeddings_before - batch.embeddings_before).max() <= (0 if exact else 2e-5)
+    moved, gradient = np.abs(batch.embeddings_after - batch.embeddings_before).max(), np.abs(batch.gradient).max()
+    assert np.abs(again.embeddings_after - batch.embeddings_after).max() <= 1e-6 + (0 if exact else moved / 200)
     assert np.abs(again.gradient - batch.gradient).max() <= (0 if exact else gradient / 200)
 
 
 def test_pairs_weights_and_the_terms_of_images_come_back(digits, tmp_path):
     arcface = batches(quick(loss="arcface"), digits)[0]
     again = stored(arcface, tmp_path)
-    assert again.learned.keys() == {"weight"}
-    np.testing.assert_allclose(again.learned["weight"], arcface.learned["weight"], atol=2e-5)
-    assert again.terms.mean() == pytest.approx(arcface.loss, rel=1e-5)
+    assert again.loss_weights.keys() == {"weight"}
+    np.testing.assert_allclose(again.loss_weights["weight"], arcface.loss_weights["weight"], atol=2e-5)
+    assert again.loss_per_image.mean() == pytest.approx(arcface.loss, rel=1e-5)
     mined = batches(quick(loss="multi_similarity", miner="multi_similarity"), digits)[0]
     np.testing.assert_array_equal(stored(mined, tmp_path).pairs, mined.pairs)
-    assert stored(mined, tmp_path).anchored
-    assert mined.pairs.sum() == mined.mined
+    assert stored(mined, tmp_path).is_anchored
+    assert mined.pairs.sum() == mined.num_mined
 
 
 def test_a_zero_gradient_and_a_space_that_has_collapsed_are_stored(tmp_path):
     flat = np.zeros((3, 16), np.float32)
     batch = BatchRecord(
-        step=1, loss=0.0, active=0.0, images=np.arange(3), labels=np.arange(3), before=flat, after=flat, gradient=flat
+        step=1,
+        loss=0.0,
+        active=0.0,
+        images=np.arange(3),
+        labels=np.arange(3),
+        embeddings_before=flat,
+        embeddings_after=flat,
+        gradient=flat,
     )
     again = stored(batch, tmp_path)
-    for part in (again.before, again.after, again.gradient):
+    for part in (again.embeddings_before, again.embeddings_after, again.gradient):
         np.testing.assert_array_equal(part, flat)
     assert again.pairs is None
     assert again.triplets is None
@@ -183,29 +190,29 @@ def test_the_batches_of_a_usual_run_weigh_little():
         active=1.0,
         images=random.integers(0, 60_000, 160),
         labels=np.repeat(np.arange(10), 16),
-        before=before,
-        after=before + x * 0.01,
+        embeddings_before=before,
+        embeddings_after=before + x * 0.01,
         gradient=x * 0.001,
         triplets=np.stack([anchors, anchors, random.integers(0, 160, 2400)], axis=1),
-        mined=2400,
+        num_mined=2400,
     ).save(file)
     assert len(file.getvalue()) * NUM_RECORDED < 420_000
 
 
 def test_a_run_tells_of_its_batches_and_holds_them(tmp_path, digits):
-    run = Runs(tmp_path).prepare(quick())
+    run = Runs(tmp_path).create(quick())
     for _ in train_and_record(run, data=digits):
         for told in (event for event in run.events() if event["event"] == "batch"):
             assert run.batch(told["step"]).loss == told["loss"]
     told = [event for event in run.events() if event["event"] == "batch"]
-    assert [event["step"] for event in told] == run.batch_steps == recorded_steps(quick())
+    assert [event["step"] for event in told] == run.recorded_batch_steps == recorded_steps(quick())
     assert told[0]["images"] == 20
     with pytest.raises(RunNotFoundError, match="no batch of step 9"):
         run.batch(9)
 
 
 def test_a_file_that_holds_no_batch_is_a_sentence(tmp_path, digits):
-    run = Runs(tmp_path).prepare(quick(loss="triplet"))
+    run = Runs(tmp_path).create(quick(loss="triplet"))
     for _ in train_and_record(run, data=digits):
         pass
     path = run.path / "batches" / "1.npz"

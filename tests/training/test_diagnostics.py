@@ -26,7 +26,7 @@ def step(number, loss=1.0, active=0.5, positive=0.3, negative=1.2):
     return Step(
         step=number,
         loss=loss,
-        active=active,
+        active_fraction=active,
         positive_distance=positive,
         negative_distance=negative,
         images_per_second=1.0,
@@ -39,9 +39,9 @@ def watched(*events, config=None):
     watch = TrainingMonitor(config or TrainConfig(embedding_dim=16))
     told = []
     for event in events:
-        raised, over = watch.take(event)
+        raised, over = watch.update(event)
         told += [(event.step, alarm.name, True) for alarm in raised] + [(event.step, name, False) for name in over]
-        assert all(len(alarm.sentence) > 30 or isinstance(event, Failed) for alarm in raised)
+        assert all(len(alarm.message) > 30 or isinstance(event, Failed) for alarm in raised)
     return told
 
 
@@ -117,14 +117,14 @@ def test_growth_without_end_is_an_explosion_as_soon_as_it_is_a_hundredfold():
 def test_a_large_margin_takes_more_room_than_a_small_one():
     grown = "0.04 2 3.5 6 10 18 30 50 70 80 80"
     assert lengths(grown, LECTURE) == []
-    assert lengths(grown, LECTURE.but(loss_params={"margin": 0.2}))[0][1:] == ("exploding", True)
+    assert lengths(grown, LECTURE.replace(loss_params={"margin": 0.2}))[0][1:] == ("exploding", True)
 
 
 @pytest.mark.parametrize(
     ("config", "explodes"),
     [
-        (LECTURE.but(learning_rate=4e-3), False),
-        (LECTURE.but(learning_rate=0.5), True),
+        (LECTURE.replace(learning_rate=4e-3), False),
+        (LECTURE.replace(learning_rate=0.5), True),
         (ENDLESS, True),
     ],
     ids=["the lecture's own setting", "an absurd learning rate", "a loss without an end"],
@@ -133,8 +133,8 @@ def test_trainings_on_digits_explode_where_they_should(config, explodes):
     from dmlviz.training.loop import train
 
     watch, seen = TrainingMonitor(config), set()
-    for event in train(config.but(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):
-        seen |= {alarm.name for alarm in watch.take(event)[0]}
+    for event in train(config.replace(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):
+        seen |= {alarm.name for alarm in watch.update(event)[0]}
     assert ("exploding" in seen) is explodes
 
 
@@ -151,14 +151,14 @@ def test_every_remedy_is_a_training_of_its_own(loss):
     config = TrainConfig(loss=loss, train_images=500)
     for name in SUGGESTIONS:
         for remedy in suggestions(name, config):
-            changed = config.but(**remedy.changes)
+            changed = config.replace(**remedy.changes)
             assert changed != config
-            assert remedy.words
+            assert remedy.label
 
 
 def test_a_missing_margin_is_put_back_and_hard_mining_is_made_kinder():
     words = [
-        remedy.words for remedy in suggestions("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
+        remedy.label for remedy in suggestions("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
     ]
     assert words[0] == "a margin of 1"
     hard = TrainConfig(loss="triplet", miner="batch_hard", learning_rate=0.05)

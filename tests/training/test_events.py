@@ -29,7 +29,7 @@ def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, q
 
 def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Dataset, quick, of) -> None:
     events = list(train(quick(embedding_dim=3), data=digits))
-    watched, end = events[0].watched, events[-1]
+    watched, end = events[0].tracked_indices, events[-1]
     assert len(watched) == 100
     for shot in of(Snapshot, events):
         assert shot.embeddings.shape == (100, 3)
@@ -116,12 +116,12 @@ def test_a_diverging_training_fails_with_a_sentence_and_keeps_what_was_good(digi
 def test_weights_give_back_the_final_embeddings(digits: Dataset, quick) -> None:
     end = list(train(quick(net="protonet"), data=digits))[-1]
     net = build("protonet", size=8, seed=9).eval()
-    net.load_state_dict({name: torch.from_numpy(value) for name, value in end.weights.items()})
+    net.load_state_dict({name: torch.from_numpy(value) for name, value in end.net_weights.items()})
     images = torch.from_numpy(digits.test.images).float()[:, None] / 255
     with torch.no_grad():
         embeddings = net((images - digits.mean) / digits.std)
     assert np.allclose(embeddings, end.embeddings, atol=1e-4)
-    assert all(value.flags.c_contiguous for value in end.weights.values())
+    assert all(value.flags.c_contiguous for value in end.net_weights.values())
 
 
 def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
@@ -152,12 +152,12 @@ def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, k
 def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick) -> None:
     config = quick(net="mlp", embedding_dim=4, snapshots=6)
     snapshots = [event for event in train(config, data=digits) if isinstance(event, Snapshot)]
-    assert [event.weights is not None for event in snapshots] == [True] * len(snapshots)
-    watched = next(event.watched for event in train(config, data=digits) if isinstance(event, Started))
+    assert [event.net_weights is not None for event in snapshots] == [True] * len(snapshots)
+    watched = next(event.tracked_indices for event in train(config, data=digits) if isinstance(event, Started))
     net = build("mlp", embedding_dim=4, normalize=True, channels=digits.channels, size=digits.size)
     images = torch.from_numpy(digits.test.images[watched].astype(np.float32)).reshape(len(watched), 1, 8, 8)
     for event in (snapshots[0], snapshots[-1]):
-        net.load_state_dict({name: torch.from_numpy(value) for name, value in event.weights.items()})
+        net.load_state_dict({name: torch.from_numpy(value) for name, value in event.net_weights.items()})
         with torch.no_grad():
             again = net.eval()((images / 255 - digits.mean) / digits.std).numpy()
         assert np.allclose(again, event.embeddings, atol=1e-5)
@@ -167,8 +167,8 @@ def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick
     ("loss", "centres"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
 )
 def test_a_loss_with_class_centres_shows_them_with_every_snapshot(loss, centres):
-    config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, snapshots=1, watched=20)
-    shown = [event.centres for event in train(config) if isinstance(event, Snapshot | Finished)]
+    config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, watched=20)
+    shown = [event.class_centers for event in train(config) if isinstance(event, Snapshot | Finished)]
     if centres is None:
         assert shown == [None, None]
         return

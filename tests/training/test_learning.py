@@ -37,7 +37,7 @@ def test_every_loss_trains_as_recommended(digits: Dataset, loss: str, quick) -> 
 
 @pytest.mark.parametrize("miner", list(MINERS))
 def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: str, quick, of) -> None:
-    loss = "triplet" if MINERS[miner].makes == "triplets" else "contrastive"
+    loss = "triplet" if MINERS[miner].tuple_kind == "triplets" else "contrastive"
     config = quick(loss=loss, miner=miner, steps=45, classes_per_batch=5, images_per_class=6)
     events = list(train(config, data=digits))
     assert type(events[-1]) is Finished, getattr(events[-1], "reason", "")
@@ -91,7 +91,7 @@ def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: st
 
     def moved(schedule: str) -> float:
         config = quick(schedule=schedule, optimizer="sgd", momentum=0.0, learning_rate=0.1)
-        weights = list(train(config, data=digits))[-1].weights
+        weights = list(train(config, data=digits))[-1].net_weights
         return sum(float(np.linalg.norm(value - start[name].numpy())) for name, value in weights.items())
 
     assert 0.2 * moved("constant") < moved(schedule) < moved("constant")

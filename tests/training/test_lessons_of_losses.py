@@ -33,7 +33,7 @@ def raw_pixels(digits):
 
 def test_without_a_margin_everything_is_pushed_onto_one_line_and_the_flag_is_up(digits, raw_pixels):
     scores = learned(digits, loss="contrastive_no_margin", net="mlp", steps=150)
-    assert LOSSES["contrastive_no_margin"].lesson
+    assert LOSSES["contrastive_no_margin"].caveat
     assert scores["collapsed"] == 1
     assert scores["effective_rank"] < 1.1
     assert scores["precision_at_1"] < raw_pixels["precision_at_1"] - 0.3
@@ -47,7 +47,7 @@ def test_batch_hard_with_its_defaults_does_not_collapse(digits):
 
 def test_offline_hard_looks_at_the_training_set_every_epoch_and_teaches_digits(digits, monkeypatch):
     seen, completed = [], []
-    refresh, complete = OfflineHard.refresh, OfflineHard.complete
+    refresh, complete = OfflineHard.refresh, OfflineHard.extend_batch
     monkeypatch.setattr(
         OfflineHard, "refresh", lambda self, *given: (seen.append(len(given[1])), refresh(self, *given))[1]
     )

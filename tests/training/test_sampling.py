@@ -128,7 +128,7 @@ def test_pairs_that_cannot_be_are_one_clear_sentence(labels: np.ndarray) -> None
 
 @pytest.mark.parametrize("sampler", list(SAMPLERS))
 def test_the_seed_decides_and_epochs_differ(sampler: str) -> None:
-    loss = "triplet" if SAMPLERS[sampler].makes == "triplets" else "contrastive"
+    loss = "triplet" if SAMPLERS[sampler].tuple_kind == "triplets" else "contrastive"
     config = TrainConfig(loss=loss, sampler=sampler, classes_per_batch=4, images_per_class=5, batch_size=20)
     labels = np.arange(200) % 10
     first, again = (take(sampling.build(config, labels, seed=3), 40) for _ in range(2))

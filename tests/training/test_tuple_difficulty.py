@@ -42,17 +42,17 @@ def test_every_triplet_of_a_batch_is_counted_as_the_naive_loop_counts():
     expected = naive(places, labels, 0.5, distances(places, "euclidean"))
     assert seen.counts == tuple(sum(kind == wanted for kind in expected.values()) for wanted in range(3))
     assert min(seen.counts) > 0
-    for row, kind in zip(seen.rows.tolist(), seen.hardness, strict=True):
+    for row, kind in zip(seen.indices.tolist(), seen.difficulty, strict=True):
         assert expected[tuple(row)] == kind
-    assert (seen.kind, seen.by) == ("triplets", "all")
+    assert (seen.kind, seen.source) == ("triplets", "all")
 
 
 def test_mined_triplets_are_those_that_are_told():
     rows = np.array([[0, 1, 2], [2, 3, 1], [4, 5, 0]])
     seen = classify_tuples(config("triplet", loss_params={"margin": 0.7}), batch(triplets=rows, mined=3))
-    np.testing.assert_array_equal(seen.rows, rows)
-    assert seen.hardness.tolist() == [SEMI_HARD, SEMI_HARD, EASY]
-    assert seen.by == "selection"
+    np.testing.assert_array_equal(seen.indices, rows)
+    assert seen.difficulty.tolist() == [SEMI_HARD, SEMI_HARD, EASY]
+    assert seen.source == "selection"
 
 
 def test_pairs_are_hard_on_the_wrong_side_of_the_boundary():
@@ -61,23 +61,23 @@ def test_pairs_are_hard_on_the_wrong_side_of_the_boundary():
         chosen[i, j] = chosen[j, i] = True
     params = {"margin": 1.2, "pos_margin": 0.2}
     seen = classify_tuples(config("contrastive", loss_params=params), batch(pairs=chosen, mined=4))
-    told = dict(zip(map(tuple, seen.rows.tolist()), seen.hardness, strict=True))
+    told = dict(zip(map(tuple, seen.indices.tolist()), seen.difficulty, strict=True))
     # The boundary lies at 0.7: a positive at 0.3 is right but pulled; negatives: 0.6 wrong, 1.0 pushed, 2.5 free.
     assert told == {(0, 1): SEMI_HARD, (1, 2): HARD, (0, 3): SEMI_HARD, (0, 4): EASY}
 
 
 def test_without_a_miner_a_pair_loss_sees_every_pair_once():
     seen = classify_tuples(config("contrastive", miner=None), batch())
-    assert len(seen.rows) == sum(seen.counts) == 15
-    assert (seen.rows[:, 0] < seen.rows[:, 1]).all()
+    assert len(seen.indices) == sum(seen.counts) == 15
+    assert (seen.indices[:, 0] < seen.indices[:, 1]).all()
 
 
 def test_a_structured_loss_shows_each_positive_pair_with_its_nearest_negative():
     seen = classify_tuples(config("nt_xent", normalize=True), batch())
-    assert seen.by == "nearest"
-    assert len(seen.rows) == 6
+    assert seen.source == "nearest"
+    assert len(seen.indices) == 6
     d = distances(PLACES, "cosine")
-    for a, _, n in seen.rows:
+    for a, _, n in seen.indices:
         assert LABELS[a] != LABELS[n]
         assert d[a, n] == d[a, LABELS[a] != LABELS].min()
 
@@ -92,34 +92,34 @@ def test_images_of_a_proxy_loss_are_hard_where_another_class_wins():
         batch(places, np.array([0, 1, 2]), learned={"weight": weight}, terms=terms),
     )
     assert seen.kind == "classes"
-    assert seen.hardness.tolist() == [EASY, SEMI_HARD, HARD]
-    assert seen.rows.tolist()[2] == [2, 2, 0]
+    assert seen.difficulty.tolist() == [EASY, SEMI_HARD, HARD]
+    assert seen.indices.tolist()[2] == [2, 2, 0]
 
 
 def test_classes_that_training_does_not_see_keep_the_others_names():
     weight = np.array([[1, 0], [0, 1]] + [[-1, 0]] * 5, np.float32)
     keeping = config("normalized_softmax", normalize=True, unseen_classes=(0, 2, 4))
-    assert keeping.seen_classes[:2] == (1, 3)
+    assert keeping.train_classes[:2] == (1, 3)
     places = np.array([[1, 0.1], [0.9, 0.1]], np.float32)
     seen = classify_tuples(
         keeping, batch(places, np.array([1, 3]), learned={"weight": weight}, terms=np.array([0.5, 2.0]))
     )
-    assert seen.rows.tolist() == [[0, 1, 3], [1, 3, 1]]
-    assert seen.hardness.tolist() == [SEMI_HARD, HARD]
+    assert seen.indices.tolist() == [[0, 1, 3], [1, 3, 1]]
+    assert seen.difficulty.tolist() == [SEMI_HARD, HARD]
 
 
 def test_prototypes_leave_an_image_to_ask_about():
     seen = classify_tuples(config("prototypical"), batch())
     assert seen.kind == "classes"
-    assert seen.rows[:, 1].tolist() == LABELS.tolist()
-    assert seen.hardness[4] != HARD
+    assert seen.indices[:, 1].tolist() == LABELS.tolist()
+    assert seen.difficulty[4] != HARD
 
 
 def test_the_part_of_a_sum_that_compares_is_shown():
     seen = classify_tuples(
         config("sum_of", loss_params={"a": "softmax", "b": "triplet"}), batch(triplets=np.array([[0, 1, 2]]))
     )
-    assert (seen.kind, seen.reach.gap) == ("triplets", 0.2)
+    assert (seen.kind, seen.thresholds.margin) == ("triplets", 0.2)
 
 
 @pytest.mark.parametrize("loss", list(LOSSES))
@@ -130,9 +130,9 @@ def test_every_loss_has_something_to_show(loss):
     centers = settings.loss_params.get("centers", 1)
     learned = {"weight": np.ones((10 * centers, d), np.float32)} if LOSSES[loss].needs_classes else {}
     seen = classify_tuples(settings, batch(places, np.repeat(np.arange(4), 3), learned=learned))
-    assert len(seen.rows) > 0
-    assert len(seen.rows) == len(seen.hardness) <= sum(seen.counts)
-    assert seen.rows.shape[1] == (2 if seen.kind == "pairs" else 3)
+    assert len(seen.indices) > 0
+    assert len(seen.indices) == len(seen.difficulty) <= sum(seen.counts)
+    assert seen.indices.shape[1] == (2 if seen.kind == "pairs" else 3)
 
 
 def test_a_batch_with_nothing_to_compare_is_no_fault():
@@ -142,10 +142,10 @@ def test_a_batch_with_nothing_to_compare_is_no_fault():
 
 
 def test_the_reach_of_a_learned_boundary_moves_with_it():
-    params = LOSSES["margin"].complete({})
-    assert pair_thresholds("margin", params, {}).middle == 1.2
+    params = LOSSES["margin"].with_defaults({})
+    assert pair_thresholds("margin", params, {}).decision_boundary == 1.2
     moved = pair_thresholds("margin", params, {"beta": np.array([0.9])})
-    assert (moved.near, moved.far) == (pytest.approx(0.7), pytest.approx(1.1))
+    assert (moved.positive_threshold, moved.negative_threshold) == (pytest.approx(0.7), pytest.approx(1.1))
 
 
 @pytest.mark.parametrize("measure", ["euclidean", "sqeuclidean", "cosine"])

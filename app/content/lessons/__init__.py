@@ -22,20 +22,20 @@ class Task:
     """One prediction: `right` counts the guesses from 0; with `look_first` the guess is asked when the map is there."""
 
     title: str
-    set: str
+    settings: str
     question: str
     guesses: tuple[str, ...]
-    right: int
-    reads: tuple[str, ...]
+    answer: int
+    measurements: tuple[str, ...]
     reveal: str
-    open: tuple[str, ...] = ()
-    look: str = ""
-    look_first: bool = False
+    follow_up: tuple[str, ...] = ()
+    instructions: str = ""
+    view_before_guess: bool = False
 
     @property
     def query(self) -> dict[str, str]:
         """What it sets, as the parameters of an address."""
-        return dict(parse_qsl(self.set, keep_blank_values=True, strict_parsing=True))
+        return dict(parse_qsl(self.settings, keep_blank_values=True, strict_parsing=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Lesson:
     minutes: int
     tasks: tuple[Task, ...]
     text: str
-    see: tuple[tuple[str, str], ...] = ()
+    related: tuple[tuple[str, str], ...] = ()
 
 
 def read(path: Path) -> Lesson:
@@ -60,10 +60,10 @@ def read(path: Path) -> Lesson:
     told = tomllib.loads(parts[1])
     tasks = tuple(Task(**{name: _frozen(value) for name, value in task.items()}) for task in told.pop("tasks"))
     for task in tasks:
-        if not 0 <= task.right < len(task.guesses):
-            raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.right}")
+        if not 0 <= task.answer < len(task.guesses):
+            raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
     see = tuple(tuple(place) for place in told.pop("see", ()))
-    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), see=see, **told)
+    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=see, **told)
 
 
 @cache

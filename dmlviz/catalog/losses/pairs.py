@@ -14,12 +14,12 @@ PAIRS = [
         title="Contrastive",
         family="pairs",
         summary="Pulls images of a class together and pushes others apart until they are a margin away.",
-        when="The plainest start, and all there is to use when one only knows of two images whether they belong "
+        when_to_use="The plainest start, and all there is to use when one only knows of two images whether they belong "
         "together. Far negatives cost nothing, so mine near ones. On the sphere many classes can hardly be "
         "more than √2 apart: a larger margin is never met.",
         formula=r"P:\ [d-m^+]_+^2 \qquad N:\ [m-d]_+^2",
         reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
     ),
@@ -28,11 +28,11 @@ PAIRS = [
         title="Contrastive, linear",
         family="pairs",
         summary="Contrastive with plain hinges, both sides weighing the same however many pairs each has.",
-        when="In place of contrastive where a few very wrong pairs should not rule the rest: a hinge pulls each "
+        when_to_use="In place of contrastive where a few very wrong pairs should not rule the rest: a hinge pulls each "
         "with the same force. Tuned with care it keeps up with far newer losses, as its paper shows.",
         formula=r"\overline{[d-m^+]_+}^{\,P} + \overline{[m-d]_+}^{\,N}",
         reference="Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, §2",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         parameters=(
             margin(1.0, _LEFT_ALONE),
@@ -46,11 +46,11 @@ PAIRS = [
         title="Contrastive, two margins",
         family="pairs",
         summary="Contrastive on squared distances, which lets images of a class keep some distance.",
-        when="When a class has variety that should survive: its images may stay some way apart. Keep the positive"
+        when_to_use="When a class has variety that should survive: its images may stay some way apart. Keep the positive"
         " margin below the negative one, or no distance satisfies both.",
         formula=r"P:\ [d^2-m_1]_+^2 \qquad N:\ [m_2-d^2]_+^2",
         reference="A variant from lecture notes, after Hadsell, Chopra, LeCun, CVPR 2006",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         parameters=(
             margin(0.2, "squared distance up to which images of one class are left alone", name="pos_margin"),
@@ -63,12 +63,12 @@ PAIRS = [
         title="Contrastive without a margin",
         family="pairs",
         summary="Pulls and pushes without end: the space blows up. Why contrastive needs its margin.",
-        when="Never, but to see what the margin is for.",
+        when_to_use="Never, but to see what the margin is for.",
         formula=r"P:\ d^2 \qquad N:\ -d^2",
         reference="For teaching",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"normalize": False},
-        lesson="Nothing stops the pushing: the loss falls for ever while distances grow and neighbours stay wrong. "
+        caveat="Nothing stops the pushing: the loss falls for ever while distances grow and neighbours stay wrong. "
         "A margin says when far is far enough.",
     ),
     LossSpec(
@@ -76,11 +76,11 @@ PAIRS = [
         title="Cosine regression",
         family="pairs",
         summary="The cosine itself should be 1 within a class and 0 between classes.",
-        when="When the cosine itself is wanted as a score between 0 and 1. It also pulls together what points in "
+        when_to_use="When the cosine itself is wanted as a score between 0 and 1. It also pulls together what points in "
         "opposite directions, so give it at least as many dimensions as there are classes.",
         formula=r"(y-s)^2,\quad y=1 \text{ for } P,\ 0 \text{ for } N",
         reference="Cosine regression, without the usual ½",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         recommended={"miner": "hard_negative_pairs"},
         parameters=(reduction(),),
@@ -90,11 +90,11 @@ PAIRS = [
         title="Distance logistic",
         family="pairs",
         summary="Reads a distance as the probability that two images are of one class, and maximises its likelihood.",
-        when="When a distance should be read as a probability, as in verification. It never quite lets go: pairs "
+        when_to_use="When a distance should be read as a probability, as in verification. It never quite lets go: pairs "
         "that are right already still pull a little.",
         formula=r"P:\ -\log p,\quad N:\ -\log(1-p),\quad p=\frac{1+e^{-m}}{1+e^{d-m}}",
         reference="Vo, Hays: Localizing and orienting street views using overhead imagery, ECCV 2016",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
         parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
     ),
@@ -103,13 +103,13 @@ PAIRS = [
         title="Contrastive, signal to noise",
         family="pairs",
         summary="Contrastive on noise-to-signal: the variance of a difference over the variance of the anchor.",
-        when="For free embeddings whose size is not known beforehand: distances count relative to the spread of "
+        when_to_use="For free embeddings whose size is not known beforehand: distances count relative to the spread of "
         "the anchor. Rarely chosen today; contrastive on the sphere is the simpler way to be free of size.",
         formula=r"v=\frac{\mathrm{Var}(f_a-f_b)}{\mathrm{Var}(f_a)}:\quad \overline{[v-m^+]_+}^{\,P}"
         r"+\overline{[m-v]_+}^{\,N}+\lambda\,\overline{|\bar f|}",
         reference="Yuan, Deng, Tang, Tang, Chen: Signal-to-noise ratio: a robust distance metric for deep metric "
         "learning, CVPR 2019",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs", "learning_rate": 2e-3},
         parameters=(
             margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
@@ -131,11 +131,11 @@ PAIRS = [
         title="Margin",
         family="pairs",
         summary="A learned boundary β: images of a class should lie within it, others beyond it.",
-        when="With distance-weighted negatives, as in its paper: where near ends is learned, not set. Look at the"
+        when_to_use="With distance-weighted negatives, as in its paper: where near ends is learned, not set. Look at the"
         " distances of your space first: β should start between those within and those between classes.",
         formula=r"P:\ [d-\beta+\alpha]_+ \qquad N:\ [\beta+\alpha-d]_+",
         reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",
-        accepts=_PAIRS | {"triplets"},
+        tuple_kinds=_PAIRS | {"triplets"},
         recommended={"miner": "hard_negative_pairs"},
         parameters=(
             margin(0.2, "room to keep on either side of the boundary", name="alpha"),
@@ -149,13 +149,13 @@ PAIRS = [
         title="Multi-similarity",
         family="pairs",
         summary="Weighs each pair by how it compares with the anchor's other pairs.",
-        when="A strong general choice for retrieval, with several images of each class in a batch and with its "
+        when_to_use="A strong general choice for retrieval, with several images of each class in a batch and with its "
         "own miner. Of its constants the base λ, where near ends, is the one to look at first.",
         formula=r"\tfrac1\alpha\log\Big(1+\sum_{p}e^{-\alpha(s_{ap}-\lambda)}\Big)"
         r"+\tfrac1\beta\log\Big(1+\sum_{n}e^{\beta(s_{an}-\lambda)}\Big)",
         reference="Wang, Han, Huang, Dong, Scott: Multi-similarity loss with general pair weighting for deep metric "
         "learning, CVPR 2019",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         recommended={"miner": "multi_similarity"},
         parameters=(
@@ -178,12 +178,12 @@ PAIRS = [
         title="Circle",
         family="pairs",
         summary="Each cosine is pulled towards its own optimum, the harder the farther it is from there.",
-        when="For retrieval with several images of each class in a batch, when one margin should set both what is"
+        when_to_use="For retrieval with several images of each class in a batch, when one margin should set both what is"
         " near enough and what is far enough. A large γ lets only the hardest pairs count: lower it while "
         "training is unsteady.",
         formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
         reference="Sun, Cheng, Zhang, Zhang, Zheng, Wang, Wei: Circle loss, CVPR 2020",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         parameters=(
             margin(0.4, "how far from 1 and from 0 the cosines may stay", maximum=1),
@@ -196,12 +196,12 @@ PAIRS = [
         title="Logistic pairs",
         family="pairs",
         summary="Logistic regression of “same class” on the inner product, with a learned gain and bias.",
-        when="For tracking and verification by score: the gain and bias that it learns are the threshold one "
+        when_to_use="For tracking and verification by score: the gain and bias that it learns are the threshold one "
         "needs afterwards.",
         formula=r"\log(1+e^{-y\,o}),\quad o=g\,f_a\!\cdot\! f_b+b,\quad y=\pm1",
         reference="Bertinetto, Valmadre, Henriques, Vedaldi, Torr: Fully-convolutional siamese networks for object "
         "tracking, ECCV workshops 2016",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         parameters=(reduction(),),
     ),
@@ -210,13 +210,13 @@ PAIRS = [
         title="Hinge on a decision net",
         family="pairs",
         summary="A small second net looks at two embeddings and decides whether they are of one class.",
-        when="When more than a distance must decide, and comparing one pair at a time is affordable. A score "
+        when_to_use="When more than a distance must decide, and comparing one pair at a time is affordable. A score "
         "belongs to a pair, so no search index can use it, and the distances on the map are only a by-"
         "product.",
         formula=r"[1-y\,o(f_a,f_b)]_+,\quad y=\pm1",
         reference="Zagoruyko, Komodakis: Learning to compare image patches via convolutional neural networks, "
         "CVPR 2015",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"miner": "balanced_pairs"},
         parameters=(
             Parameter(

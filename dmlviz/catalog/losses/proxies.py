@@ -210,7 +210,7 @@ PROXIES = [
         family="proxies",
         summary="In each batch some images of a class form its prototype, their mean; the others must be nearest to "
         "their own.",
-        when="For few-shot learning: a class that comes later is known from the mean of a few images, without "
+        when_to_use="For few-shot learning: a class that comes later is known from the mean of a few images, without "
         "training anew. Train with batches put together as the later task will be.",
         formula=r"-\log\frac{e^{-d^2(f,c_y)}}{\sum_k e^{-d^2(f,c_k)}},\quad c_k = \text{mean of the support of } k",
         reference="Snell, Swersky, Zemel: Prototypical networks for few-shot learning, NeurIPS 2017",

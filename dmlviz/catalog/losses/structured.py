@@ -13,13 +13,13 @@ STRUCTURED = [
         title="NT-Xent",
         family="structured",
         summary="Each positive pair against all negatives of its anchor, as a softmax over cosines.",
-        when="A safe first choice, and the default here: each anchor meets all negatives of the batch at once, so"
+        when_to_use="A safe first choice, and the default here: each anchor meets all negatives of the batch at once, so"
         " it needs no miner, and the temperature is all there is to set. Lower temperatures look at the "
         "nearest negatives only; larger batches help.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{(s_{an}-s_{ap})/\tau}\Big)",
         reference="van den Oord, Li, Vinyals: Representation learning with contrastive predictive coding, 2018; "
         "Chen, Kornblith, Norouzi, Hinton: A simple framework for contrastive learning (SimCLR), ICML 2020",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         parameters=(
             Parameter(
@@ -39,14 +39,14 @@ STRUCTURED = [
         title="Tuple hinge",
         family="structured",
         summary="Each positive pair should be more similar than the anchor's nearest negative is: NT-Xent gone hard.",
-        when="To see what NT-Xent becomes as its temperature goes to 0: only the nearest negative counts. For "
+        when_to_use="To see what NT-Xent becomes as its temperature goes to 0: only the nearest negative counts. For "
         "results NT-Xent is the steadier.",
         formula=r"\Big[\max_{n\in N(a)} s_{an} - s_{ap} + m\Big]_+",
         reference="The (N+1)-tuple form of Sohn: Improved deep metric learning with multi-class N-pair loss objective, "
         "NeurIPS 2016, as a hinge",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
-        lesson="Following the nearest negative alone, from a cold start, pulls all images into one place; NT-Xent, "
+        caveat="Following the nearest negative alone, from a cold start, pulls all images into one place; NT-Xent, "
         "which listens to all negatives, does not.",
         parameters=(
             margin(0.0, "by how much the positive should win", maximum=2),
@@ -58,11 +58,11 @@ STRUCTURED = [
         title="Tuplet margin",
         family="structured",
         summary="NT-Xent at a high scale, with a slack angle so that the hardest positives do not dominate.",
-        when="For fine-grained retrieval with several images of each class: the slack angle keeps it from "
+        when_to_use="For fine-grained retrieval with several images of each class: the slack angle keeps it from "
         "pressing a class into one point, which helps classes that training never saw.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{s(\cos\theta_{an}-\cos(\theta_{ap}-\beta))}\Big)",
         reference="Yu, Tao: Deep metric learning with tuplet margin loss, ICCV 2019",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         parameters=(
             Parameter(
@@ -83,12 +83,12 @@ STRUCTURED = [
         title="Lifted structure",
         family="structured",
         summary="Each positive pair against all negatives of both its images, softly.",
-        when="To compare with history: the first loss that used every pair of a batch. Generalized lifted "
+        when_to_use="To compare with history: the first loss that used every pair of a batch. Generalized lifted "
         "structure and NT-Xent are its simpler heirs.",
         formula=r"\tfrac12[J_{ij}]_+^2,\quad J_{ij}=\log\Big(\sum_{k\in N(i)}e^{m-d_{ik}}"
         r"+\sum_{l\in N(j)}e^{m-d_{jl}}\Big)+d_{ij}",
         reference=_LIFTED,
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
         parameters=(
             margin(1.0, "how far negatives should be beyond the positive"),
@@ -101,10 +101,10 @@ STRUCTURED = [
         title="Lifted structure, hardest",
         family="structured",
         summary="Each positive pair against the nearest negative of either of its images.",
-        when="To understand lifted structure, which softens the two maxima here. For results take the soft one.",
+        when_to_use="To understand lifted structure, which softens the two maxima here. For results take the soft one.",
         formula=r"\Big[\max\big(\max_{k\in N(i)} m-d_{ik},\ \max_{l\in N(j)} m-d_{jl}\big)+d_{ij}\Big]_+",
         reference=_LIFTED,
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
         parameters=(margin(1.0, "how far negatives should be beyond the positive"), reduction()),
     ),
@@ -113,11 +113,11 @@ STRUCTURED = [
         title="Generalized lifted structure",
         family="structured",
         summary="Per image, its farthest positive against its nearest negative, both softly: all of them count.",
-        when="In place of batch hard where that is too nervous: the same comparison, but all images of the batch "
+        when_to_use="In place of batch hard where that is too nervous: the same comparison, but all images of the batch "
         "have a say.",
         formula=r"\Big[\log\sum_{p\in P(a)}e^{d_{ap}}+\log\sum_{n\in N(a)}e^{m-d_{an}}\Big]_+",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         parameters=(margin(1.0, "how far negatives should be beyond the positives"), reduction()),
     ),
     LossSpec(
@@ -125,11 +125,11 @@ STRUCTURED = [
         title="N-pairs",
         family="structured",
         summary="One pair per class: pick the partner among the partners of all classes, by inner product.",
-        when="When a batch can hold many classes but only two images of each. Inner products reward length, so "
+        when_to_use="When a batch can hold many classes but only two images of each. Inner products reward length, so "
         "keep the L2 term, or put the embeddings on the sphere.",
         formula=r"\log\Big(1+\sum_{j\ne i}e^{f_i\cdot f_j^+-f_i\cdot f_i^+}\Big)+\lambda\,\overline{\lVert f\rVert^2}",
         reference="Sohn: Improved deep metric learning with multi-class N-pair loss objective, NeurIPS 2016",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"normalize": False},
         parameters=(
             Parameter(
@@ -149,12 +149,12 @@ STRUCTURED = [
         title="Neighbourhood components",
         family="structured",
         summary="The chance that an image's randomly drawn neighbour, near ones likelier, is of its class.",
-        when="When the nearest neighbours will decide the class: it asks for some near image of the class, not "
+        when_to_use="When the nearest neighbours will decide the class: it asks for some near image of the class, not "
         "for all, so a class may stay in several clusters. Images far from all others hardly move without "
         "the logarithm.",
         formula=r"-\log p_i,\quad p_i=\sum_{j\in P(i)}\frac{e^{-\sigma d_{ij}^2}}{\sum_{k\ne i}e^{-\sigma d_{ik}^2}}",
         reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighbourhood components analysis, NeurIPS 2004",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         recommended={"normalize": False},
         parameters=(
             Parameter(name="log", kind=bool, default=True, help="−log p instead of −p: pulls hopeless images too"),
@@ -167,11 +167,11 @@ STRUCTURED = [
         title="FastAP",
         family="structured",
         summary="Average precision itself, each image as a query, made smooth by counting distances in soft bins.",
-        when="When average precision is what counts in the end. Wants large batches: a ranking of a few images "
+        when_to_use="When average precision is what counts in the end. Wants large batches: a ranking of a few images "
         "says little.",
         formula=r"1-\frac{1}{|P(a)|}\sum_{k}\frac{h^+_k\,H^+_k}{H_k}",
         reference="Cakir, He, Xia, Kulis, Sclaroff: Deep metric learning to rank, CVPR 2019",
-        accepts=_PAIRS,
+        tuple_kinds=_PAIRS,
         on_sphere=True,
         parameters=(
             Parameter(

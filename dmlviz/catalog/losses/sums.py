@@ -22,8 +22,8 @@ class LossChoice(Parameter):
         if name == owner:
             raise UserError(f"{owner}: {self.name} is a loss that is no sum itself; got {brief(value)}.")
         declaration = self.losses[name]
-        complete = declaration.complete(params)
-        return name if complete == declaration.complete({}) else {"name": name, **complete}
+        complete = declaration.with_defaults(params)
+        return name if complete == declaration.with_defaults({}) else {"name": name, **complete}
 
     @staticmethod
     def split(value: Any) -> tuple[Any, dict[str, Any]]:
@@ -42,11 +42,11 @@ class WeightedSumSpec(LossSpec):
 
     def given(self, params: Mapping[str, Any]) -> LossSpec:
         """Return the sum as these two losses make it."""
-        values = self.complete(params)
+        values = self.with_defaults(params)
         a, b = (self.losses[LossChoice.split(values[side])[0]] for side in ("a", "b"))
         return replace(
             self,
-            accepts=a.accepts | b.accepts,
+            tuple_kinds=a.tuple_kinds | b.tuple_kinds,
             needs_classes=a.needs_classes or b.needs_classes,
             on_sphere=a.on_sphere and b.on_sphere,
             recommended=a.recommended,
@@ -65,7 +65,7 @@ def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
         title="Sum of two",
         family="sums",
         summary="Two losses at once, weighted: distances from one, class borders from the other.",
-        when="When distances should be shaped by one loss while another keeps the classes apart, as in face "
+        when_to_use="When distances should be shaped by one loss while another keeps the classes apart, as in face "
         "verification with known people. Choose the weights so that both still fall: the larger one silences"
         " the other.",
         formula=r"w_1\,L_a + w_2\,L_b",
@@ -87,4 +87,4 @@ def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
             ),
         ),
     )
-    return [declaration.given({})]
+    return [declaration.for_params({})]
