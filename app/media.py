@@ -21,7 +21,7 @@ def describe(found: TestImages) -> dict[str, Any]:
 
 
 def numbers(content: bytes, name: str) -> str:
-    """Where the page finds numbers to colour by."""
+    """Where the page finds numbers to color by."""
     return _url(content, "application/octet-stream", f"values-{name}")
 
 

@@ -101,7 +101,7 @@ def _coerce_steps(steps: int, given: ValidationInfo) -> int:
 
 
 class TrainConfig(Config):
-    """A training: data, net, loss, miner, batches, optimiser, length.
+    """A training: data, net, loss, miner, batches, optimizer, length.
 
     Fields left out take the values that the loss's declaration recommends, then the defaults below.
     """
@@ -220,8 +220,8 @@ class TrainConfig(Config):
             LOSSES[self.loss].for_params(self.loss_params),
             MINERS[self.miner] if self.miner is not None else None,
         )
-        for catalogue, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
-            _ = catalogue[name]
+        for catalog, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
+            _ = catalog[name]
         _check_classes(self)
         if "classes_per_batch" not in self.model_fields_set:
             object.__setattr__(self, "classes_per_batch", self._usual_classes_per_batch)

@@ -12,7 +12,7 @@ class UserError(ValueError):
 
 
 class UnknownNameError(UserError, KeyError):
-    """A name that no catalogue entry has. Also a KeyError, so that `name in LOSSES` works."""
+    """A name that no catalog entry has. Also a KeyError, so that `name in LOSSES` works."""
 
     __str__ = ValueError.__str__
 

@@ -1,6 +1,6 @@
 """Takes the README's moving picture of the app as it is: `python scripts/make_picture.py`, where the tests can run.
 
-A browser opens the first page, whose ready-made run plays; then an image is pinned and its neighbours come, and a digit
+A browser opens the first page, whose ready-made run plays; then an image is pinned and its neighbors come, and a digit
 is drawn and lands among its own. Only the digits that come with the program are seen.
 """
 
@@ -69,7 +69,7 @@ def film(page: Page) -> list[Image.Image]:
         take()
     x, y = page.locator(".map").evaluate("(root, item) => root.map.clientOf(item)", PINNED)
     page.mouse.click(x, y)
-    page.locator(".inspector[data-neighbours='10']").wait_for()
+    page.locator(".inspector[data-neighbors='10']").wait_for()
     page.mouse.move(WINDOW["width"] - 4, WINDOW["height"] - 4)
     take()
     page.get_by_text("Draw", exact=True).click()

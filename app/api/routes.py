@@ -32,7 +32,7 @@ from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run import LIVE, EventLogDir, Run
 from dmlviz.storage.files import is_run_id
 
-NEIGHBOURS = 10  # of a film-strip, as many as the inspector shows
+NEIGHBORS = 10  # of a film-strip, as many as the inspector shows
 IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
 PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
 NO_STORE = {"Cache-Control": "no-store"}
@@ -180,12 +180,12 @@ async def pixel_baseline_route(request: Request) -> Response:
 
 
 async def film(request: Request) -> Response:
-    """The neighbours of a test image at every snapshot; `metric` is euclidean or cosine."""
+    """The neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
     metric = request.query_params.get("metric", "euclidean")
     told = await asyncio.to_thread(
-        neighbor_history, run, request.path_params["item"], NEIGHBOURS, metric, found, services()
+        neighbor_history, run, request.path_params["item"], NEIGHBORS, metric, found, services()
     )
     return JSONResponse(told, headers=NO_STORE)
 
@@ -266,7 +266,7 @@ async def import_archive(request: Request) -> Response:
 
 
 async def point_values_route(request: Request) -> Response:
-    """A number for every test image to colour the map by: n float32."""
+    """A number for every test image to color the map by: n float32."""
     run, view = services().runs.get(request.path_params["run"]), request.path_params["view"]
     drawing = None if view == LIVE else run.drawing(view)
     found = await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"])

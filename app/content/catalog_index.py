@@ -1,4 +1,4 @@
-"""What the Learn page explains: every choice of every catalogue, by kind and name."""
+"""What the Learn page explains: every choice of every catalog, by kind and name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from dmlviz.config import TrainConfig
 
 @dataclass(frozen=True)
 class Kind:
-    """A catalogue on the Learn page: what its entries are called, together and one alone."""
+    """A catalog on the Learn page: what its entries are called, together and one alone."""
 
     name: str
     title: str
     noun: str
-    catalogue: Catalog[Any]
+    catalog: Catalog[Any]
 
 
 KINDS: Mapping[str, Kind] = {
@@ -44,7 +44,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 
 def entry_title(kind: str, name: str) -> str:
     """What the place `name` of a kind, or the topic of that name, is called."""
-    return TOPICS[name][0] if kind == "topic" else KINDS[kind].catalogue[name].title
+    return TOPICS[name][0] if kind == "topic" else KINDS[kind].catalog[name].title
 
 
 def search(kind: Kind, text: str) -> list[Spec]:
@@ -55,7 +55,7 @@ def search(kind: Kind, text: str) -> list[Spec]:
         parts = (entry.name, entry.title, entry.family, entry.summary, entry.when_to_use, entry.reference)
         return " ".join(parts).lower()
 
-    return [entry for entry in kind.catalogue.values() if all(word in told(entry) for word in words)]
+    return [entry for entry in kind.catalog.values() if all(word in told(entry) for word in words)]
 
 
 def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:

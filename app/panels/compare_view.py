@@ -86,7 +86,7 @@ def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> 
 
 
 def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
-    """Both maps, and below them scores, disagreements and neighbours."""
+    """Both maps, and below them scores, disagreements and neighbors."""
     here = compare.resolve_pair(ui, services, None)
     if here is None or compare_footer(here) != compare_footer(seen):
         st.rerun()
@@ -112,7 +112,7 @@ def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> 
     for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
         if one is not None:
             with column:
-                data = _neighbours(ui, one, side, routes)
+                data = _neighbors(ui, one, side, routes)
                 mount(
                     "inspector",
                     key=f"inspector.{side}",
@@ -129,10 +129,10 @@ def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
     ]
 
 
-def _neighbours(ui: CompareState, one: RunView, side: str, routes: bool) -> dict[str, Any]:
+def _neighbors(ui: CompareState, one: RunView, side: str, routes: bool) -> dict[str, Any]:
     try:
         if ui.pinned is not None:
-            near = one.run.neighbours(ui.pinned, 10)
+            near = one.run.neighbors(ui.pinned, 10)
             data = component_props.pinned_data(one, compare.to_explore_state(one, ui), ui.pinned, near, routes)
             return data | {"metric": "", "sheet": side == "a"}
     except UserError:  # not embedded at this step

@@ -1,4 +1,4 @@
-"""Beside the map: the pinned image and its neighbours, or a picture of one's own."""
+"""Beside the map: the pinned image and its neighbors, or a picture of one's own."""
 
 from pathlib import Path
 from typing import Any
@@ -17,24 +17,24 @@ from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import decode
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Neighbour
+from dmlviz.runs.run import Neighbor
 
-NEIGHBOURS = 10
+NEIGHBORS = 10
 KEY = "side"
 NO_NET = "These vectors came without a net, so no picture can be placed among them."
-NO_COLOURS = "The pictures here are in colour, which the pad cannot draw: upload one instead."
+NO_COLORS = "The pictures here are in color, which the pad cannot draw: upload one instead."
 SIDES = ("Selected", "Draw", "Upload")
 SAMPLES = {"seven": "a seven", "two": "a two", "house": "a house"}
 QUERIES = Path(__file__).resolve().parent.parent / "assets" / "queries"
 CAMERA = "Camera"  # which browsers allow to pages over https, and to this machine's own
 
 
-def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbour]:
-    """The neighbours of the pinned image; an image that is not embedded yet has none, and that is said."""
+def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbor]:
+    """The neighbors of the pinned image; an image that is not embedded yet has none, and that is said."""
     if ui.pinned is None:
         return []
     try:
-        return shown.run.neighbours(ui.pinned, NEIGHBOURS, metric=ui.metric)
+        return shown.run.neighbors(ui.pinned, NEIGHBORS, metric=ui.metric)
     except UserError:
         return []
 
@@ -54,25 +54,25 @@ def selected_tab() -> None:
 
 
 def inspector_panel(
-    ui: UIState, services: Services, shown: RunView, neighbours: list[Neighbour], routes: bool
+    ui: UIState, services: Services, shown: RunView, neighbors: list[Neighbor], routes: bool
 ) -> query.QueryResult | None:
-    """The inspector: the pinned image and its neighbours, or a picture of one's own. Returns what it said of that."""
+    """The inspector: the pinned image and its neighbors, or a picture of one's own. Returns what it said of that."""
     chosen = st.session_state[KEY]
     if chosen == "Selected":
-        _selected(ui, shown, neighbours, routes)
+        _selected(ui, shown, neighbors, routes)
         return None
     if not shown.complete:
         st.caption("A picture can be asked about once the run has ended; until then the net changes with every step.")
         return None
     data = DATASETS[shown.run.config.dataset]
     if data.size == 0 or (chosen == "Draw" and data.channels == 3):
-        st.caption(NO_NET if data.size == 0 else NO_COLOURS)
+        st.caption(NO_NET if data.size == 0 else NO_COLORS)
         return None
     try:
         picture = _read_query_image(chosen, shown.run.config.dataset)
         if picture is None:
             return None
-        answer = query.query(picture, shown.run, services, NEIGHBOURS)
+        answer = query.query(picture, shown.run, services, NEIGHBORS)
     except UserError as error:
         st.caption(f":orange[{escape_markdown(error)}]")
         return None
@@ -80,14 +80,14 @@ def inspector_panel(
     return answer
 
 
-def _selected(ui: UIState, shown: RunView, neighbours: list[Neighbour], routes: bool) -> None:
-    if ui.pinned is None or not neighbours:
+def _selected(ui: UIState, shown: RunView, neighbors: list[Neighbor], routes: bool) -> None:
+    if ui.pinned is None or not neighbors:
         words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
         if ui.pinned is not None:
             words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
         _inspector(ui, {"placeholder": words})
     else:
-        _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbours, routes))
+        _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbors, routes))
 
 
 def _drawing_pad() -> np.ndarray | None:

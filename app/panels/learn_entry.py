@@ -28,7 +28,7 @@ NO_PLOT = (
 
 def render_entry(kind: Kind, name: str) -> None:
     """Draw it."""
-    declared: Spec = kind.catalogue[name]
+    declared: Spec = kind.catalog[name]
     family = f" · {declared.family}" if declared.family else ""
     st.markdown(f"### {declared.title}\n:small[{kind.noun}{family} · `{declared.name}`]")
     left, right = st.columns([5, 3], gap="large")
@@ -55,7 +55,7 @@ def _facts(kind: Kind, declared: Spec) -> None:
         st.markdown("**Goes with**")
         with st.container(horizontal=True, gap="small"):
             for other, name in others:
-                navigation.link("learn", other.catalogue[name].title, {other.name: name})
+                navigation.link("learn", other.catalog[name].title, {other.name: name})
         if not others:
             st.caption(no_miner_note(declared))
     advised = recommended(declared)

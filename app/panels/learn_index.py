@@ -39,7 +39,7 @@ def index(ui: LearnState) -> None:
             _line("topic", name, title, summary)
     for kind in KINDS.values():
         st.markdown(f"##### {kind.title}")
-        grouped = by_family(list(kind.catalogue.values()))
+        grouped = by_family(list(kind.catalog.values()))
         columns = st.columns(max(len(grouped), 3)) if len(grouped) > 1 else [st.container(horizontal=True)]
         for column, (family, entries) in zip(columns, grouped.items(), strict=False):
             with column, st.container(gap="medium" if len(grouped) == 1 else None, horizontal=len(grouped) == 1):

@@ -17,7 +17,7 @@ from app.state.explore import COLOR_MODES, UIState
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.error_boundary import error_boundary
-from dmlviz.runs.run import EventLogDir, Neighbour
+from dmlviz.runs.run import EventLogDir, Neighbor
 from dmlviz.training.diagnostics import SUGGESTIONS, suggestions
 
 POLL_INTERVAL_S = 1.0  # seconds between two looks where the host does not pass /api
@@ -98,9 +98,7 @@ def _fed(shown: RunView) -> int:
     return int(said.get("count", 0)) if said.get("stream") == component_props.stream_key(shown) else 0
 
 
-def map_view(
-    ui: UIState, shown: RunView, neighbours: list[Neighbour], answer: QueryResult | None, routes: bool
-) -> None:
+def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None, routes: bool) -> None:
     """The map itself."""
 
     def pinned() -> None:
@@ -108,9 +106,9 @@ def map_view(
         if "pinned" in said:  # another value that the map sets comes without those that Python set
             ui.pinned = said["pinned"]
 
-    def coloured() -> None:
-        chosen = st.session_state["map"].get("colour")
-        ui.colour = chosen if chosen in COLOR_MODES else ui.colour
+    def colored() -> None:
+        chosen = st.session_state["map"].get("color")
+        ui.color = chosen if chosen in COLOR_MODES else ui.color
 
     def left_standing() -> None:
         ui.step = st.session_state["map"].get("step")
@@ -140,9 +138,9 @@ def map_view(
     mount(
         "map",
         key="map",
-        data=component_props.map_data(shown, ui, neighbours, answer, routes),
+        data=component_props.map_data(shown, ui, neighbors, answer, routes),
         on_pinned_change=pinned,
-        on_colour_change=coloured,
+        on_color_change=colored,
         on_selected_change=selected,
         on_step_change=left_standing,
         on_ended_change=lambda: None,

@@ -12,13 +12,13 @@ from app.state.explore import UIState
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
 from dmlviz.data.embedding_file import MAX_VECTORS, SUFFIXES
-from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Colour
+from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.errors import UserError
 
 OPEN = "own-data-open"
 MAX_MEGABYTES = 100
 SIDES = {None: "As they are, or 32", 28: "28", 32: "32", 48: "48", 64: "64"}
-COLOURS: dict[Colour, str] = {"auto": "As they are", "grey": "Grey", "colour": "Colour"}
+COLORS: dict[Color, str] = {"auto": "As they are", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
     f"**Pictures**: a zip with a folder for each class, named after it; PNG, JPEG, WebP, BMP or GIF of any size, up to "
@@ -103,9 +103,9 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
         with middle:
             side = st.selectbox("Pixels a side", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
-            colour = st.selectbox("Colour", list(COLOURS), list(COLOURS).index(order["colour"]), COLOURS.__getitem__)
-        if (side, colour) != (order["side"], order["colour"]):
-            services.intake.reparse(session_owner(), side, colour)
+            color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
+        if (side, color) != (order["side"], order["color"]):
+            services.intake.reparse(session_owner(), side, color)
             st.rerun()
     else:
         left = st.container()

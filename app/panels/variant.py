@@ -28,7 +28,7 @@ EDITABLE_FIELDS = {
     "classes_per_batch": "P classes",
     "images_per_class": "K images of each",
     "batch_size": "Batch size",
-    "optimizer": "Optimiser",
+    "optimizer": "Optimizer",
     "learning_rate": "Learning rate",
     "schedule": "Schedule",
     "weight_decay": "Weight decay",
@@ -167,9 +167,9 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
         return offered, lambda value: NO_MINER if value is None else MINERS[value].title
     if name == "embedding_dim":
         return sorted({*DIMENSIONS, config.embedding_dim}), str
-    catalogues: dict[str, Any] = {"loss": LOSSES, "net": NETS, "sampler": SAMPLERS}
-    if name in catalogues:
-        return named(catalogues[name], catalogues[name])
+    catalogs: dict[str, Any] = {"loss": LOSSES, "net": NETS, "sampler": SAMPLERS}
+    if name in catalogs:
+        return named(catalogs[name], catalogs[name])
     titles: dict[str, dict[Any, str]] = {"normalize": SPACES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
     return named(list(titles[name]), titles[name]) if name in titles else None
 

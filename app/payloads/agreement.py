@@ -1,4 +1,4 @@
-"""Which test images two runs get right and wrong, by their nearest neighbours."""
+"""Which test images two runs get right and wrong, by their nearest neighbors."""
 
 from base64 import b64encode
 from typing import Any

@@ -75,7 +75,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
             for name, values in seer.learned.items()
         },
         "seen_classes": list(config.train_classes),
-        "centres": _class_centers(seer, batch, basis, config.train_classes),
+        "centers": _class_centers(seer, batch, basis, config.train_classes),
         "loss_of": {
             "name": seer.name,
             "title": LOSSES[seer.name].title,
@@ -149,13 +149,13 @@ def encode_array(values: np.ndarray, kind: str) -> str:
 def _class_centers(
     seer: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """What stands for each class: learned weights (brought to the images' mean length), centres, or means."""
+    """What stands for each class: learned weights (brought to the images' mean length), centers, or means."""
     if seer.name in ("coupled_clusters", "hard_cluster", "prototypical"):
         found = list(prototypes(batch, seer.params.get("support")))
-        labels, vectors = [label for label, _ in found], np.array([centre for _, centre in found])
+        labels, vectors = [label for label, _ in found], np.array([center for _, center in found])
         meaning = "mean"
     elif "centers" in seer.learned:
-        vectors, meaning = seer.learned["centers"], "centre"
+        vectors, meaning = seer.learned["centers"], "center"
         labels = list(classes)
     elif LOSSES[seer.name].needs_classes and "weight" in seer.learned:
         weight, meaning = seer.learned["weight"], "weight"

@@ -1,4 +1,4 @@
-"""One image's neighbours over the training: the film-strip of who is nearest at every look."""
+"""One image's neighbors over the training: the film-strip of who is nearest at every look."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
     if labels is None or watched is None or not 0 <= item < len(labels):
         raise UserError(f"{run.title} has no test image {item}.")
     if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
-        raise UserError(f"A film-strip shows up to {MAX_NEIGHBORS} neighbours by euclidean or cosine distance.")
+        raise UserError(f"A film-strip shows up to {MAX_NEIGHBORS} neighbors by euclidean or cosine distance.")
     row = int(np.searchsorted(watched, item))
     is_watched = row < len(watched) and watched[row] == item
     if is_watched:

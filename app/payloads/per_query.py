@@ -1,4 +1,4 @@
-"""What every image contributes to the scores: which of them fail, and the neighbours they are taken for."""
+"""What every image contributes to the scores: which of them fail, and the neighbors they are taken for."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +13,8 @@ from dmlviz.runs.run import Run
 def per_query_bytes(run: Run, step: int | None) -> bytes:
     """Every image, judged among all test images at the end, or among the watched ones after `step` batches.
 
-    Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbour,
-    the rank of its first hit, the class that its neighbours vote for; as float32 R-precision and average precision at
+    Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbor,
+    the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
     R. Raises UserError where these embeddings are not there, or not finite.
     """
     return _judged(str(run.path), run.info["created"], step)

@@ -1,4 +1,4 @@
-"""A number for every test image, to colour the map by: how true the picture is there, how far its class's centre is."""
+"""A number for every test image, to color the map by: how true the picture is there, how far its class's center is."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -8,18 +8,18 @@ import numpy as np
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.run import ProjectionRun, Run
 
-POINT_MEASURES = ("faithfulness", "centre")
-NEIGHBOURS = 10
+POINT_MEASURES = ("faithfulness", "center")
+NEIGHBORS = 10
 
 
 def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes:
     """n little-endian float32, one for each test image, NaN where it is not known; UserError before the end.
 
-    "faithfulness": the share of the 10 nearest in the embedding that are among the 10 nearest on the map; "centre":
+    "faithfulness": the share of the 10 nearest in the embedding that are among the 10 nearest on the map; "center":
     the distance to the mean of the image's class in the embedding. Both at the epoch that is drawn.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, drawing):
-        raise UserError(f"{run.title} has no {measure[:20]} to colour by yet.")
+        raise UserError(f"{run.title} has no {measure[:20]} to color by yet.")
     stamp = (run.info["created"], None if drawing is None else drawing.id)
     found = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
     return found.astype("<f4").tobytes()
@@ -41,8 +41,8 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
     step = None if drawing is None else drawing.config.step
     embeddings, labels = run.embeddings_at(step)
-    if measure == "centre":
-        known = distances_to_centres(embeddings, labels)
+    if measure == "center":
+        known = distances_to_centers(embeddings, labels)
     else:
         known = _knn_recall(run, embeddings) if drawing is None else _measured(drawing)
     if step is None:
@@ -53,26 +53,26 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
 
 
 def _measured(drawing: ProjectionRun) -> np.ndarray:
-    found = drawing.quality.get("neighbours_kept")
+    found = drawing.quality.get("neighbors_kept")
     if found is None:
         raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
     return found
 
 
-def distances_to_centres(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """How far each embedding (n × d) is from the mean of its class."""
     _, index = np.unique(labels, return_inverse=True)
     sums = np.zeros((index.max() + 1, embeddings.shape[1]))
     np.add.at(sums, index, embeddings)
-    centres = sums / np.bincount(index)[:, None]
-    return np.linalg.norm(embeddings - centres[index], axis=1).astype(np.float32)
+    centers = sums / np.bincount(index)[:, None]
+    return np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
     from dmlviz.ops.neighbor_graph import nearest_others, prepare
 
     assert run.linear_projection is not None  # it is measurable
-    k = min(NEIGHBOURS, len(embeddings) - 1)
+    k = min(NEIGHBORS, len(embeddings) - 1)
     there, here = (
         nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
         for space in (embeddings, run.linear_projection.project(embeddings))

@@ -1,4 +1,4 @@
-"""A picture from outside, asked of a run: prepared as its data were, embedded by its net, its neighbours found."""
+"""A picture from outside, asked of a run: prepared as its data were, embedded by its net, its neighbors found."""
 
 import hashlib
 from base64 import b64decode
@@ -11,7 +11,7 @@ import numpy as np
 from app.runtime.services import Services
 from dmlviz.data import query_image
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Neighbour, Run
+from dmlviz.runs.run import Neighbor, Run
 
 MAX_PAD_SIDE = 512
 _CACHE_SIZE = 64
@@ -20,7 +20,7 @@ _answers: dict[tuple[object, ...], "QueryResult"] = {}
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a run says of a picture: the steps to the net's input, neighbours, their vote, places by view.
+    """What a run says of a picture: the steps to the net's input, neighbors, their vote, places by view.
 
     `embedding` is where the run's last net puts it, `far` a sentence when the picture is unlike every test
     image, otherwise empty. `way` are the steps at which the run kept its net, with the place and the embedding that it
@@ -28,7 +28,7 @@ class QueryResult:
     """
 
     steps: tuple[query_image.PreparationStep, ...]
-    neighbours: list[Neighbour]
+    neighbors: list[Neighbor]
     label: int
     num_agreeing: int
     out_of_distribution: str
@@ -46,7 +46,7 @@ class TrajectoryPoint(NamedTuple):
 
 
 def decode_drawing(drawing: Any) -> np.ndarray | None:
-    """The grey picture (uint8, side × side) that the pad sent; None for an empty pad, UserError for anything odd."""
+    """The gray picture (uint8, side × side) that the pad sent; None for an empty pad, UserError for anything odd."""
     if drawing is None:
         return None
     try:
@@ -92,11 +92,11 @@ def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResu
     prepared = query_image.prepare(picture, run.config.dataset)
     answer = services.jobs.embed(run.id, prepared.image[None], way=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
-    neighbours = run.neighbors_of_point(embedding, k)
-    label, agreeing = Counter(neighbour.label for neighbour in neighbours).most_common(1)[0]
+    neighbors = run.neighbors_of_point(embedding, k)
+    label, agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
     return QueryResult(
-        prepared.steps, neighbours, label, agreeing, _far(run, neighbours), places, trajectory(answer), embedding
+        prepared.steps, neighbors, label, agreeing, _far(run, neighbors), places, trajectory(answer), embedding
     )
 
 
@@ -107,11 +107,11 @@ def trajectory(answer: dict[str, Any]) -> list[TrajectoryPoint]:
     return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]
 
 
-def _far(run: Run, neighbours: list[Neighbour]) -> str:
+def _far(run: Run, neighbors: list[Neighbor]) -> str:
     usual = (run.end or {}).get("usual_distance")
-    if usual is None or not neighbours or neighbours[0].distance <= usual:
+    if usual is None or not neighbors or neighbors[0].distance <= usual:
         return ""
     return (
-        f"Unlike every test image: its nearest is {neighbours[0].distance:.3f} away, farther than 99 % of the test "
-        f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbours mean little."
+        f"Unlike every test image: its nearest is {neighbors[0].distance:.3f} away, farther than 99 % of the test "
+        f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbors mean little."
     )

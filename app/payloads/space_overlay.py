@@ -1,4 +1,4 @@
-"""What is drawn with a learned space that is shown as it is: circle, plane, sphere or axes, class centres, margins."""
+"""What is drawn with a learned space that is shown as it is: circle, plane, sphere or axes, class centers, margins."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ _MARGINS = {
 
 
 def space_overlay(config: TrainConfig) -> dict[str, Any]:
-    """The kind of space, what class centres are in it, and the margins m₁, m₂, m₃ of an angular loss."""
+    """The kind of space, what class centers are in it, and the margins m₁, m₂, m₃ of an angular loss."""
     margins = _MARGINS.get(config.loss)
     return {
         "kind": _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane"),
-        "centres": "points" if config.loss == "center" else "directions",
+        "centers": "points" if config.loss == "center" else "directions",
         "margins": None if margins is None else margins(config.loss_params),
     }

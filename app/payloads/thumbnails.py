@@ -75,6 +75,6 @@ def render(positions: np.ndarray, labels: np.ndarray, around: float, theme: Them
         pen = ImageDraw.Draw(image)
         order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
         for i in order:
-            (x, y), colour = places[i], PALETTE[theme][classes[i] % len(PALETTE[theme])]
-            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+            (x, y), color = places[i], PALETTE[theme][classes[i] % len(PALETTE[theme])]
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=color)
     return image.resize(SIZE, Image.Resampling.BOX)

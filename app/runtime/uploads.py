@@ -14,7 +14,7 @@ from typing import Any, Literal
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.embedding_file import SUFFIXES
-from dmlviz.data.image_folder import Colour
+from dmlviz.data.image_folder import Color
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import ensure_dir, read_json, write_json
@@ -50,7 +50,7 @@ class UploadManager:
         self.discard(owner)
         folder = ensure_dir(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir()
-        order: dict[str, Any] = {"title": _title(main), "side": None, "colour": "auto", "labels": None}
+        order: dict[str, Any] = {"title": _title(main), "side": None, "color": "auto", "labels": None}
         # Only the ending of a name that somebody sent is used.
         for role, name in (("file", main), ("labels", labels)):
             if name is not None:
@@ -60,18 +60,18 @@ class UploadManager:
         write_json(folder / "order.json", order)
         self._read(owner, folder)
 
-    def reparse(self, owner: str, side: int | None, colour: Colour) -> None:
+    def reparse(self, owner: str, side: int | None, color: Color) -> None:
         """Read the same files otherwise."""
         folder = self._end(owner)
         if folder is not None:
-            write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "colour": colour})
+            write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "color": color})
             for done in ("look.json", "progress.json"):
                 (folder / done).unlink(missing_ok=True)
             shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
             self._read(owner, folder)
 
     def request(self, owner: str) -> dict[str, Any]:
-        """How the files are read: side, colour."""
+        """How the files are read: side, color."""
         with self._lock:
             folder, _ = self._of[owner]
         return read_json(folder / "order.json")

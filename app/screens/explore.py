@@ -39,12 +39,12 @@ else:
             here = fresh.pop() if fresh else page_context()
             if here.shown is None or context_key(here) != seen:
                 st.rerun()
-            neighbours = inspector.pinned_neighbors(here.ui, here.shown)
+            neighbors = inspector.pinned_neighbors(here.ui, here.shown)
             left, right = st.columns([7, 3])
             with right:
-                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbours, here.routes)
+                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbors, here.routes)
             with left:
-                map_panel.map_view(here.ui, here.shown, neighbours, answer, here.routes)
+                map_panel.map_view(here.ui, here.shown, neighbors, answer, here.routes)
             explore.publish(here.ui)
 
     map_and_inspector()

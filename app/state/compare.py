@@ -22,7 +22,7 @@ from dmlviz.storage.files import is_run_id
 
 KEY = "compare"
 LINK = "compare"
-_CATALOGUES: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
+_CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
 _LABELS = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "snapshots", "watched")
 
@@ -144,8 +144,8 @@ def running_side(pair: Pair) -> RunView | None:
 def _format_setting(name: str, value: Any) -> str:
     if value is None:
         return "none"
-    if name in _CATALOGUES:
-        return str(_CATALOGUES[name][value].title)
+    if name in _CATALOGS:
+        return str(_CATALOGS[name][value].title)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -35,11 +35,11 @@ COLOR_MODES = {
     "class": "Class",
     "error": "Error",
     "faithfulness": "Faithfulness",
-    "centre": "Distance to class centre",
+    "center": "Distance to class center",
 }
 PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
 OURS: Engine = "dmlviz"
-_RESERVED_QUERY_KEYS = ("run", "view", "pin", "select", "colour", "metric", "step", "curves", "lesson", "task", "guess")
+_RESERVED_QUERY_KEYS = ("run", "view", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
@@ -53,8 +53,8 @@ class UIState(TrainingDraft):
     """What a person chose: the next training's settings, the run and view that are shown, what is pinned and selected.
 
     `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
-    instead of, and `drawn` what of its config differs from the defaults. `colour` is what points are coloured by,
-    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end;
+    instead of, and `drawn` what of its config differs from the defaults. `color` is what points are colored by,
+    `metric` what the inspector's neighbors are nearest by, `step` where the replay was left standing, None at its end;
     `curves` is the figure in the drawer of that name, None while it is closed.
     `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for; `other` are
     the parts of the address that are not ours.
@@ -64,7 +64,7 @@ class UIState(TrainingDraft):
     view: str = LIVE
     previous_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
-    colour: str = "class"
+    color: str = "class"
     pinned: int | None = None
     selected: Selection | None = None
     metric: "Metric" = "euclidean"
@@ -157,8 +157,8 @@ class UIState(TrainingDraft):
         if self.view != LIVE:
             query["view"] = self.view
             query |= {f"map.{name}": _text(value) for name, value in self.projection_overrides.items()}
-        if self.colour != "class":
-            query["colour"] = self.colour
+        if self.color != "class":
+            query["color"] = self.color
         if self.pinned is not None:
             query["pin"] = str(self.pinned)
         if self.selected is not None:
@@ -191,8 +191,8 @@ class UIState(TrainingDraft):
             state.run = query["run"]
         if query.get("view") in PROJECTION_VIEWS:
             state.view = query["view"]
-        if query.get("colour") in COLOR_MODES:
-            state.colour = query["colour"]
+        if query.get("color") in COLOR_MODES:
+            state.color = query["color"]
         if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
             state.pinned = int(query["pin"])
         if "select" in query:

@@ -8,7 +8,7 @@ from app.content.lessons import LESSONS
 
 KEY = "learning"
 _PLACES: Mapping[str, Mapping[str, object]] = (
-    {name: kind.catalogue for name, kind in KINDS.items()} | {"topic": TOPICS} | {"lesson": LESSONS}
+    {name: kind.catalog for name, kind in KINDS.items()} | {"topic": TOPICS} | {"lesson": LESSONS}
 )
 
 

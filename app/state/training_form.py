@@ -70,8 +70,8 @@ class TrainingDraft:
         roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
-        for role, (catalogue, name, values) in roles.items():
-            usual = self._usual(role, catalogue[name], config.embedding_dim)
+        for role, (catalog, name, values) in roles.items():
+            usual = self._usual(role, catalog[name], config.embedding_dim)
             self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
         self.settings = {"dataset": config.dataset}
         if config.loss != _LOSS:

@@ -12,10 +12,10 @@ from dmlviz.errors import UserError
 def map_data(one: RunView, ui: CompareState, linked: bool, routes: bool) -> dict[str, Any]:
     """One of the maps: standing at its end, linked to the other."""
     try:
-        neighbours = [] if ui.pinned is None else one.run.neighbours(ui.pinned, 10)
+        neighbors = [] if ui.pinned is None else one.run.neighbors(ui.pinned, 10)
     except UserError:  # not embedded at this step
-        neighbours = []
-    data = component_props.map_data(one, to_explore_state(one, ui), neighbours, None, routes)
+        neighbors = []
+    data = component_props.map_data(one, to_explore_state(one, ui), neighbors, None, routes)
     data.pop("autoplay", None)
     return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
 
@@ -29,7 +29,7 @@ def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
     if pair.complete and routes:
-        # Thousands of neighbours take a moment, for which nothing else on the page need wait.
+        # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     elif pair.complete:

@@ -15,7 +15,7 @@ from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.runs.run import LIVE, Neighbour, Run
+from dmlviz.runs.run import LIVE, Neighbor, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 
@@ -53,7 +53,7 @@ def sprite_props(shown: RunView, routes: bool) -> dict[str, Any]:
 
 
 def map_data(
-    shown: RunView, ui: UIState, neighbours: list[Neighbour], answer: QueryResult | None, routes: bool
+    shown: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None, routes: bool
 ) -> dict[str, Any]:
     """The map: where frames, labels and tiles come from, what is pinned and linked."""
     data = run_source(shown, routes) | sprite_props(shown, routes)
@@ -65,7 +65,7 @@ def map_data(
         data["watched"] = _watched(shown.run)
         data["point_values"] = _values(shown, ui)
     if answer is not None and place is not None:
-        data["query"] = {"xy": place, "neighbours": [neighbour.item for neighbour in answer.neighbours]}
+        data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
         if answer.trajectory and data["view"] == LIVE and shown.run.end is not None:
             data["query"]["way"] = _trajectory(answer, shown.run.end["step"], place)
     if ui.step is not None and shown.drawing is None:
@@ -77,9 +77,9 @@ def map_data(
     else:
         data["autoplay"] = True
     data["image_props"] = _picture(shown, routes)
-    if neighbours:  # the distance of the first is what its link tells
-        data["distance"] = round(neighbours[0].distance, 4)
-    return data | {"colour": ui.colour, "pinned": ui.pinned, "neighbours": [near.item for near in neighbours]}
+    if neighbors:  # the distance of the first is what its link tells
+        data["distance"] = round(neighbors[0].distance, 4)
+    return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [near.item for near in neighbors]}
 
 
 def _picture(shown: RunView, routes: bool) -> dict[str, Any]:
@@ -97,24 +97,22 @@ def _picture(shown: RunView, routes: bool) -> dict[str, Any]:
 
 
 def _values(shown: RunView, ui: UIState) -> dict[str, str]:
-    """The addresses of numbers to colour by, without routes: empty for those that nobody asks for yet."""
+    """The addresses of numbers to color by, without routes: empty for those that nobody asks for yet."""
     run, drawing = shown.run, shown.drawing
     if not has_point_values(run, drawing):
         return {}
-    if ui.colour not in POINT_MEASURES:
+    if ui.color not in POINT_MEASURES:
         return dict.fromkeys(POINT_MEASURES, "")
-    return dict.fromkeys(POINT_MEASURES, "") | {
-        ui.colour: media.numbers(point_values(run, drawing, ui.colour), ui.colour)
-    }
+    return dict.fromkeys(POINT_MEASURES, "") | {ui.color: media.numbers(point_values(run, drawing, ui.color), ui.color)}
 
 
-def pinned_data(shown: RunView, ui: UIState, item: int, neighbours: list[Neighbour], routes: bool) -> dict[str, Any]:
+def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor], routes: bool) -> dict[str, Any]:
     """The inspector of a pinned test image."""
     labels = shown.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
-    return _tiles(shown, routes, neighbours, label) | {
+    return _tiles(shown, routes, neighbors, label) | {
         "subject": {"item": item, "label": label},
-        "near": _neighbor_props(neighbours),
+        "near": _neighbor_props(neighbors),
         "metric": ui.metric,
         "film": routes,
         "among": _num_test_images(shown.run) if shown.complete else None,
@@ -124,23 +122,23 @@ def pinned_data(shown: RunView, ui: UIState, item: int, neighbours: list[Neighbo
 def answer_data(shown: RunView, answer: QueryResult, routes: bool) -> dict[str, Any]:
     """The inspector of a drawn or uploaded picture."""
     classes = DATASETS[shown.run.config.dataset].classes
-    return _tiles(shown, routes, answer.neighbours) | {
+    return _tiles(shown, routes, answer.neighbors) | {
         "subject": image_props(answer.steps[-1].image),
-        "near": _neighbor_props(answer.neighbours),
+        "near": _neighbor_props(answer.neighbors),
         "vote": {"label": answer.label},
         "title": f"Looks like {classes[answer.label]}",
         "among": _num_test_images(shown.run),
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
         "way": len(answer.trajectory),
-        "film": query_neighbor_history(shown.run, answer, len(answer.neighbours)) if routes else None,
+        "film": query_neighbor_history(shown.run, answer, len(answer.neighbors)) if routes else None,
     }
 
 
-def _tiles(shown: RunView, routes: bool, neighbours: list[Neighbour], label: int | None = None) -> dict[str, Any]:
+def _tiles(shown: RunView, routes: bool, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
     """Tiles, and the names of the classes that occur."""
     known = sprite_props(shown, routes)
-    labels = {neighbour.label for neighbour in neighbours} | ({label} if label is not None else set())
+    labels = {neighbor.label for neighbor in neighbors} | ({label} if label is not None else set())
     names = {str(label): known["classes"][label] for label in sorted(labels)}
     return {"run": shown.run.id, "classes": names, "sprites": known["sprites"]}
 
@@ -156,9 +154,9 @@ def downsample(image: np.ndarray, side: int = 56) -> np.ndarray:
     return np.ascontiguousarray(image[::every, ::every])
 
 
-def _neighbor_props(neighbours: Iterable[Neighbour]) -> list[tuple[int, int, float]]:
+def _neighbor_props(neighbors: Iterable[Neighbor]) -> list[tuple[int, int, float]]:
     """Item, class and distance of each: short, since a highlight should weigh little."""
-    return [(item, label, round(distance, 4)) for item, distance, label in neighbours]
+    return [(item, label, round(distance, 4)) for item, distance, label in neighbors]
 
 
 def _trajectory(answer: QueryResult, last: int, place: list[float]) -> list[tuple[float, ...]]:

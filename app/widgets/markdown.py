@@ -6,5 +6,5 @@ _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~&-])")
 
 
 def escape_markdown(text: object) -> str:
-    """A text that Markdown shows letter by letter: no link, no picture, no colour, no formula."""
+    """A text that Markdown shows letter by letter: no link, no picture, no color, no formula."""
     return _MARKS.sub(r"\\\1", str(text))

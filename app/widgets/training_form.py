@@ -1,4 +1,4 @@
-"""The settings of a training as widgets, made from the declarations: what the catalogue holds is what is offered."""
+"""The settings of a training as widgets, made from the declarations: what the catalog holds is what is offered."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -73,10 +73,10 @@ class _Form:
         self.ui = ui
         self.config = config
 
-    def choice(self, name: str, label: str, catalogue: Catalog[Any], note: str = "") -> None:
-        """One of a catalogue, with the sentence about it on its question mark."""
-        chosen = catalogue[getattr(self.config, name)]
-        self.pick(name, label, list(catalogue), lambda key: catalogue[key].title, help=chosen.summary)
+    def choice(self, name: str, label: str, catalog: Catalog[Any], note: str = "") -> None:
+        """One of a catalog, with the sentence about it on its question mark."""
+        chosen = catalog[getattr(self.config, name)]
+        self.pick(name, label, list(catalog), lambda key: catalog[key].title, help=chosen.summary)
         if note:
             st.caption(note)
 
@@ -147,10 +147,10 @@ class _Form:
         )
 
     def _optimizer(self) -> None:
-        """Optimiser, length, seed."""
+        """Optimizer, length, seed."""
         left, right = st.columns(2)
         with left:
-            self.pick("optimizer", "Optimiser", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
+            self.pick("optimizer", "Optimizer", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
             self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
         with right:
             self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")

@@ -35,7 +35,7 @@ class DatasetSpec(Spec):
     most: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, for a data set that no catalogue lists."""
+        """As plain JSON types, for a data set that no catalog lists."""
         told = asdict(self)
         return {name: told[name] for name in _DESCRIBED}
 

@@ -26,7 +26,7 @@ FORMATS = Catalog(
         ExportFormatSpec(
             name="csv",
             title="Table, CSV",
-            summary="Class, place on the map and ten neighbours of each image.",
+            summary="Class, place on the map and ten neighbors of each image.",
             suffix=".csv",
             media_type="text/csv",
         ),

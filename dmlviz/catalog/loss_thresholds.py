@@ -77,8 +77,8 @@ def distances(x: np.ndarray, measure: Distance, y: np.ndarray | None = None) -> 
     b = a if y is None else y.astype(np.float64)
     if measure == "cosine":
         return (1 - _directions(a) @ _directions(b).T).astype(np.float32)
-    centre = a.mean(axis=0) if len(a) else 0.0  # far from the origin the squares would lose their digits
-    a, b = a - centre, b - centre
+    center = a.mean(axis=0) if len(a) else 0.0  # far from the origin the squares would lose their digits
+    a, b = a - center, b - center
     squared = np.maximum((a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T, 0)
     if y is None:
         np.fill_diagonal(squared, 0)

@@ -35,8 +35,8 @@ METRICS = Catalog(
             name="precision_at_1",
             title="P@1",
             family="retrieval",
-            summary="The share of images whose nearest neighbour is of their own class. Also called R@1.",
-            when_to_use="The first number to look at, and the one most papers report. It looks at one neighbour only: it "
+            summary="The share of images whose nearest neighbor is of their own class. Also called R@1.",
+            when_to_use="The first number to look at, and the one most papers report. It looks at one neighbor only: it "
             "cannot tell a space in which classes are compact from one in which they lie about in crumbs.",
             formula=r"\frac1n\sum_q \big[\,y_{(1)}=y_q\,\big]",
             reference=_MANNING,
@@ -106,8 +106,8 @@ METRICS = Catalog(
             name="knn_accuracy",
             title="kNN",
             family="classification",
-            summary="The share of images whose class wins the vote of their 5 nearest neighbours.",
-            when_to_use="When the embedding is to classify. Steadier than P@1 where single images are mislabelled.",
+            summary="The share of images whose class wins the vote of their 5 nearest neighbors.",
+            when_to_use="When the embedding is to classify. Steadier than P@1 where single images are mislabeled.",
             formula=r"\frac1n\sum_q \big[\,\mathrm{majority}(y_{(1)},\dots,y_{(5)})=y_q\,\big]",
             reference="Cover, Hart: Nearest neighbor pattern classification, 1967",
         ),

@@ -60,7 +60,7 @@ MINERS = Catalog(
             summary="Positives less similar than the anchor's nearest negative, negatives more similar than its "
             "farthest positive, each with some slack.",
             when_to_use="With the loss of its name, but good with other pair losses too: it looks at each anchor's own "
-            "neighbourhood and leaves out what is in order there.",
+            "neighborhood and leaves out what is in order there.",
             formula=r"s_{ap} < \max_{n\in N(a)} s_{an} + \varepsilon,\quad "
             r"s_{an} > \min_{p\in P(a)} s_{ap} - \varepsilon",
             reference="Wang, Han, Huang, Dong, Scott: Multi-similarity loss with general pair weighting for deep "

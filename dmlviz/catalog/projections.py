@@ -34,7 +34,7 @@ METRIC = Parameter(
     kind=str,
     default="euclidean",
     choices=("euclidean", "cosine"),
-    help="distance by which points are neighbours",
+    help="distance by which points are neighbors",
 )
 
 PROJECTIONS = Catalog(
@@ -52,7 +52,7 @@ PROJECTIONS = Catalog(
         ProjectionSpec(
             name="fan",
             title="Class fan",
-            summary="A flat view without distortion, turned so that the class centres fan out, first class on top.",
+            summary="A flat view without distortion, turned so that the class centers fan out, first class on top.",
             reference="Schönemann: A generalized solution of the orthogonal Procrustes problem, Psychometrika 1966",
             linear=True,
             native=True,
@@ -83,7 +83,7 @@ PROJECTIONS = Catalog(
         ProjectionSpec(
             name="tsne",
             title="t-SNE",
-            summary="Keeps near neighbours near, and lets the rest go.",
+            summary="Keeps near neighbors near, and lets the rest go.",
             reference="van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008",
             linear=False,
             caution="Only who is next to whom means something: sizes of clusters, and distances between them, mean "
@@ -96,7 +96,7 @@ PROJECTIONS = Catalog(
                     minimum=2,
                     maximum=200,
                     step=1,
-                    help="how many neighbours count for each point",
+                    help="how many neighbors count for each point",
                 ),
                 Parameter(
                     name="iterations",
@@ -114,7 +114,7 @@ PROJECTIONS = Catalog(
                     minimum=1,
                     maximum=50,
                     step=1,
-                    help="how strongly neighbours pull at the start",
+                    help="how strongly neighbors pull at the start",
                 ),
                 METRIC,
             ),
@@ -122,7 +122,7 @@ PROJECTIONS = Catalog(
         ProjectionSpec(
             name="umap",
             title="UMAP",
-            summary="Lays out a graph of near neighbours.",
+            summary="Lays out a graph of near neighbors.",
             reference="McInnes, Healy, Melville: UMAP, 2018",
             linear=False,
             caution="Gaps look wider than they are, and distances between clusters mean little. "
@@ -135,7 +135,7 @@ PROJECTIONS = Catalog(
                     minimum=2,
                     maximum=200,
                     step=1,
-                    help="how many neighbours each point is linked to",
+                    help="how many neighbors each point is linked to",
                 ),
                 Parameter(
                     name="min_dist",

@@ -12,7 +12,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
 from dmlviz.data import available_datasets, data_root
-from dmlviz.data.image_folder import Colour, import_image_folder
+from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -37,7 +37,7 @@ def add(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="a folder or zip of class folders, or vectors")],
     title: Annotated[str, typer.Option(metavar="TEXT", help="what to call it; the file's name when empty")] = "",
     side: Annotated[int | None, typer.Option(metavar="N", help="pixels a side, 8 to 64")] = None,
-    colour: Annotated[Colour, typer.Option(help="grey where all pictures are, or as told")] = "auto",
+    color: Annotated[Color, typer.Option(help="gray where all pictures are, or as told")] = "auto",
     labels: Annotated[Path | None, typer.Option(metavar="FILE", help="labels of vectors that come without")] = None,
     data: DataFolder = None,
     runs: RunsFolder = None,
@@ -56,7 +56,7 @@ def add(
             path,
             title=title,
             side=side,
-            colour=colour,
+            color=color,
             progress=lambda done, of: shown.update(task, completed=done, total=of),
         )
     _print_report(found, console)

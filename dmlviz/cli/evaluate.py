@@ -20,7 +20,7 @@ def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
     runs: RunsFolder = None,
     confusion: Annotated[
-        bool, typer.Option("--confusion", help="also whose nearest neighbour is of which class")
+        bool, typer.Option("--confusion", help="also whose nearest neighbor is of which class")
     ] = False,
 ) -> None:
     """Score a run's embeddings of all test images against each other: retrieval, clustering, verification, space."""
@@ -55,7 +55,7 @@ def _number(key: str, value: float) -> str:
 
 
 def _confusion(names: list[str], counts: np.ndarray) -> Table:
-    table = Table(box=None, pad_edge=False, title="class (row) of the query, class (column) of its nearest neighbour")
+    table = Table(box=None, pad_edge=False, title="class (row) of the query, class (column) of its nearest neighbor")
     table.add_column("")
     for name in names:
         table.add_column(name, justify="right")

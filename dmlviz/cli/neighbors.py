@@ -15,7 +15,7 @@ app = single_command_app()
 
 
 @app.command()
-def neighbours(
+def neighbors(
     run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
     item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="a test image, counted from 0")],
     k: Annotated[int, typer.Option("-k", min=1, help="how many")] = 10,
@@ -24,7 +24,7 @@ def neighbours(
 ) -> None:
     """Name the test images nearest to one of them in a run's embedding, the image itself left out."""
     chosen = Runs(runs_folder(runs)).get(run)
-    found = chosen.neighbours(item, k, metric=metric)
+    found = chosen.neighbors(item, k, metric=metric)
     classes, labels = DATASETS[chosen.config.dataset].classes, chosen.labels
     if labels is None:
         raise UserError(f"{chosen.title} has no embeddings yet.")
@@ -32,7 +32,7 @@ def neighbours(
     console = Console(highlight=False)
     console.print(f"{chosen.title}: nearest to test image {item}, class {own}, by {metric} distance", soft_wrap=True)
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
-    for neighbour in found:
-        name = classes[neighbour.label]
-        table.add_row(str(neighbour.item), name, f"{neighbour.distance:.4f}", "" if name == own else "another class")
+    for neighbor in found:
+        name = classes[neighbor.label]
+        table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", "" if name == own else "another class")
     console.print(table)

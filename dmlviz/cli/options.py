@@ -19,12 +19,12 @@ _METAVARS = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
 def add_config_options(
     command: Callable[..., None],
     config: type[Config],
-    catalogues: Mapping[str, Catalog[Any]],
+    catalogs: Mapping[str, Catalog[Any]],
     panels: Mapping[str, tuple[str, ...]],
 ) -> Callable[..., None]:
     """Give `command(settings, **own)` an option for each field of the config besides its own, for Typer to read.
 
-    `settings` holds the fields that were given, as the config takes them. `catalogues` names the choices of a field and
+    `settings` holds the fields that were given, as the config takes them. `catalogs` names the choices of a field and
     `panels` its group in the help.
     """
     own = list(inspect.signature(command).parameters.values())[1:]
@@ -39,7 +39,7 @@ def add_config_options(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=_option(name, field, catalogues.get(name), panel_of.get(name, "More")),
+            annotation=_option(name, field, catalogs.get(name), panel_of.get(name, "More")),
         )
         for name, field in config.model_fields.items()
     ]
@@ -50,11 +50,11 @@ def add_config_options(
     return called
 
 
-def _option(name: str, field: FieldInfo, catalogue: Catalog[Any] | None, panel: str) -> Any:
+def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: str) -> Any:
     kind = _kind(field.annotation)
     text = field.description or ""
-    if catalogue is not None:
-        text += f": {', '.join(catalogue)}"
+    if catalog is not None:
+        text += f": {', '.join(catalog)}"
     elif get_origin(field.annotation) is Literal:
         text += f": {', '.join(map(str, get_args(field.annotation)))}"
     if kind is list:
@@ -64,7 +64,7 @@ def _option(name: str, field: FieldInfo, catalogue: Catalog[Any] | None, panel: 
     option = typer.Option(
         f"{flag(name)}/--no-{flag(name)[2:]}" if kind is bool else flag(name),
         help=text,
-        metavar=_METAVARS.get(kind) if catalogue is None else "NAME",
+        metavar=_METAVARS.get(kind) if catalog is None else "NAME",
         show_default=False,
         rich_help_panel=panel,
     )

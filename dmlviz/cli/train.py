@@ -40,7 +40,7 @@ PANELS = {
     ),
     "Net": ("net", "embedding_dim", "normalize"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
-    "Optimiser": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
+    "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
     "Length and repeatability": ("steps", "max_seconds", "seed"),
     "What is watched": ("watched", "snapshots"),
 }

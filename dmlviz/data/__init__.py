@@ -66,7 +66,7 @@ class Dataset:
 
     @property
     def channels(self) -> int:
-        """1 for grey images, 3 for colour."""
+        """1 for gray images, 3 for color."""
         return 1 if self.test.images.ndim == 3 else self.test.images.shape[3]
 
 

@@ -1,7 +1,7 @@
 """How a written figure becomes one of scikit-learn's digits, the way NIST's forms did.
 
 Garris et al. 1994 (NISTIR 5469) set each figure upright by a shear and stretched it to 20 × 32 in a bitmap of 32 × 32;
-Kaynak 1995 counted the ink in its blocks of 4 × 4. Grey stays grey all the way: a grey pixel is partly covered by ink,
+Kaynak 1995 counted the ink in its blocks of 4 × 4. Gray stays gray all the way: a gray pixel is partly covered by ink,
 and a count is such a share as well. Pens differ more than figures do: strokes thinner than the data's are thickened.
 """
 
@@ -43,7 +43,7 @@ def _lean(ink: np.ndarray) -> float:
 
 
 def edges(profile: np.ndarray) -> tuple[float, float]:
-    """Where ink begins and ends along a line of pixels, a grey pixel before it being covered in part."""
+    """Where ink begins and ends along a line of pixels, a gray pixel before it being covered in part."""
     covered = profile / profile.max()
     full = np.flatnonzero(covered >= FULL)
     first, last = full[0], full[-1]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dmlviz.data.file_source import Entry, iter_files
-from dmlviz.data.image_ops import decode_square, is_grey, read_size
+from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
     ImportedDataset,
     Preprocessing,
@@ -23,7 +23,7 @@ from dmlviz.data.import_report import (
 )
 from dmlviz.errors import UserError
 
-Colour = Literal["auto", "grey", "colour"]
+Color = Literal["auto", "gray", "color"]
 
 DEFAULT_SIDE = 32
 LEAST_SIDE, MOST_SIDE = 8, 64
@@ -64,7 +64,7 @@ def import_image_folder(
     *,
     title: str = "",
     side: int | None = None,
-    colour: Colour = "auto",
+    color: Color = "auto",
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> ImportedDataset:
     """Read a folder or zip with a folder of pictures for each class.
@@ -83,9 +83,9 @@ def import_image_folder(
         squares, kept = _decode_all(pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files)))
         kept_pictures = [pictures[index] for index in kept]
     kept_pictures, squares = _check_after_decode(kept_pictures, squares, left_out)
-    grey = is_grey(squares)
-    shaping = Preprocessing(shapes, side, grey, not grey.all() if colour == "auto" else colour == "colour")
-    images = squares if shaping.coloured else to_grayscale(squares)
+    gray = is_gray(squares)
+    shaping = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
+    images = squares if shaping.colored else to_grayscale(squares)
     names = sorted({picture.name for picture in kept_pictures}, key=_natural)
     labels = np.array([names.index(picture.name) for picture in kept_pictures])
     test, split = _test_images(kept_pictures, labels)

@@ -10,7 +10,7 @@ from dmlviz.errors import UserError
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MAX_PIXELS = 50_000_000
-GRAY_TOLERANCE = 6  # levels of 255 between the channels of a grey picture that was saved as JPEG
+GRAY_TOLERANCE = 6  # levels of 255 between the channels of a gray picture that was saved as JPEG
 
 
 def read_size(data: bytes) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def read_size(data: bytes) -> tuple[int, int]:
 
 def decode_square(data: bytes, side: int) -> np.ndarray:
     """The picture as uint8 side × side × 3: turned upright, transparent parts on white, fitted whole, the rest of the
-    square filled with the colour of its border. Of moving pictures the first. Raise UserError as `read_size`.
+    square filled with the color of its border. Of moving pictures the first. Raise UserError as `read_size`.
     """
     with _open(data) as picture:
         try:
@@ -44,7 +44,7 @@ def upright(picture: Image.Image, side: int) -> np.ndarray:
 
 
 def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
-    """A picture (uint8, h × w × 3) fitted whole into side × side × 3, the rest in the colour of its border."""
+    """A picture (uint8, h × w × 3) fitted whole into side × side × 3, the rest in the color of its border."""
     longest = max(picture.shape[:2])
     height, width = (max(1, round(length * side / longest)) for length in picture.shape[:2])
     way = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
@@ -57,8 +57,8 @@ def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
     return canvas
 
 
-def is_grey(squares: np.ndarray) -> np.ndarray:
-    """Which of the squares (n × s × s × 3) have no colour (n, bool)."""
+def is_gray(squares: np.ndarray) -> np.ndarray:
+    """Which of the squares (n × s × s × 3) have no color (n, bool)."""
     spread = squares.max(axis=3).astype(np.int16) - squares.min(axis=3)
     return (spread <= GRAY_TOLERANCE).mean(axis=(1, 2)) > 0.995
 

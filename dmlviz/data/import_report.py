@@ -35,16 +35,16 @@ class ImportedDataset:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How the pictures became squares: (width, height) of the originals, the side, which were grey, what was kept."""
+    """How the pictures became squares: (width, height) of the originals, the side, which were gray, what was kept."""
 
     shapes: set[tuple[int, int]]
     side: int
-    grey: np.ndarray
-    coloured: bool
+    gray: np.ndarray
+    colored: bool
 
     def notes(self) -> list[str]:
-        """A sentence on sizes and one on colours."""
-        return [self._sizes(), self._colours()]
+        """A sentence on sizes and one on colors."""
+        return [self._sizes(), self._colors()]
 
     def _sizes(self) -> str:
         side = self.side
@@ -52,19 +52,19 @@ class Preprocessing:
             return f"All pictures are {side} × {side} already and stay as they are."
         ordered = sorted(self.shapes, key=lambda shape: (shape[0] * shape[1], shape))
         sizes = " to ".join(f"{width} × {height}" for width, height in dict.fromkeys([ordered[0], ordered[-1]]))
-        return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the colour of their border."
+        return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the color of their border."
 
-    def _colours(self) -> str:
-        coloured = int((~self.grey).sum())
-        if self.coloured and self.grey.any():
-            return f"{len(self.grey) - coloured:,} of {len(self.grey):,} pictures are grey; all are kept as colour."
-        if not self.coloured and coloured:
-            return f"{coloured:,} pictures in colour were made grey."
-        return "All pictures are in colour." if self.coloured else "All pictures are grey."
+    def _colors(self) -> str:
+        colored = int((~self.gray).sum())
+        if self.colored and self.gray.any():
+            return f"{len(self.gray) - colored:,} of {len(self.gray):,} pictures are gray; all are kept as color."
+        if not self.colored and colored:
+            return f"{colored:,} pictures in color were made gray."
+        return "All pictures are in color." if self.colored else "All pictures are gray."
 
 
 def to_grayscale(squares: np.ndarray) -> np.ndarray:
-    """Colour (n × s × s × 3) as grey (n × s × s), by the weights of Rec. 601, in whole numbers."""
+    """Color (n × s × s × 3) as gray (n × s × s), by the weights of Rec. 601, in whole numbers."""
     mixed = np.empty(squares.shape[:3], np.uint8)
     for start in range(0, len(squares), 1000):
         red, green, blue = np.moveaxis(squares[start : start + 1000].astype(np.uint32), 3, 0)
@@ -75,18 +75,18 @@ def to_grayscale(squares: np.ndarray) -> np.ndarray:
 def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetSpec:
     """What the data set is like; its name is decided by its content."""
     images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
-    side, coloured = images.shape[1], images.ndim == 4
+    side, colored = images.shape[1], images.ndim == 4
     grounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
     return DatasetSpec(
         name=_name(names, parts),
         title=title,
-        summary=f"Your own: {len(images) + tests:,} {'colour' if coloured else 'grey'} pictures of {len(names)} "
+        summary=f"Your own: {len(images) + tests:,} {'color' if colored else 'gray'} pictures of {len(names)} "
         f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on.",
         classes=tuple(names),
         size=side,
         mean=round(float(images.mean() / 255), 4),
         std=round(max(float(images.std() / 255), 1e-2), 4),
-        channels=3 if coloured else 1,
+        channels=3 if colored else 1,
         dark_on_light=bool(np.median(grounds) > 127),
         most={
             "images_per_class": int(np.bincount(labels).min()),

@@ -38,7 +38,7 @@ class PreparationStep:
 
 @dataclass(frozen=True)
 class PreparedImage:
-    """`image` is the net's input before normalisation, uint8 size × size (× 3); `steps` lead to it and end with it."""
+    """`image` is the net's input before normalization, uint8 size × size (× 3); `steps` lead to it and end with it."""
 
     image: np.ndarray
     steps: tuple[PreparationStep, ...]
@@ -71,7 +71,7 @@ FRAMINGS = {
 def decode(data: bytes, dataset: str) -> np.ndarray:
     """Read a PNG, JPEG or WebP picture to ask about among the images of `dataset`, transparent parts on white.
 
-    Return uint8 grey h × w; for somebody's own data h × w × 3, read as their pictures were when they were added.
+    Return uint8 gray h × w; for somebody's own data h × w × 3, read as their pictures were when they were added.
     Raise UserError for anything else.
 
     The announced size is checked before any pixel is decoded, since 80 kB can announce 160 MB.
@@ -119,9 +119,9 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
 
 
 def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
-    """Frame a grey picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one.
+    """Frame a gray picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one.
 
-    Among somebody's own pictures one in colour (h × w × 3) is fitted whole, as they were; a grey one is a drawing, and
+    Among somebody's own pictures one in color (h × w × 3) is fitted whole, as they were; a gray one is a drawing, and
     put on the ground that they have.
     """
     declared = _declared(dataset)
@@ -134,11 +134,11 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     ):
         return _letterbox(picture, declared)
     if declared.channels == 3:
-        raise UserError(f"{declared.title} is in colour, which cannot be drawn: upload a picture instead.")
+        raise UserError(f"{declared.title} is in color, which cannot be drawn: upload a picture instead.")
     framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * declared.size), False)
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
-        raise UserError(f"A picture is a grey uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
-    steps = [PreparationStep("grey", picture)]
+        raise UserError(f"A picture is a gray uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
+    steps = [PreparationStep("gray", picture)]
 
     ink = picture.astype(np.float64)
     ground = float(np.median(_border(ink)))
@@ -191,7 +191,7 @@ def _letterbox(picture: np.ndarray, declared: DatasetSpec) -> PreparedImage:
     ]
     if declared.channels == 1:
         fitted = to_grayscale(fitted[None])[0]
-        steps.append(PreparationStep("grey, as the data are", fitted))
+        steps.append(PreparationStep("gray, as the data are", fitted))
     return PreparedImage(image=fitted, steps=tuple(steps))
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run: its test images with their classes, places on one map, and neighbours."""
+"""What is kept of a run: its test images with their classes, places on one map, and neighbors."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import ProjectionRun, Run
 
-NEIGHBOURS = 10
+NEIGHBORS = 10
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ class RunExport:
         return basis.project(embeddings)
 
     @cached_property
-    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+    def neighbors(self) -> tuple[np.ndarray, np.ndarray]:
         """The ten nearest of each in the embedding: distances (n × k, float32) and items (n × k), itself left out."""
         from dmlviz.ops.gallery import Gallery
 
-        distances, rows = Gallery(self.embeddings, self.labels).kneighbors_all(NEIGHBOURS)
+        distances, rows = Gallery(self.embeddings, self.labels).kneighbors_all(NEIGHBORS)
         return distances, self.items[rows]
 
     @property

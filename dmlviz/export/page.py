@@ -1,4 +1,4 @@
-"""A run as one HTML file: the map that plays, pictures, neighbours, scores. Opens without a server or a network."""
+"""A run as one HTML file: the map that plays, pictures, neighbors, scores. Opens without a server or a network."""
 
 import html
 import json
@@ -99,7 +99,7 @@ def quality_note(kept: RunExport, left_out: int) -> str:
         f"The points are all {n:,} vectors."
         if given
         else f"The points are all {n:,} test images; the net was trained on none of them.",
-        f"Neighbours are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
+        f"Neighbors are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
         "not on the map.",
     ]
     if left_out:
@@ -116,9 +116,9 @@ def _with_params(choice: Spec, params: dict[str, Any]) -> str:
 
 def _described(kept: RunExport) -> dict[str, Any]:
     """All that saved.js reads; arrays are base64 of little-endian numbers."""
-    run, whole = kept.run, RunExport(kept.run)  # neighbours are those at the end, whichever epoch the map shows
+    run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whichever epoch the map shows
     _ = kept.coordinates  # a map that is not finished is said to be so
-    labels, (distances, neighbours) = whole.labels, whole.neighbours
+    labels, (distances, neighbors) = whole.labels, whole.neighbors
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
     streams = [_event_payload(run, None)] + (
@@ -134,9 +134,9 @@ def _described(kept: RunExport) -> dict[str, Any]:
         "labels": _base64(labels, "<u2"),
         "watched": [] if watched is None else watched.tolist(),
         "near": {
-            "k": neighbours.shape[1],
+            "k": neighbors.shape[1],
             "wide": wide,
-            "items": _base64(neighbours, wide),
+            "items": _base64(neighbors, wide),
             "distances": _base64(np.rint(distances / farthest * MAX_DISTANCE), "<u2"),
             "unit": farthest / MAX_DISTANCE,
         },

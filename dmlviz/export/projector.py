@@ -46,7 +46,7 @@ def write_projector(kept: RunExport, file: IO[bytes]) -> None:
     from pyarrow import csv
 
     vectors, labels = kept.embeddings, kept.labels
-    nearest = np.asarray(kept.run.labels)[kept.neighbours[1][:, 0]]
+    nearest = np.asarray(kept.run.labels)[kept.neighbors[1][:, 0]]
     tabs = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
     metadata = {

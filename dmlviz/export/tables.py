@@ -1,4 +1,4 @@
-"""The test images of a run as a table: class, place on the map, nearest neighbours."""
+"""The test images of a run as a table: class, place on the map, nearest neighbors."""
 
 import json
 from typing import IO, TYPE_CHECKING
@@ -14,21 +14,21 @@ AXES = ("x", "y", "z")
 
 
 def table(kept: RunExport) -> "pyarrow.Table":
-    """A row for each test image on the map, in the official order: item, label, class, x, y (z), then neighbour and
+    """A row for each test image on the map, in the official order: item, label, class, x, y (z), then neighbor and
     distance of the k nearest of them, nearest first. Raise UserError before the run's end.
     """
     import pyarrow
 
     labels, places = kept.labels, kept.coordinates
-    distances, neighbours = kept.neighbours
+    distances, neighbors = kept.neighbors
     columns = {
         "item": kept.items.astype(np.int32),
         "label": labels.astype(np.int32),
         "class": pyarrow.DictionaryArray.from_arrays(labels.astype(np.int32), list(kept.classes)).cast("string"),
     }
     columns |= {axis: places[:, number] for number, axis in enumerate(AXES[: places.shape[1]])}
-    for rank in range(neighbours.shape[1]):
-        columns[f"neighbour_{rank + 1}"] = neighbours[:, rank].astype(np.int32)
+    for rank in range(neighbors.shape[1]):
+        columns[f"neighbor_{rank + 1}"] = neighbors[:, rank].astype(np.int32)
         columns[f"distance_{rank + 1}"] = distances[:, rank]
     return pyarrow.table(columns)
 

@@ -1,6 +1,6 @@
 """A process that has imported and tried everything once, and forks workers that are ready at once.
 
-What a worker does slowly the first time (imports, the optimiser, the kernels) takes seconds of processor; here it is
+What a worker does slowly the first time (imports, the optimizer, the kernels) takes seconds of processor; here it is
 done once for a whole server, and what was read then is shared by all its workers. The process is started as
 `python -m dmlviz.jobs.fork_server FD`, FD being a socket on which each message asks for one worker, the ends of its
 three pipes attached. It ends when the other end of the socket is closed.
@@ -142,7 +142,7 @@ class ForkServer:
                 [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialise it
+                env=os.environ | ONE_THREAD | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialize it
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )

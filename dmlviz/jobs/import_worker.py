@@ -1,6 +1,6 @@
 """Reads uploaded files in a process of its own, for a preview: `python -m dmlviz.jobs.import_worker FOLDER`.
 
-The folder holds `order.json`: {"file", "labels", "title", "side", "colour"}. Into it go `progress.json` while the files
+The folder holds `order.json`: {"file", "labels", "title", "side", "color"}. Into it go `progress.json` while the files
 are read, and at the end `look.json`: what was understood, or {"error": a sentence}.
 """
 
@@ -60,7 +60,7 @@ def _import_images(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
         Path(order["file"]),
         title=order["title"],
         side=order["side"],
-        colour=order["colour"],
+        color=order["color"],
         progress=progress,
     )
     found.save(folder)

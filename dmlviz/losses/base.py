@@ -178,7 +178,7 @@ class Loss(nn.Module):
         self._last_parts: list[Terms | SummedTerms] = []
         self._images = 0
 
-    def class_centres(self) -> Tensor | None:
+    def class_centers(self) -> Tensor | None:
         """Where the loss wants the classes (k × d, one or several each), or in which direction; None mostly."""
         return None
 

@@ -35,7 +35,7 @@ class ClassWeights(Loss):
         self.check_batch(batch)
         return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
 
-    def class_centres(self) -> Float[Tensor, "k d"]:
+    def class_centers(self) -> Float[Tensor, "k d"]:
         return nn.functional.normalize(self.weight.detach().float())
 
     def check_batch(self, batch: Batch) -> None:

@@ -27,14 +27,14 @@ class Softmax(ClassWeights):
 
 @implements("center")
 class Center(Softmax):
-    """Softmax, and λ‖f − c_y‖² towards a learned centre of the image's class (Wen et al. 2016)."""
+    """Softmax, and λ‖f − c_y‖² towards a learned center of the image's class (Wen et al. 2016)."""
 
     def __init__(self, *, embedding_dim: int, num_classes: int, seed: int, weight: float) -> None:
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.pull = weight
         self.centers = nn.Parameter(torch.zeros(num_classes, embedding_dim))
 
-    def class_centres(self) -> Float[Tensor, "k d"]:
+    def class_centers(self) -> Float[Tensor, "k d"]:
         return self.centers.detach().float()
 
     def terms(self, batch: Batch) -> Terms:
@@ -137,7 +137,7 @@ class ProxyNCA(ClassWeights):
 
 @implements("soft_triple")
 class SoftTriple(ClassWeights):
-    """Cross-entropy of λ(S_c − δ·[c = y]), S_c a soft maximum over the centres of c (Qian et al. 2019)."""
+    """Cross-entropy of λ(S_c − δ·[c = y]), S_c a soft maximum over the centers of c (Qian et al. 2019)."""
 
     def __init__(
         self,

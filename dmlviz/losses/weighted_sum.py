@@ -21,10 +21,10 @@ class SumOf(Loss):
         self.a, self.b = (build(name, **sizes, **params) for name, params in map(LossChoice.split, (a, b)))
         self.weights = weights
 
-    def class_centres(self) -> Tensor | None:
+    def class_centers(self) -> Tensor | None:
         """Those of the first of the two that has any."""
-        first = self.a.class_centres()
-        return self.b.class_centres() if first is None else first
+        first = self.a.class_centers()
+        return self.b.class_centers() if first is None else first
 
     @property
     def active(self) -> Tensor:

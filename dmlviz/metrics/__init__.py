@@ -36,7 +36,7 @@ def evaluate(
 
     Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean
     and counted in `queries_left_out`. A live view skips k-means (`clustering=False`), `map` (`full_ranking=False`)
-    and the judging of pairs (`verification=False`). Of normalised embeddings the ranking is that of the cosine.
+    and the judging of pairs (`verification=False`). Of normalized embeddings the ranking is that of the cosine.
     Raises UserError for input of a wrong shape.
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
@@ -59,9 +59,9 @@ def evaluate(
 def confusion(
     embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Count, per class, the classes of the nearest neighbours: (class ids (c), counts (c × c, int64)).
+    """Count, per class, the classes of the nearest neighbors: (class ids (c), counts (c × c, int64)).
 
-    Row: the query's class, column: its nearest neighbour's. Queries without a relevant item are left out, and where
+    Row: the query's class, column: its nearest neighbor's. Queries without a relevant item are left out, and where
     an embedding is not finite nobody is counted.
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)

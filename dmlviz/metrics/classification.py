@@ -1,4 +1,4 @@
-"""Whether simple rules name the class: the vote of the neighbours, the nearest class mean."""
+"""Whether simple rules name the class: the vote of the neighbors, the nearest class mean."""
 
 import numpy as np
 

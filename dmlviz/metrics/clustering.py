@@ -13,7 +13,7 @@ KEYS = ("nmi", "ami", "pairwise_f1")
 def scores(queries: LabeledEmbeddings, seed: int = 0) -> dict[str, float]:
     """NMI, AMI and pairwise F1 of the classes against k-means with as many clusters as classes.
 
-    NaN where there is nothing to find: one class, or every image its own. NMI with arithmetic normalisation, as in
+    NaN where there is nothing to find: one class, or every image its own. NMI with arithmetic normalization, as in
     scikit-learn; pairwise F1 as in Manning, Raghavan, Schütze 2008, chapter 16.
     """
     if not 1 < len(queries.class_ids) < len(queries.points):

@@ -43,19 +43,19 @@ class DistanceMeans:
 def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
     """Effective rank, mean norm and the collapse flag (1 or 0) of finite points of so many classes.
 
-    Effective rank: the exponential of the entropy of the centred points' singular values, each over their sum (Roy and
+    Effective rank: the exponential of the entropy of the centered points' singular values, each over their sum (Roy and
     Vetterli 2007); 0 where all points are equal. Collapsed: the points lie within 1 % of their root mean square norm
-    about their centre, or are all equal; or three classes or more share one line, though there are more dimensions.
+    about their center, or are all equal; or three classes or more share one line, though there are more dimensions.
     """
     wide = points.astype(np.float64)
     size = np.abs(wide).max()
     wide /= size or 1.0
-    centred = wide - wide.mean(axis=0)
-    centred[:, (wide == wide[0]).all(axis=0)] = 0
-    spread = np.sqrt((centred**2).sum(axis=1).mean())
+    centered = wide - wide.mean(axis=0)
+    centered[:, (wide == wide[0]).all(axis=0)] = 0
+    spread = np.sqrt((centered**2).sum(axis=1).mean())
     norms = np.linalg.norm(wide, axis=1)
     in_a_point = spread <= COLLAPSE_THRESHOLD * np.sqrt((norms**2).mean())
-    rank = effective_rank(centred)
+    rank = effective_rank(centered)
     on_a_line = points.shape[1] > 1 and classes > 2 and rank < MIN_RANK_ON_LINE
     return {
         "effective_rank": rank,
@@ -64,9 +64,9 @@ def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
     }
 
 
-def effective_rank(centred: np.ndarray) -> float:
-    """The number of directions that centred points use, from 0 (none) to their dimension."""
-    short = centred.T @ centred if centred.shape[0] >= centred.shape[1] else centred @ centred.T
+def effective_rank(centered: np.ndarray) -> float:
+    """The number of directions that centered points use, from 0 (none) to their dimension."""
+    short = centered.T @ centered if centered.shape[0] >= centered.shape[1] else centered @ centered.T
     values = np.linalg.eigvalsh(short)
     values = np.sqrt(values[values > values.max(initial=0) * 1e-12]) if values.max(initial=0) > 0 else values[:0]
     if not len(values):

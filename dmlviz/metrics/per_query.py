@@ -16,8 +16,8 @@ from dmlviz.ops.squared_distances import single_threaded_blas
 class PerQueryResult:
     """One row for each image that has a relevant one (`queries`, indices in order; m of them).
 
-    `nearest` is its nearest neighbour (index), `first_hit` the rank of the first of its class (from 1), `vote` the
-    class that its 5 nearest neighbours name, as kNN accuracy counts it; `r_precision` and `average_precision_at_r` are
+    `nearest` is its nearest neighbor (index), `first_hit` the rank of the first of its class (from 1), `vote` the
+    class that its 5 nearest neighbors name, as kNN accuracy counts it; `r_precision` and `average_precision_at_r` are
     what the means of that name are made of.
     """
 

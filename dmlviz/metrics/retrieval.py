@@ -1,4 +1,4 @@
-"""Whose neighbours are whose: every retrieval score from one ranking of the gallery for each query."""
+"""Whose neighbors are whose: every retrieval score from one ranking of the gallery for each query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
-NEIGHBOURS = 5
+NEIGHBORS = 5
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Ranker:
         self.queries = np.flatnonzero(relevant > 0)
         self.relevant = relevant[self.queries]
         n, others = len(self.queries), len(self.small_gallery) - int(self.itself)
-        self.depth = min(others, max(int(self.relevant.max(initial=0)), NEIGHBOURS))
+        self.depth = min(others, max(int(self.relevant.max(initial=0)), NEIGHBORS))
         self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
-        self.nearest = np.zeros((n, min(NEIGHBOURS, max(others, 1))), np.int64)
+        self.nearest = np.zeros((n, min(NEIGHBORS, max(others, 1))), np.int64)
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""

@@ -22,7 +22,7 @@ def build(
     size: int = 28,
     seed: int | None = None,
 ) -> "EmbeddingNet":
-    """Return the net `name`: normalised images (n × channels × size × size) in, embeddings (n × embedding_dim) out.
+    """Return the net `name`: normalized images (n × channels × size × size) in, embeddings (n × embedding_dim) out.
 
     With `normalize` these have length 1. A `seed` decides the first weights and leaves torch's own random state
     alone. Raises UserError for an unknown name and for sizes no net takes.

@@ -26,7 +26,7 @@ class EmbeddingNet(nn.Module):
         self.normalize = normalize
 
     def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
-        """Embed normalised images; raise UserError when they are not of the size that the net was built for."""
+        """Embed normalized images; raise UserError when they are not of the size that the net was built for."""
         if images.shape[1:] != self.image:
             built, got = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
             raise UserError(f"This {self.name} takes images of {built} (channels × height × width); got {got}.")

@@ -1,4 +1,4 @@
-"""Nearest neighbours among a fixed set of embeddings, exact. Loads no torch."""
+"""Nearest neighbors among a fixed set of embeddings, exact. Loads no torch."""
 
 from typing import Any, Literal
 
@@ -102,5 +102,5 @@ def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
 
 def _count(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UserError(f"k is a whole number from 1: how many neighbours to find; got {k!r}.")
+        raise UserError(f"k is a whole number from 1: how many neighbors to find; got {k!r}.")
     return int(k)

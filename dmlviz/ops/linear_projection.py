@@ -68,10 +68,10 @@ class LinearProjection:
 
     @classmethod
     def class_fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
-        """The orthonormal view in which the class centres come nearest to evenly spread directions, class by class.
+        """The orthonormal view in which the class centers come nearest to evenly spread directions, class by class.
 
         A simplex, which is what most losses make of the classes, lands as a regular ring. It is the orthogonal
-        Procrustes problem (Schönemann 1966) between the centres and `directions`. Rows that are not finite are left
+        Procrustes problem (Schönemann 1966) between the centers and `directions`. Rows that are not finite are left
         out. Raises UserError for fewer than dims + 1 classes or no more than `dims` dimensions.
         """
         usable = np.isfinite(embeddings).all(axis=1)
@@ -83,9 +83,9 @@ class LinearProjection:
                 f"got {len(classes)} classes in {embeddings.shape[1]} dimensions: draw the PCA instead."
             )
         mean = finite.mean(axis=0) if len(finite) else np.zeros(embeddings.shape[1])
-        centres = [finite[known == label].mean(axis=0) if (known == label).any() else mean for label in classes]
+        centers = [finite[known == label].mean(axis=0) if (known == label).any() else mean for label in classes]
         u, _, vt = np.linalg.svd(
-            evenly_spaced_directions(len(classes), dims).T @ (np.stack(centres) - mean), full_matrices=False
+            evenly_spaced_directions(len(classes), dims).T @ (np.stack(centers) - mean), full_matrices=False
         )
         return cls(mean, u @ vt, _explained(finite, u @ vt), "fan")
 

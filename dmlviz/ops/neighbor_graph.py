@@ -1,4 +1,4 @@
-"""Every point's nearest neighbours, exact. Loads no torch."""
+"""Every point's nearest neighbors, exact. Loads no torch."""
 
 from collections.abc import Callable
 
@@ -7,15 +7,15 @@ import numpy as np
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 
-def prepare(embeddings: np.ndarray, metric: str, centre: np.ndarray | None = None) -> np.ndarray:
-    """Centre embeddings (n × d, float32), which keeps distances exact; for "cosine" put them on the unit sphere.
+def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = None) -> np.ndarray:
+    """Center embeddings (n × d, float32), which keeps distances exact; for "cosine" put them on the unit sphere.
 
-    There the distance is the chord: half its square is 1 − cosine, so that neighbours and their order are the same.
+    There the distance is the chord: half its square is 1 − cosine, so that neighbors and their order are the same.
     "correlation" is the cosine of rows less their means; for other metrics (see metrics.py) they stay as they are.
-    `centre` is their mean when not given.
+    `center` is their mean when not given.
     """
     if metric == "euclidean":
-        return embeddings - (mean_vector(embeddings) if centre is None else centre)
+        return embeddings - (mean_vector(embeddings) if center is None else center)
     return comparable(embeddings, metric).astype(embeddings.dtype, copy=False)
 
 
@@ -43,7 +43,7 @@ def nearest_others(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The `count` nearest others of each point, or of the points `rows`: squared distances and indices, nearest first.
 
-    A point is never its own neighbour, its duplicates are. `go_on` is called about every second and may raise.
+    A point is never its own neighbor, its duplicates are. `go_on` is called about every second and may raise.
     """
     asked = np.arange(len(points)) if rows is None else rows
     index = NearestNeighbors(points)

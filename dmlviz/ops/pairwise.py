@@ -178,7 +178,7 @@ def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
-    """Return the distances from the rows of `x` to those of `y` (proxies, centres); gradients reach both."""
+    """Return the distances from the rows of `x` to those of `y` (proxies, centers); gradients reach both."""
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
     dtype = torch.promote_types(upcast_half(x).dtype, upcast_half(y).dtype)
@@ -201,7 +201,7 @@ def _to_kind(distance: Tensor, kind: str) -> Tensor:
 
 
 class _Distance(torch.autograd.Function):
-    """Euclidean distances, or their squares, by one float64 product of centred points: exact after any offset, cheap.
+    """Euclidean distances, or their squares, by one float64 product of centered points: exact after any offset, cheap.
 
     Keeps the points for backward, and the distances where their root is asked for, nothing else; goes back in single
     precision unless some points are very near each other. There are no masks in what every batch goes through: on a
@@ -210,7 +210,7 @@ class _Distance(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor | None, square: bool) -> Tensor:
-        a, b = _centred(x, y, _wide(x))
+        a, b = _centered(x, y, _wide(x))
         norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
         squared = (-2 * a) @ b.T
         squared += norms[:, None]
@@ -233,7 +233,7 @@ class _Distance(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         x, y, distance = ctx.saved_tensors
-        a, b = _centred(x, y, _wide(x) if ctx.near else x.dtype)
+        a, b = _centered(x, y, _wide(x) if ctx.near else x.dtype)
         if distance is None:
             pull = 2 * gradient
         elif torch.is_grad_enabled():  # as below, but the second derivative is 0, too, where the distance is 0
@@ -254,11 +254,11 @@ def _wide(x: Tensor) -> torch.dtype:
     return torch.float32 if x.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
 
 
-def _centred(x: Tensor, y: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def _centered(x: Tensor, y: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     a = x.to(dtype)
-    centre = a.detach().sum(dim=0) / max(len(a), 1)
-    a = a - centre
-    return a, a if y is None else y.to(dtype) - centre
+    center = a.detach().sum(dim=0) / max(len(a), 1)
+    a = a - center
+    return a, a if y is None else y.to(dtype) - center
 
 
 def _measure_near(squared: Tensor, x: Tensor, y: Tensor | None, near: float, largest: float) -> bool:

@@ -1,4 +1,4 @@
-"""Who is whose neighbour, and how much: the probabilities that t-SNE draws (van der Maaten, Hinton 2008)."""
+"""Who is whose neighbor, and how much: the probabilities that t-SNE draws (van der Maaten, Hinton 2008)."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -31,10 +31,10 @@ def _row_block(squared: np.ndarray, perplexity: float) -> np.ndarray:
     return weight / total
 
 
-def joint_probabilities(given: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
-    """p(i, j) from p(j|i) and the neighbours' indices (both n × k): symmetric, summing to 1."""
+def joint_probabilities(given: np.ndarray, neighbors: np.ndarray) -> csr_matrix:
+    """p(i, j) from p(j|i) and the neighbors' indices (both n × k): symmetric, summing to 1."""
     n, k = given.shape
-    one_way = csr_matrix((given.ravel(), neighbours.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    one_way = csr_matrix((given.ravel(), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     both = (one_way + one_way.T).tocsr()
     both.sort_indices()
     both.data /= both.data.sum()

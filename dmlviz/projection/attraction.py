@@ -1,4 +1,4 @@
-"""The pull along the edges of a neighbour graph: t-SNE's first half."""
+"""The pull along the edges of a neighbor graph: t-SNE's first half."""
 
 import numpy as np
 import torch

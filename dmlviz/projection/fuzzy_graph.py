@@ -1,4 +1,4 @@
-"""UMAP's graph (McInnes, Healy, Melville 2018): how strongly each point belongs with its neighbours.
+"""UMAP's graph (McInnes, Healy, Melville 2018): how strongly each point belongs with its neighbors.
 
 The formulas and tolerances are umap-learn's, whose result this equals; written over whole arrays, because that
 package compiles itself for a minute before its first map.
@@ -18,9 +18,9 @@ def as_distances(squared: np.ndarray, metric: str) -> np.ndarray:
 
 
 def membership_strengths(distances: np.ndarray, mean_distance: float | None = None) -> np.ndarray:
-    """exp(−(d − ρ)/σ) from distances to k − 1 neighbours (n × (k−1)), the point itself being the first of k.
+    """exp(−(d − ρ)/σ) from distances to k − 1 neighbors (n × (k−1)), the point itself being the first of k.
 
-    ρ is the distance to the nearest neighbour that is not a duplicate; σ makes a row sum to log2(k).
+    ρ is the distance to the nearest neighbor that is not a duplicate; σ makes a row sum to log2(k).
     """
     n, others = distances.shape
     d = distances.astype(np.float64)
@@ -40,10 +40,10 @@ def membership_strengths(distances: np.ndarray, mean_distance: float | None = No
     return np.exp(-beyond / np.where(width > 0, width, 1)[:, None])
 
 
-def graph(strengths: np.ndarray, neighbours: np.ndarray) -> csr_matrix:
+def graph(strengths: np.ndarray, neighbors: np.ndarray) -> csr_matrix:
     """The fuzzy union a + b − ab of both directions, from memberships and indices (n × (k−1))."""
     n, others = strengths.shape
-    one_way = csr_matrix((strengths.ravel(), neighbours.ravel(), np.arange(0, n * others + 1, others)), shape=(n, n))
+    one_way = csr_matrix((strengths.ravel(), neighbors.ravel(), np.arange(0, n * others + 1, others)), shape=(n, n))
     return _union(one_way)
 
 

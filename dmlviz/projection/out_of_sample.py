@@ -41,8 +41,8 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     if PROJECTIONS[config.method].linear:
         return _linear(known, here, wanted)
     metric = config.params["metric"]
-    centre = mean_vector(known)
-    known, wanted = prepare(known, metric, centre), prepare(wanted, metric, centre)
+    center = mean_vector(known)
+    known, wanted = prepare(known, metric, center), prepare(wanted, metric, center)
     count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
     squared, found = near(wanted, known, min(count, len(known)), metric)
     if config.method == "tsne":

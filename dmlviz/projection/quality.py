@@ -1,4 +1,4 @@
-"""How far a map can be believed: what it keeps of the neighbours and distances in the embedding. Loads no torch."""
+"""How far a map can be believed: what it keeps of the neighbors and distances in the embedding. Loads no torch."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from dmlviz.ops.squared_distances import SquaredDistances, available_threads, re
 from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
 from dmlviz.projection.validation import check_embeddings
 
-MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
+MEASURES = ("trustworthiness", "continuity", "neighbors_kept", "distance_correlation")
 MAX_POINTS = 10_000
 _BLOCK = 64
 
@@ -22,9 +22,9 @@ _BLOCK = 64
 class ProjectionQuality:
     """Four measures, 1 is best: of the whole map, and of every point (n, float32).
 
-    `trustworthiness`: how near in the embedding the k neighbours on the map are; `continuity`: how near on the map
-    the k true neighbours are (both Venna & Kaski 2001); `neighbours_kept`: the share of the k true neighbours that
-    are neighbours on the map; `distance_correlation`: Pearson's between distances there and here. Where `sampled`,
+    `trustworthiness`: how near in the embedding the k neighbors on the map are; `continuity`: how near on the map
+    the k true neighbors are (both Venna & Kaski 2001); `neighbors_kept`: the share of the k true neighbors that
+    are neighbors on the map; `distance_correlation`: Pearson's between distances there and here. Where `sampled`,
     only `measured` points were looked at, each against all others, and the rest hold NaN.
     """
 
@@ -63,7 +63,7 @@ def projection_quality(
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
     near_there, near_here = near_others(there, k, rows, metric), near_others(here, k, rows, "euclidean")
     both = near_there[:, :, None] == near_here[:, None, :]
-    alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
+    alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbors
     rows, both = rows[alike], both[alike]
     near_there = _false_neighbors_first(near_there[alike], both.any(axis=2))
     near_here = _false_neighbors_first(near_here[alike], both.any(axis=1))
@@ -84,15 +84,15 @@ def projection_quality(
     return ProjectionQuality(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
 
 
-def map_ranks(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> np.ndarray:
-    """Which of an item's neighbours (k indices) are near it on the map (n × dims), as k booleans.
+def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.ndarray:
+    """Which of an item's neighbors (k indices) are near it on the map (n × dims), as k booleans.
 
-    Near are the nearest hundredth of all points, at least twice as many as there are neighbours.
+    Near are the nearest hundredth of all points, at least twice as many as there are neighbors.
     """
     here = np.asarray(coordinates, np.float64)
     distance = np.square(here - here[item]).sum(axis=1)
-    closer = np.searchsorted(np.sort(np.delete(distance, item)), distance[neighbours])
-    return closer < max(2 * len(neighbours), len(here) // 100)
+    closer = np.searchsorted(np.sort(np.delete(distance, item)), distance[neighbors])
+    return closer < max(2 * len(neighbors), len(here) // 100)
 
 
 def _exact(given: Any, noun: str = "Embeddings") -> np.ndarray:
@@ -139,7 +139,7 @@ def _block(
 
 
 def _false_neighbors_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The k neighbours of each row in one space, those first that are none in the other."""
+    """The k neighbors of each row in one space, those first that are none in the other."""
     return np.take_along_axis(near, np.argsort(known, axis=1, kind="stable"), axis=1)
 
 

@@ -56,8 +56,8 @@ def fit(
     points = prepare(embeddings, metric)
     first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, first)
-    squared, neighbours = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
-    affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbours)
+    squared, neighbors = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
+    affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
     frames.raise_if_stopped()
     every_pair = Attraction(affinities, device)
     attraction = Attraction(prune(affinities, _KEPT_AFFINITY), device)
@@ -104,7 +104,7 @@ class MomentumDescent:
         self._gains = torch.ones_like(y)
 
     def step(self, y: Tensor, gradient: Tensor, rate: float) -> Tensor:
-        """The positions after one step, centred; no point moves farther than 5."""
+        """The positions after one step, centered; no point moves farther than 5."""
         holds = torch.sign(self._velocity) != torch.sign(gradient)
         self._gains = torch.where(holds, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
         velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient

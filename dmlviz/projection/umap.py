@@ -1,6 +1,6 @@
 """UMAP (McInnes, Healy, Melville 2018), ready at once and showing itself while it runs.
 
-umap-learn's neighbour graph, curve, loss and schedule, laid out in small batches of whole-array operations where
+umap-learn's neighbor graph, curve, loss and schedule, laid out in small batches of whole-array operations where
 umap-learn moves point by point in compiled code; the compiling takes it a minute, the layout here a few seconds.
 """
 
@@ -18,7 +18,7 @@ from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.tsne import Layout
 
 _BATCHES = (
-    16  # an iteration (umap-learn's epoch) in so many steps: with 8 the neighbours come out worse, with 32 no better
+    16  # an iteration (umap-learn's epoch) in so many steps: with 8 the neighbors come out worse, with 32 no better
 )
 _NEGATIVE_SAMPLES = 4  # points that every point is pushed from in a step
 _NEGATIVE_RATE = 5  # pushes for every pull, as in umap-learn

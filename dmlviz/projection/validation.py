@@ -37,7 +37,7 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
     if config.method == "umap" and params["neighbors"] >= n:
         fits = f"use at most {n - 1}" if n >= 3 else "use PCA for so few points"
         raise UserError(
-            f"UMAP needs more points than neighbours; got {n} points and {params['neighbors']} neighbours: {fits}."
+            f"UMAP needs more points than neighbors; got {n} points and {params['neighbors']} neighbors: {fits}."
         )
     if params.get("init") == "pca" and dimension < config.dims:
         raise UserError(

@@ -1,12 +1,12 @@
 """A run on disk: write, read, list, limit, export, import, project."""
 
-from dmlviz.runs.run import EventLogDir, Neighbour, ProjectionRun, Run, RunNotFoundError, State
+from dmlviz.runs.run import EventLogDir, Neighbor, ProjectionRun, Run, RunNotFoundError, State
 from dmlviz.runs.store import BUNDLED_RUNS, Runs, default_title, runs_folder
 
 __all__ = [
     "BUNDLED_RUNS",
     "EventLogDir",
-    "Neighbour",
+    "Neighbor",
     "ProjectionRun",
     "Run",
     "RunNotFoundError",

@@ -16,14 +16,14 @@ from dmlviz.storage.arrays import reading, shape_of
 Damage = tuple[DamagedFileError, ...]
 
 # What is lost with a file, by how its name begins; the rest can still be had.
-PARTS = ("scores", "map", "neighbours", "net", "earlier epochs", "batches")
+PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches")
 _LOST = {
     "metrics.json": ("scores",),
     "events.jsonl": ("map",),
     "frames/": ("map",),
-    "labels.npy": ("map", "neighbours", "earlier epochs", "batches"),
-    "watched.npy": ("map", "neighbours", "earlier epochs", "batches"),
-    "embeddings.npy": ("neighbours",),
+    "labels.npy": ("map", "neighbors", "earlier epochs", "batches"),
+    "watched.npy": ("map", "neighbors", "earlier epochs", "batches"),
+    "embeddings.npy": ("neighbors",),
     "weights.safetensors": ("net",),
     "snapshots/": ("earlier epochs",),
     "nets/": ("earlier epochs",),

@@ -1,4 +1,4 @@
-"""Positions on the map, packed for the browser: int16 around a centre, so that 10,000 points weigh 40 kB."""
+"""Positions on the map, packed for the browser: int16 around a center, so that 10,000 points weigh 40 kB."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ Items = Literal["watched", "all"]
 
 @dataclass(frozen=True)
 class Box:
-    """A square (or cube) of the world: `centre` (dims numbers) and half its side."""
+    """A square (or cube) of the world: `center` (dims numbers) and half its side."""
 
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     scale: float
 
     @classmethod
@@ -34,13 +34,13 @@ class Box:
 
     def contains(self, other: "Box", at_least: float) -> bool:
         """Whether `other` lies inside and fills at least that share of the side."""
-        apart = max(abs(a - b) for a, b in zip(self.centre, other.centre, strict=True))
+        apart = max(abs(a - b) for a, b in zip(self.center, other.center, strict=True))
         return apart + other.scale <= self.scale and other.scale >= at_least * self.scale
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Positions of `n` items in `box`, quantised; `id` is the hash of the bytes, so equal frames are one file."""
+    """Positions of `n` items in `box`, quantized; `id` is the hash of the bytes, so equal frames are one file."""
 
     n: int
     dims: int
@@ -53,7 +53,7 @@ class Frame:
         """Pack positions (n × dims) in `box`, or in the smallest box around them."""
         box = box or Box.around(coordinates)
         n, dims = coordinates.shape
-        return cls(n, dims, box, items, quantise(coordinates, box))
+        return cls(n, dims, box, items, quantize(coordinates, box))
 
     @property
     def id(self) -> str:
@@ -62,13 +62,13 @@ class Frame:
 
     def describe(self) -> dict[str, Any]:
         """What a reader needs to know besides the bytes, as plain JSON types."""
-        box = {"centre": list(self.box.centre), "scale": self.box.scale}
+        box = {"center": list(self.box.center), "scale": self.box.scale}
         return {"id": self.id, "n": self.n, "dims": self.dims, **box, "items": self.items}
 
 
-def quantise(coordinates: np.ndarray, box: Box) -> bytes:
-    """Pack n × dims positions as little-endian int16: world = centre + q / 32767 · scale; -32768 is nowhere."""
-    inside = (coordinates.astype(np.float64) - np.asarray(box.centre)) * (INT16_MAX / box.scale)
+def quantize(coordinates: np.ndarray, box: Box) -> bytes:
+    """Pack n × dims positions as little-endian int16: world = center + q / 32767 · scale; -32768 is nowhere."""
+    inside = (coordinates.astype(np.float64) - np.asarray(box.center)) * (INT16_MAX / box.scale)
     lost = ~np.isfinite(inside).all(axis=1)
     inside[lost] = 0
     packed = np.clip(np.rint(inside), -INT16_MAX, INT16_MAX).astype("<i2")
@@ -77,9 +77,9 @@ def quantise(coordinates: np.ndarray, box: Box) -> bytes:
 
 
 def dequantize(data: bytes, dims: int, box: Box) -> np.ndarray:
-    """Undo `quantise`: float32 positions n × dims, NaN where there are none."""
+    """Undo `quantize`: float32 positions n × dims, NaN where there are none."""
     packed = np.frombuffer(data, "<i2").reshape(-1, dims)
-    world = np.asarray(box.centre) + packed / INT16_MAX * box.scale
+    world = np.asarray(box.center) + packed / INT16_MAX * box.scale
     world[(packed == MISSING).any(axis=1)] = np.nan
     return world.astype(np.float32)
 

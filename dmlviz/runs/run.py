@@ -28,7 +28,7 @@ C = TypeVar("C", bound=Config)
 State = Literal["running", "finished", "stopped", "failed", "cut off", "damaged"]
 FINAL_STATES = ("finished", "stopped", "failed")
 LIVE = "live"  # the view that a run plays by itself, beside the ids of its projections
-MEASURES = ("trustworthiness", "continuity", "neighbours_kept")  # of a finished map, one number for each image
+MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # of a finished map, one number for each image
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -41,7 +41,7 @@ class UnreadableRunError(DamagedFileError, RunNotFoundError):
     """A run, or a projection, of which not even the settings can be read."""
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """A test image near another: its index in the official order, how far, and its class."""
 
     item: int
@@ -104,7 +104,7 @@ class EventLogDir:
     def positions(self, frame: dict[str, Any]) -> np.ndarray:
         """Where the items of a frame lie (n × dims, float32), given what an event says of it."""
         self.sized(frame)
-        return dequantize(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["centre"]), frame["scale"]))
+        return dequantize(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["center"]), frame["scale"]))
 
     def sized(self, frame: dict[str, Any]) -> None:
         """Raise DamagedFileError where a frame's file is not there, or not as long as an event says."""
@@ -347,7 +347,7 @@ class Run(EventLogDir):
             return embeddings[watched], labels[watched]
         return self.snapshot(step), labels[watched]
 
-    def neighbours(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbour]:
+    def neighbors(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.
 
         Among all test images at the end of the run; among the watched ones at a `step`, or while it still trains.
@@ -364,7 +364,7 @@ class Run(EventLogDir):
 
     def neighbors_of_point(
         self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
-    ) -> list[Neighbour]:
+    ) -> list[Neighbor]:
         """The k test images nearest to a point of the embedding space (d), nearest first."""
         gallery, items = self._gallery(step, metric)
         distances, rows = gallery.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
@@ -399,13 +399,13 @@ class Run(EventLogDir):
         _one_thread()
         return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
 
-    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbour]:
+    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
         labels = self.labels
         assert labels is not None  # the gallery had them
         found = [
             (int(items[row]), float(far)) for far, row in zip(distances.ravel(), rows.ravel(), strict=True) if row >= 0
         ]
-        return [Neighbour(item, far, int(labels[item])) for item, far in found]
+        return [Neighbor(item, far, int(labels[item])) for item, far in found]
 
 
 def _described(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:

@@ -18,24 +18,10 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import cache_dir
 from dmlviz.errors import UserError
-from dmlviz.runs.run import EventLogDir, Neighbour, ProjectionRun, Run, RunNotFoundError, State, UnreadableRunError
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
 from dmlviz.runs.trash import Trash
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.run_schema import one_line
-
-__all__ = [
-    "BUNDLED_RUNS",
-    "DamagedRun",
-    "Drawing",
-    "Neighbour",
-    "Record",
-    "Run",
-    "Runs",
-    "State",
-    "UnknownRun",
-    "default_title",
-    "runs_folder",
-]
 
 MAX_TAGS = 12
 _HERE = Path(__file__).resolve().parents[2]

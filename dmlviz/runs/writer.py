@@ -20,7 +20,7 @@ from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor, suggestions
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
-QUALITY_SAMPLE = 1000  # test images whose neighbours on the last picture are compared with their true ones
+QUALITY_SAMPLE = 1000  # test images whose neighbors on the last picture are compared with their true ones
 MAX_CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
 
 
@@ -112,7 +112,7 @@ class RunRecorder:
         self.watch = TrainingMonitor(run.config)
         self.save_checkpoints = keep_nets
         self.drawn: tuple[int, np.ndarray] | None = None
-        self.centres: dict[int, dict[str, Any]] = {}
+        self.centers: dict[int, dict[str, Any]] = {}
 
     def write(self, event: Event) -> None:
         """Write one event, its arrays first, so that who reads the event finds them; before it what it alarms of."""
@@ -174,8 +174,8 @@ class RunRecorder:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.drawn = (event.step, event.embeddings)
-        self.centres[event.step] = _centres(event.class_centers)
-        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centres[event.step])
+        self.centers[event.step] = _centers(event.class_centers)
+        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centers[event.step])
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
@@ -206,7 +206,7 @@ class RunRecorder:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
-        self.centres[event.step] = _centres(event.class_centers)
+        self.centers[event.step] = _centers(event.class_centers)
         frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             "replay",
@@ -214,7 +214,7 @@ class RunRecorder:
             basis="last",
             explained=[float(share) for share in basis.explained_variance_ratio],
             faithfulness=_projection_quality(event.embeddings, basis.project(event.embeddings)),
-            frames=[{"step": step, **self.writer.frame(frame), **self.centres.get(step, {})} for step, frame in frames],
+            frames=[{"step": step, **self.writer.frame(frame), **self.centers.get(step, {})} for step, frame in frames],
         )
 
     def _describe(self, **facts: Any) -> None:
@@ -222,11 +222,11 @@ class RunRecorder:
         write_json(self.run.path / "run.json", self.run.info)
 
 
-def _centres(centres: np.ndarray | None) -> dict[str, Any]:
-    """What an event says of class centres (k × d) in a space that is drawn as it is; nothing of one that is not."""
-    if centres is None or centres.shape[1] > 3 or not np.isfinite(centres).all():
+def _centers(centers: np.ndarray | None) -> dict[str, Any]:
+    """What an event says of class centers (k × d) in a space that is drawn as it is; nothing of one that is not."""
+    if centers is None or centers.shape[1] > 3 or not np.isfinite(centers).all():
         return {}
-    return {"centres": centres.astype(np.float64).round(4).tolist()}
+    return {"centers": centers.astype(np.float64).round(4).tolist()}
 
 
 class StepAverager:
@@ -311,7 +311,7 @@ def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[s
 
 
 def _distance_p99(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
-    """How near their nearest neighbour 99 % of the test images are: a query farther off is unlike all of them.
+    """How near their nearest neighbor 99 % of the test images are: a query farther off is unlike all of them.
 
     Measured on a thousand of them, each against all: the run's end should not wait for more.
     """

@@ -112,7 +112,7 @@ class _Positions(TypedDict):
     id: Id
     n: Annotated[int, Field(ge=0, le=MAX_IMAGES)]
     dims: Literal[2, 3]
-    centre: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
+    center: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
     scale: Annotated[float, Field(gt=0, le=FARTHEST)]
     items: Literal["watched", "all"]
 
@@ -123,13 +123,13 @@ class FrameDescription(_Positions):
 
 
 def _boxed(frame: Any) -> Any:
-    if len(frame["centre"]) != frame["dims"]:
-        raise ValueError("a frame's centre has as many numbers as the frame has dimensions")
+    if len(frame["center"]) != frame["dims"]:
+        raise ValueError("a frame's center has as many numbers as the frame has dimensions")
     return frame
 
 
 AFrame = Annotated[FrameDescription, AfterValidator(_boxed)]
-Centres = Annotated[list[Annotated[list[Coordinate], Field(min_length=1, max_length=3)]], Field(max_length=100_000)]
+Centers = Annotated[list[Annotated[list[Coordinate], Field(min_length=1, max_length=3)]], Field(max_length=100_000)]
 Explained = Annotated[list[Number], Field(max_length=3)] | None
 Time = Annotated[float, Field(ge=0, le=1e11)]
 
@@ -139,7 +139,7 @@ class ReplayFrame(_Positions):
     """A frame of a replay, and the step that it shows."""
 
     step: Stride
-    centres: NotRequired[Centres]
+    centers: NotRequired[Centers]
     explained: NotRequired[Explained]
     faithfulness: NotRequired[Scores | None]
 
@@ -206,7 +206,7 @@ class Snapshot(TypedDict):
     step: Stride
     frame: AFrame
     metrics: Scores
-    centres: NotRequired[Centres]
+    centers: NotRequired[Centers]
     time: Time
 
 

@@ -36,7 +36,7 @@ class Step:
 class Snapshot:
     """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
 
-    `centres` are the loss's own class centres (k × d), where it has any; of class weights the directions. Of a training
+    `centers` are the loss's own class centers (k × d), where it has any; of class weights the directions. Of a training
     with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the snapshots, spread
     evenly, hold the net's `weights` too, unless it is large.
     """

@@ -68,8 +68,8 @@ def train(
                 return
             scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
             weights = job.weights() if step in kept else None
-            centres = job.centres()
-            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centres, net_weights=weights)
+            centers = job.centers()
+            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centers, net_weights=weights)
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -111,7 +111,7 @@ def train(
         net_weights=job.weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        class_centers=job.centres(),
+        class_centers=job.centers(),
         reason=reason,
     )
 
@@ -139,7 +139,7 @@ def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
 
 
 def warm_up() -> None:
-    """Do once what a process does slowly the first time: imports, the optimiser, the kernels for the usual batch."""
+    """Do once what a process does slowly the first time: imports, the optimizer, the kernels for the usual batch."""
     rng = np.random.default_rng(0)
     config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, watched=200)
     images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
@@ -159,7 +159,7 @@ class _StepStats:
 
 
 class _TrainingLoop:
-    """Everything that a training holds: data on the device, net, loss, miner, optimiser, batches."""
+    """Everything that a training holds: data on the device, net, loss, miner, optimizer, batches."""
 
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
@@ -261,10 +261,10 @@ class _TrainingLoop:
         parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
 
-    def centres(self) -> np.ndarray | None:
-        """The class centres that the loss owns (k × d), if it owns any."""
-        centres = self.loss.class_centres()
-        return None if centres is None else centres.cpu().numpy()
+    def centers(self) -> np.ndarray | None:
+        """The class centers that the loss owns (k × d), if it owns any."""
+        centers = self.loss.class_centers()
+        return None if centers is None else centers.cpu().numpy()
 
     @torch.no_grad()
     def _embedded(self, images: Tensor) -> Tensor:
@@ -292,7 +292,7 @@ class _TrainingLoop:
 
 
 class _Images:
-    """uint8 images on the device, normalised as they are taken out: `images[indices]` is float, n × c × h × w."""
+    """uint8 images on the device, normalized as they are taken out: `images[indices]` is float, n × c × h × w."""
 
     def __init__(self, images: np.ndarray, data: Dataset, device: torch.device) -> None:
         shape = (len(images), *images.shape[1:3], data.channels)

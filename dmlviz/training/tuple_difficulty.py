@@ -194,9 +194,9 @@ def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]
 
 def _to_prototypes(batch: BatchRecord, params: Mapping[str, Any], classes: Sequence[int]) -> np.ndarray:
     scores = np.full((len(batch.labels), len(classes)), -np.inf)
-    for label, centre in prototypes(batch, params["support"]):
+    for label, center in prototypes(batch, params["support"]):
         scores[:, np.searchsorted(classes, label)] = -distances(
-            batch.embeddings_before, params["distance"], centre[None]
+            batch.embeddings_before, params["distance"], center[None]
         )[:, 0]
     return scores
 

@@ -54,6 +54,6 @@ def test_the_shelf_comes_back_from_its_address(query):
     assert RunListState.from_query(query).to_query() == query
 
 
-@pytest.mark.parametrize("query", [{"sort": "colour"}, {"search": ""}, {"run": "x"}])
+@pytest.mark.parametrize("query", [{"sort": "color"}, {"search": ""}, {"run": "x"}])
 def test_what_the_shelf_does_not_know_is_left_out(query):
     assert RunListState.from_query(query).to_query() == {}

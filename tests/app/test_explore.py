@@ -106,11 +106,11 @@ def test_what_an_address_selects_is_selected_among_the_images_it_means(here, run
     assert other.ui.selected is not None  # for when a run of those images is shown
 
 
-def test_the_neighbours_of_a_pinned_image_are_the_runs_own(here, run):
+def test_the_neighbors_of_a_pinned_image_are_the_runs_own(here, run):
     page = Page(run=run.id, pin=5)
-    expected = [neighbour.item for neighbour in run.neighbours(5, 10)]
+    expected = [neighbor.item for neighbor in run.neighbors(5, 10)]
     assert [item for item, _, _ in page.data("inspector")["near"]] == expected
-    assert page.data("map")["neighbours"] == expected
+    assert page.data("map")["neighbors"] == expected
 
 
 @pytest.mark.parametrize("pin", [100_000, 596])

@@ -12,7 +12,7 @@ def answer(way, embedding, label=4):
     return QueryResult((), [], label, 0, "", {}, way, embedding)
 
 
-def test_a_picture_like_a_watched_image_has_that_images_neighbours_over_the_training(run):
+def test_a_picture_like_a_watched_image_has_that_images_neighbors_over_the_training(run):
     row, steps = 11, run.snapshot_steps[:-1]
     item = int(run.watched[row])
     way = [TrajectoryPoint(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]
@@ -23,7 +23,7 @@ def test_a_picture_like_a_watched_image_has_that_images_neighbours_over_the_trai
     assert film["steps"] == [*steps, run.config.steps]
     for step, near in zip(steps, film["near"], strict=False):
         assert near[0] == (item, 0.0)
-        assert [other for other, _ in near[1:]] == [neighbour.item for neighbour in run.neighbours(item, 9, step)]
+        assert [other for other, _ in near[1:]] == [neighbor.item for neighbor in run.neighbors(item, 9, step)]
     last = np.linalg.norm(run.embeddings[run.watched] - run.embeddings[item], axis=1)
     assert [other for other, _ in film["near"][-1]] == run.watched[np.argsort(last, kind="stable")[:10]].tolist()
     assert all(film["labels"][str(other)] == run.labels[other] for near in film["near"] for other, _ in near)

@@ -69,7 +69,7 @@ def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
 def test_the_same_files_can_be_read_otherwise(intake):
     intake.upload("a", {"pets.zip": pets()})
     assert read(intake).look["side"] == 20
-    intake.reparse("a", 28, "grey")
+    intake.reparse("a", 28, "gray")
     look = read(intake).look
     assert look["side"] == 28
     kind, name = intake.accept("a", "")
@@ -118,7 +118,7 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
     assert np.array_equal(run.embeddings, vectors)
     assert run.metrics["precision_at_1"] == 1
     assert DATASETS[run.config.dataset].classes == ("a", "b", "c")
-    assert run.neighbours(0, 5)[0].label == 0
+    assert run.neighbors(0, 5)[0].label == 0
     assert not (run.path / "weights.safetensors").exists()
 
 

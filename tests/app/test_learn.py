@@ -24,7 +24,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 
 MAIN = Path(app.__file__).parent / "main.py"
-ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalogue]
+ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
 
 
 def learn(**query):
@@ -73,7 +73,7 @@ def test_every_address_of_an_entry_comes_back(here):
      ("metric", "map_at_r"), ("sampler", "episodes"), ("projection", "tsne"), ("net", "small")],
 )  # fmt: skip
 def test_a_page_says_what_its_declaration_says(here, kind, name):
-    test, declared = learn(**{kind: name}), KINDS[kind].catalogue[name]
+    test, declared = learn(**{kind: name}), KINDS[kind].catalog[name]
     said = words(test)
     for text in (declared.title, declared.summary, declared.when, declared.formula, declared.reference):
         assert text in said
@@ -121,7 +121,7 @@ def test_what_is_recommended_on_a_circle_is_said_and_is_what_training_takes():
 
 def test_every_parameter_says_what_it_may_be():
     for kind, name in ENTRIES:
-        for parameter in KINDS[kind].catalogue[name].parameters:
+        for parameter in KINDS[kind].catalog[name].parameters:
             assert limits(parameter)
             assert "None" not in limits(parameter)
 

@@ -17,7 +17,7 @@ def ink(picture):
     return float((np.asarray(picture)[..., 3] > 0).mean())
 
 
-def test_the_portraits_have_the_colours_of_the_map():
+def test_the_portraits_have_the_colors_of_the_map():
     told = (Path(app.__file__).parent / "components/shared/palette.js").read_text()
     for theme, name in (("light", "LIGHT"), ("dark", "DARK")):
         found = re.search(rf'const {name} = "([^"]+)"', told)
@@ -25,14 +25,14 @@ def test_the_portraits_have_the_colours_of_the_map():
         assert PALETTE[theme] == tuple(found.group(1).split())
 
 
-def test_each_class_is_drawn_in_its_colour_where_it_lies():
+def test_each_class_is_drawn_in_its_color_where_it_lies():
     positions = np.array([[-1.0, 0.0], [1.0, 0.0], [np.nan, 0.0]], np.float32)
     pixels = np.asarray(render(positions, np.array([0, 3, 5]), 2.0, "light"))
     left, right = pixels[:, : SIZE[0] // 2], pixels[:, SIZE[0] // 2 :]
-    for half, colour in ((left, PALETTE["light"][0]), (right, PALETTE["light"][3])):
+    for half, color in ((left, PALETTE["light"][0]), (right, PALETTE["light"][3])):
         solid = half[half[..., 3] == 255]
         assert len(solid)
-        assert (solid[:, :3] == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all()
+        assert (solid[:, :3] == [int(color[i : i + 2], 16) for i in (1, 3, 5)]).all()
 
 
 def test_the_last_frame_of_a_finished_run_has_all_test_images(run):

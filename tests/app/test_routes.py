@@ -80,7 +80,7 @@ def test_the_page_knows_how_tiles_lie_on_a_sheet():
     assert f"const PERSHEET = {TILES_PER_SHEET};" in script
 
 
-def test_a_mosaic_of_colour_images_keeps_its_colours():
+def test_a_mosaic_of_color_images_keeps_its_colors():
     images = np.random.default_rng(0).integers(0, 256, (COLUMNS + 3, 4, 4, 3), dtype=np.uint8)
     sheet = tile(images)
     assert sheet.shape == (8, COLUMNS * 4, 3)
@@ -106,8 +106,8 @@ def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
     assert client.get("/api/runs/0123456789abcdef/nearest.bin").status_code == 404
 
 
-@pytest.mark.parametrize("measure", ["faithfulness", "centre"])
-def test_numbers_to_colour_by_come_for_every_image(client, run, measure):
+@pytest.mark.parametrize("measure", ["faithfulness", "center"])
+def test_numbers_to_color_by_come_for_every_image(client, run, measure):
     answer = client.get(f"/api/runs/{run.id}/values/live/{measure}.f32")
     numbers = np.frombuffer(answer.content, "<f4")
     assert len(numbers) == len(run.labels)
@@ -180,12 +180,12 @@ def test_a_film_strip_is_the_nearest_of_the_watched_at_every_look(client, run):
     assert film["among"] == len(run.watched)
     assert film["nets"] is False
     for step, near in list(zip(film["steps"], film["near"], strict=True))[:-1]:
-        expected = [(neighbour.item, neighbour.distance) for neighbour in run.neighbours(item, 10, step)]
+        expected = [(neighbor.item, neighbor.distance) for neighbor in run.neighbors(item, 10, step)]
         assert [other for other, _ in near] == [other for other, _ in expected]
         assert [far for _, far in near] == pytest.approx([far for _, far in expected], rel=1e-3)
     assert all(film["labels"][str(other)] == run.labels[other] for near in film["near"] for other, _ in near)
     by_cosine = client.get(f"/api/runs/{run.id}/film/{item}.json", params={"metric": "cosine"}).json()
-    expected = [neighbour.item for neighbour in run.neighbours(item, 10, 5, "cosine")]
+    expected = [neighbor.item for neighbor in run.neighbors(item, 10, 5, "cosine")]
     assert [other for other, _ in by_cosine["near"][1]] == expected
 
 

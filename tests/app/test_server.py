@@ -58,10 +58,10 @@ def test_text_can_be_read_in_both_themes(settings):
 
 
 def contrast(a, b):
-    """WCAG's contrast of two colours, 1 to 21."""
+    """WCAG's contrast of two colors, 1 to 21."""
 
-    def luminance(colour):
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    def luminance(color):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -95,7 +95,7 @@ test.query_params["pin"] = "3"
 test.run()
 assert not test.exception
 run = services.services().runs.list()[0]
-run.neighbours(3, 10)
+run.neighbors(3, 10)
 nearest_neighbors.nearest_of(run)
 services.stop_services()
 heavy = [name for name in ("torch", "torchvision", "sklearn", "umap", "numba", "scipy") if name in sys.modules]

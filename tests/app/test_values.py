@@ -1,9 +1,9 @@
-"""Numbers to colour the map by, and how a picture is drawn."""
+"""Numbers to color the map by, and how a picture is drawn."""
 
 import numpy as np
 import pytest
 
-from app.payloads.point_values import distances_to_centres, point_values
+from app.payloads.point_values import distances_to_centers, point_values
 from app.state.explore import COLOR_MODES, UIState
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
@@ -37,49 +37,47 @@ def numbers(*asked):
     return np.frombuffer(point_values(*asked), "<f4")
 
 
-def test_the_distance_to_the_class_centre_is_measured_in_the_embedding(run):
-    found, member = numbers(run, None, "centre"), np.asarray(run.labels) == run.labels[7]
+def test_the_distance_to_the_class_center_is_measured_in_the_embedding(run):
+    found, member = numbers(run, None, "center"), np.asarray(run.labels) == run.labels[7]
     expected = np.linalg.norm(run.embeddings[7] - run.embeddings[member].mean(axis=0))
     assert found[7] == pytest.approx(expected, rel=1e-5)
-    assert (distances_to_centres(np.array([[0.0, 0], [2, 0], [9, 9]]), np.array([3, 3, 5])) == [1, 1, 0]).all()
+    assert (distances_to_centers(np.array([[0.0, 0], [2, 0], [9, 9]]), np.array([3, 3, 5])) == [1, 1, 0]).all()
 
 
 def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, run):
     from dmlviz.projection import projection_quality
 
-    kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point[
-        "neighbours_kept"
-    ]
+    kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point["neighbors_kept"]
     np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
     drawing = drawn(runs, run)
-    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbours_kept"])
+    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbors_kept"])
 
 
 def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
     drawing = drawn(runs, run, step=run.embedded_steps[0])
-    for measure in ("centre", "faithfulness"):
+    for measure in ("center", "faithfulness"):
         known = np.isfinite(numbers(run, drawing, measure))
         assert (np.flatnonzero(known) == run.watched).all()
 
 
 def test_what_cannot_be_measured_is_a_sentence(runs, run):
-    with pytest.raises(UserError, match="to colour by yet"):
-        point_values(run, drawn(runs, run, film=True), "centre")
-    with pytest.raises(UserError, match="to colour by yet"):
+    with pytest.raises(UserError, match="to color by yet"):
+        point_values(run, drawn(runs, run, film=True), "center")
+    with pytest.raises(UserError, match="to color by yet"):
         point_values(run, None, "../../etc")
 
 
-def test_how_a_picture_is_drawn_and_coloured_is_in_the_address():
+def test_how_a_picture_is_drawn_and_colored_is_in_the_address():
     ui = UIState()
     ui.set_view("tsne")
     ui.set_projection(dims=3, seed=4, step=None, film=False)
-    ui.colour = "centre"
+    ui.color = "center"
     query = ui.to_query()
-    assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "colour": "centre"}
+    assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "color": "center"}
     again = UIState.from_query(query)
     assert again.projection() == ui.projection() == ProjectionConfig(method="tsne", dims=3, seed=4)
-    assert set(COLOR_MODES) == {"class", "error", "faithfulness", "centre"}
-    assert again.colour == "centre"
+    assert set(COLOR_MODES) == {"class", "error", "faithfulness", "center"}
+    assert again.color == "center"
 
 
 def test_back_from_a_view_leads_to_the_one_before():

@@ -93,9 +93,9 @@ def main():
             rows["a drawing, ms"] = median(timed(lambda: jobs.embed(run, images[:1])) for _ in range(20)), None
             rows["the answering worker, MB"] = memory(jobs.inference_worker._worker.pid), None
             record = jobs.runs.get(run)
-            record.neighbours(0, 10)
-            rows["neighbours of an image, ms"] = (
-                median(timed(lambda: record.neighbours(0, 10)) for _ in range(20)),
+            record.neighbors(0, 10)
+            rows["neighbors of an image, ms"] = (
+                median(timed(lambda: record.neighbors(0, 10)) for _ in range(20)),
                 None,
             )
             rows["status, ms"] = median(timed(lambda: jobs.status(run)) for _ in range(20)), None

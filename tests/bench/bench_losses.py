@@ -28,8 +28,8 @@ MEAN = reducers.MeanReducer()
 def batch(classes, images, d=64):
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(classes).repeat_interleave(images)
-    centres = torch.randn(classes, d, generator=generator)
-    return normalize(centres[labels] + torch.randn(len(labels), d, generator=generator)), labels
+    centers = torch.randn(classes, d, generator=generator)
+    return normalize(centers[labels] + torch.randn(len(labels), d, generator=generator)), labels
 
 
 def assert_equal(ours, peer, x):

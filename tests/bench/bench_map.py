@@ -51,12 +51,12 @@ OURS = """(count) => {
 }"""
 # Interpolates linearly on the CPU and fills a little circle a point: what one writes first.
 PLAIN = """(count) => {
-  const { scene, model, colours } = map();
+  const { scene, model, colors } = map();
   const canvas = (window.plain ??= document.createElement("canvas"));
   canvas.width = scene.renderer.canvas.width;
   canvas.height = scene.renderer.canvas.height;
   const context = canvas.getContext("2d");
-  const names = colours.map((colour) => `rgb(${colour})`);
+  const names = colors.map((color) => `rgb(${color})`);
   const { k, x: cx, y: cy } = scene.view;
   const { width, height } = scene.port;
   for (let f = 0; f < count; f++) {
@@ -110,7 +110,7 @@ SAME_PICKS = """() => {
   return true;
 }"""
 
-# Milliseconds from what Python sends for a click (a pin and ten neighbours) to the picture with rings and lines, and
+# Milliseconds from what Python sends for a click (a pin and ten neighbors) to the picture with rings and lines, and
 # from a selection of every second point to the picture with the others faded.
 HIGHLIGHTS = """async (rounds) => {
   const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
@@ -126,8 +126,8 @@ HIGHLIGHTS = """async (rounds) => {
   };
   const pins = [], selections = [];
   for (let i = 0; i < rounds; i++) {
-    const neighbours = Array.from({ length: 10 }, (_, k) => ({ item: 100 * i + k + 1, distance: 0.1 * k }));
-    pins.push(await timed(() => update({ pinned: 100 * i, neighbours })));
+    const neighbors = Array.from({ length: 10 }, (_, k) => ({ item: 100 * i + k + 1, distance: 0.1 * k }));
+    pins.push(await timed(() => update({ pinned: 100 * i, neighbors })));
     const { model } = map();
     const mask = Uint8Array.from({ length: model.n }, (_, k) => (k + i) % 2);
     selections.push(await timed(() => { model.select(mask); map().repaint(); }));

@@ -28,7 +28,7 @@ SAME = {
 
 
 def embeddings(n: int = 10_000, d: int = 64, classes: int = 10, pull: float = 0.6) -> tuple[np.ndarray, np.ndarray]:
-    """Points on the sphere about class centres, as a net in training leaves them: P@1 about 0.98."""
+    """Points on the sphere about class centers, as a net in training leaves them: P@1 about 0.98."""
     rng = np.random.default_rng(0)
     labels = rng.integers(classes, size=n)
     points = rng.normal(size=(classes, d))[labels] * pull + rng.normal(size=(n, d))

@@ -21,8 +21,8 @@ PEER_LOSS = peer_losses.TripletMarginLoss(MARGIN, distance=EUCLIDEAN, reducer=re
 def batch(classes, images, d=64):
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(classes).repeat_interleave(images)
-    centres = torch.randn(classes, d, generator=generator)
-    return normalize(centres[labels] + 1.5 * torch.randn(len(labels), d, generator=generator)), labels
+    centers = torch.randn(classes, d, generator=generator)
+    return normalize(centers[labels] + 1.5 * torch.randn(len(labels), d, generator=generator)), labels
 
 
 def classical(x, labels, semihard):

@@ -1,4 +1,4 @@
-"""What a person waits for, in a real browser: a first frame, neighbours of a click, an answer to a drawing.
+"""What a person waits for, in a real browser: a first frame, neighbors of a click, an answer to a drawing.
 
 Times are taken inside the page, from the event to the change of the element that shows the answer; bytes are what came
 over the websocket meanwhile. Run with DMLVIZ_DATA set: `python tests/bench/bench_page.py`.
@@ -105,7 +105,7 @@ def trainings(page: Page, url: str, dataset: str) -> str:
 
 
 def clicks(page: Page, wire: Wire, url: str, run: str) -> None:
-    """Click on a point → its neighbours in the inspector."""
+    """Click on a point → its neighbors in the inspector."""
     page.goto(f"{url}/?run={run}")
     page.locator(".map[data-ready=true]").wait_for()
     page.wait_for_timeout(4000)
@@ -121,20 +121,20 @@ def clicks(page: Page, wire: Wire, url: str, run: str) -> None:
         page.evaluate(
             """() => { const old = window.part(".inspector").dataset.subject;
                  window.seen = window.wait("pointerup", ".inspector",
-                   (node) => node.dataset.subject !== old && node.dataset.neighbours === "10"); }"""
+                   (node) => node.dataset.subject !== old && node.dataset.neighbors === "10"); }"""
         )
         page.mouse.down()
         page.mouse.up()
         waits.append(page.evaluate("window.seen"))
         page.wait_for_timeout(500)
         sizes.append(float(wire.since(before)))
-    told("click → neighbours on the page", waits, "ms", "200 ms")
+    told("click → neighbors on the page", waits, "ms", "200 ms")
     told("bytes of such a change, whole page", sizes, "B ", "")
     assert page.locator(".map").get_attribute("data-mounts") == "1"
 
 
 def drawings(page: Page, url: str, run: str) -> None:
-    """Pen-up → neighbours of the drawing."""
+    """Pen-up → neighbors of the drawing."""
     page.goto(f"{url}/?run={run}")
     page.get_by_test_id("stButtonGroup").get_by_text("Draw", exact=True).click()
     page.locator(".pad[data-ready=true]").wait_for()
@@ -150,7 +150,7 @@ def drawings(page: Page, url: str, run: str) -> None:
                 page.mouse.down()
         page.evaluate(
             """() => { window.seen = window.wait("pointerup", ".inspector",
-                         (node) => node.dataset.subject === "query" && node.dataset.neighbours === "10"); }"""
+                         (node) => node.dataset.subject === "query" && node.dataset.neighbors === "10"); }"""
         )
         page.mouse.up()
         waits.append(page.evaluate("window.seen"))
@@ -158,7 +158,7 @@ def drawings(page: Page, url: str, run: str) -> None:
         page.get_by_role("button", name="Clear", exact=True).click()
         page.locator(".inspector").wait_for(state="detached")
         page.wait_for_timeout(500)
-    told("pen-up → neighbours, debounce included", waits[1:], "ms", "400 ms")
+    told("pen-up → neighbors, debounce included", waits[1:], "ms", "400 ms")
 
 
 def main() -> None:

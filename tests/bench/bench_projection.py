@@ -187,9 +187,9 @@ def cost(folder: Path) -> None:
     from dmlviz.projection import projection_quality
 
     rng = np.random.default_rng(0)
-    centres, lines = rng.standard_normal((10, 64)), []
+    centers, lines = rng.standard_normal((10, 64)), []
     for n in (1000, 2000, 5000, 10_000, 20_000, 60_000):
-        points = (0.6 * centres[rng.integers(10, size=n)] + rng.standard_normal((n, 64))).astype(np.float32)
+        points = (0.6 * centers[rng.integers(10, size=n)] + rng.standard_normal((n, 64))).astype(np.float32)
         cells = []
         for method in ("tsne", "umap"):
             result = in_turn([method], points, folder, 1)[method]
@@ -271,7 +271,7 @@ def prepare(name: str, frames: list[float]) -> Any:
 
 
 def scores(points: np.ndarray, labels: np.ndarray, places: np.ndarray) -> dict[str, float]:
-    """Recall of the 30 true neighbours, 10-NN label accuracy on the map, trustworthiness."""
+    """Recall of the 30 true neighbors, 10-NN label accuracy on the map, trustworthiness."""
     from dmlviz.ops.neighbor_graph import nearest_others, prepare
     from dmlviz.projection import projection_quality
 

@@ -22,8 +22,8 @@ MEAN = reducers.MeanReducer()
 def batch(classes, images, d=64):
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(classes).repeat_interleave(images)
-    centres = torch.randn(classes, d, generator=generator)
-    return normalize(centres[labels] + 1.5 * torch.randn(len(labels), d, generator=generator)), labels
+    centers = torch.randn(classes, d, generator=generator)
+    return normalize(centers[labels] + 1.5 * torch.randn(len(labels), d, generator=generator)), labels
 
 
 def classical(x, labels, margin=0.2):
@@ -76,7 +76,7 @@ def triplet_rows():
     angular = peers.AngularLoss(40, reducer=MEAN)
 
     def on_sphere(x):
-        return angular(normalize(x), labels)  # the peer forgets to normalise the negatives
+        return angular(normalize(x), labels)  # the peer forgets to normalize the negatives
 
     compare("angular, 256 × 64", with_labels(losses.build("angular"), labels), on_sphere, x)
 

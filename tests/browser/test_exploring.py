@@ -1,4 +1,4 @@
-"""Looking closely: what fails a score, how neighbours changed, and a run that fails on purpose."""
+"""Looking closely: what fails a score, how neighbors changed, and a run that fails on purpose."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from dmlviz import metrics
 pytestmark = pytest.mark.browser
 
 
-def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbours(person, digits_run, tmp_path):
+def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(person, digits_run, tmp_path):
     """From a number to pictures: select what fails, save it, pin one, follow it over the training."""
     page = person.page
     person.open(f"?run={digits_run.id}")

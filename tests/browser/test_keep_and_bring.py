@@ -49,10 +49,10 @@ def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, ch
     x, y = the_map.evaluate("(root) => root.map.clientOf(7)")
     page.mouse.click(x, y)
     inspector = page.locator(".inspector")
-    expect(inspector).to_have_attribute("data-neighbours", "10")
+    expect(inspector).to_have_attribute("data-neighbors", "10")
     pinned = int(inspector.get_attribute("data-subject") or -1)
     near = [row.get_attribute("data-item") for row in inspector.locator(".row").all()]
-    known = digits_run.neighbours(pinned, 10)
+    known = digits_run.neighbors(pinned, 10)
     assert near == [str(one.item) for one in known]
     inspector.locator(".row").nth(2).click()
     expect(the_map).to_have_attribute("data-pinned", near[2] or "")
@@ -62,7 +62,7 @@ def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, ch
 
 
 def shapes() -> bytes:
-    """A zip of squares and bars in colour, of several sizes, with a file that is none."""
+    """A zip of squares and bars in color, of several sizes, with a file that is none."""
     packed, rng = io.BytesIO(), np.random.default_rng(0)
     with zipfile.ZipFile(packed, "w") as archive:
         for name in ("a bar", "a square"):

@@ -88,7 +88,7 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     expect(page.locator(".sheet .headline").first).to_contain_text(f"{count:,} selected")
     page.locator(".sheet .thumb").first.click()
     pinned = page.locator(".inspector").nth(1)
-    expect(pinned).to_have_attribute("data-neighbours", "10")
+    expect(pinned).to_have_attribute("data-neighbors", "10")
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
 

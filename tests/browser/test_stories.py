@@ -105,7 +105,7 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server
     person.map_has("state", "finished")
 
 
-def test_a_pinned_image_shows_its_neighbours_and_what_is_selected_is_found_again(person, digits_run):
+def test_a_pinned_image_shows_its_neighbors_and_what_is_selected_is_found_again(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.map_has("points", "596")
     person.page.keyboard.press("Escape")
@@ -118,7 +118,7 @@ def test_a_pinned_image_shows_its_neighbours_and_what_is_selected_is_found_again
     rows = inspector.locator("button.row")
     expect(rows).to_have_count(10)
     shown = [int(row.get_attribute("data-item")) for row in rows.all()]
-    assert shown == [neighbour.item for neighbour in digits_run.neighbours(pinned, 10)]
+    assert shown == [neighbor.item for neighbor in digits_run.neighbors(pinned, 10)]
     assert f"pin={pinned}" in person.page.url
     rows.nth(2).click()
     person.map_has("pinned", str(shown[2]))
@@ -156,7 +156,7 @@ def test_a_pinned_image_shows_its_neighbours_and_what_is_selected_is_found_again
     expect(person.page).not_to_have_url(re.compile("select="))
 
 
-def test_a_drawn_digit_gets_neighbours_a_vote_and_a_star(person, digits_run):
+def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.choose("Draw")
     canvas = person.page.locator(".pad canvas")
@@ -282,15 +282,15 @@ def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, serv
     assert "view=" not in person.page.url
 
 
-def test_the_map_is_coloured_by_how_true_it_is_and_the_address_says_so(person, digits_run):
+def test_the_map_is_colored_by_how_true_it_is_and_the_address_says_so(person, digits_run):
     person.open(f"?run={digits_run.id}&pin=3")
-    person.page.locator(".map .colour-by select").select_option("faithfulness")
-    person.map_has("colour", "faithfulness")
+    person.page.locator(".map .color-by select").select_option("faithfulness")
+    person.map_has("color", "faithfulness")
     expect(person.page.locator(".map .scale")).to_contain_text("none of 10 nearest kept")
-    expect(person.page).to_have_url(re.compile("colour=faithfulness"))
+    expect(person.page).to_have_url(re.compile("color=faithfulness"))
     assert "pin=3" in person.page.url
     person.page.reload()
-    person.map_has("colour", "faithfulness")
+    person.map_has("color", "faithfulness")
 
 
 def test_three_dimensions_are_turned_by_hand_and_stay_so(person, digits_run):
@@ -305,8 +305,8 @@ def test_three_dimensions_are_turned_by_hand_and_stay_so(person, digits_run):
     person.page.mouse.up()
     turned = person.place_of(10)
     assert turned != before
-    person.page.locator(".map .colour-by select").select_option("centre")
-    person.map_has("colour", "centre")
+    person.page.locator(".map .color-by select").select_option("center")
+    person.map_has("color", "center")
     assert person.place_of(10) == pytest.approx(turned, abs=0.5)
     expect(person.page.locator(".map .foot")).to_contain_text("component 3")
 
@@ -350,5 +350,5 @@ def test_the_dark_theme_reaches_every_component(visit, digits_run):
     person = visit(theme="dark")
     person.open(f"?run={digits_run.id}&pin=10")
     for part in (".map", ".readouts", ".curve", ".inspector", ".progress"):
-        colour = person.page.locator(part).evaluate("node => getComputedStyle(node).color")
-        assert min(int(value) for value in re.findall(r"\d+", colour)[:3]) > 150, f"{part} is {colour}"
+        color = person.page.locator(part).evaluate("node => getComputedStyle(node).color")
+        assert min(int(value) for value in re.findall(r"\d+", color)[:3]) > 150, f"{part} is {color}"

@@ -13,8 +13,8 @@ COUNTS = {"queries", "queries_left_out"}
 def measured():
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 4
-    centres = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    return evaluate(centres[labels] + rng.normal(size=(60, 3)) / 2, labels)
+    centers = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    return evaluate(centers[labels] + rng.normal(size=(60, 3)) / 2, labels)
 
 
 def declared_name(key):

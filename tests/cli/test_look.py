@@ -1,4 +1,4 @@
-"""What can be asked of runs and vectors: `runs`, `evaluate`, `neighbours`, `project`."""
+"""What can be asked of runs and vectors: `runs`, `evaluate`, `neighbors`, `project`."""
 
 import re
 
@@ -39,12 +39,12 @@ def test_evaluate_gives_seen_and_unseen_classes_a_column_each():
     assert said.get().split() == "all classes seen classes unseen classes nmi 0.5000 0.7500 0.2500".split()
 
 
-def test_neighbours_names_others_with_class_and_distance(trained, called):
+def test_neighbors_names_others_with_class_and_distance(trained, called):
     folder, _ = trained
     run = Runs(folder).list()[0]
     code, shown, _ = called("neighbors", run.id, 5, "-k", 3, "--runs", folder)
     assert code == 0
-    expected = [(str(n.item), str(n.label), f"{n.distance:.4f}") for n in run.neighbours(5, 3)]
+    expected = [(str(n.item), str(n.label), f"{n.distance:.4f}") for n in run.neighbors(5, 3)]
     rows = [tuple(line.split()[:3]) for line in shown.splitlines()[-3:]]
     assert rows == expected
 

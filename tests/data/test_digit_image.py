@@ -47,7 +47,7 @@ def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
     said = handle_request(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
     votes = [
         np.bincount(
-            [neighbour.label for neighbour in run.neighbors_of_point(np.asarray(embedding, np.float32), 10)]
+            [neighbor.label for neighbor in run.neighbors_of_point(np.asarray(embedding, np.float32), 10)]
         ).argmax()
         for embedding in said["embeddings"]
     ]
@@ -69,12 +69,12 @@ def test_a_figure_that_bulges_to_one_side_does_not_lean():
     assert np.array_equal(deskew(seven), seven)
 
 
-def test_a_grey_pixel_at_the_edge_is_covered_in_part():
+def test_a_gray_pixel_at_the_edge_is_covered_in_part():
     assert edges(np.array([0, 0.5, 1, 0.2, 1, 1, 0.25, 0])) == (1.5, 6.25)
 
 
 def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
-    """Its frame of 20 columns fills half of a block on either side, which is grey in the image of 8 × 8."""
+    """Its frame of 20 columns fills half of a block on either side, which is gray in the image of 8 × 8."""
     frame = np.zeros((32, 32))
     frame[:, 6:26] = 1
     frame[5:13, 11:21] = frame[18:27, 11:21] = 0

@@ -21,11 +21,11 @@ from dmlviz.data.image_ops import decode_square
 from dmlviz.errors import DataUnavailableError, UnknownNameError, UserError
 
 
-def picture(number, size=(40, 30), colour=False, kind="PNG", **how):
+def picture(number, size=(40, 30), color=False, kind="PNG", **how):
     """The bytes of a picture that only `number` decides."""
     rng = np.random.default_rng(number)
-    grey = rng.integers(0, 256, size[::-1], np.uint8)
-    image = Image.fromarray(np.stack([grey, grey // 2, 255 - grey], -1) if colour else grey)
+    gray = rng.integers(0, 256, size[::-1], np.uint8)
+    image = Image.fromarray(np.stack([gray, gray // 2, 255 - gray], -1) if color else gray)
     file = io.BytesIO()
     image.save(file, kind, **how)
     return file.getvalue()
@@ -121,17 +121,17 @@ def test_pictures_of_every_kind_are_read(tmp_path):
     assert DatasetSpec.from_dict(found.declared.to_dict()) == found.declared
 
 
-def test_grey_pictures_stay_grey_and_one_in_colour_makes_all_colour(tmp_path):
+def test_gray_pictures_stay_gray_and_one_in_color_makes_all_color(tmp_path):
     files = classes(cat=5, dog=5)
-    assert import_image_folder(folder(tmp_path / "grey", files)).declared.channels == 1
-    files["cat/red.png"] = picture(99, colour=True)
+    assert import_image_folder(folder(tmp_path / "gray", files)).declared.channels == 1
+    files["cat/red.png"] = picture(99, color=True)
     mixed = import_image_folder(folder(tmp_path / "mixed", files))
     assert mixed.declared.channels == 3
     assert mixed.parts["train_images"].shape[1:] == (32, 32, 3)
-    assert "10 of 11 pictures are grey; all are kept as colour." in mixed.report["notes"]
-    greyed = import_image_folder(tmp_path / "mixed", colour="grey")
-    assert greyed.declared.channels == 1
-    assert "1 pictures in colour were made grey." in greyed.report["notes"]
+    assert "10 of 11 pictures are gray; all are kept as color." in mixed.report["notes"]
+    grayed = import_image_folder(tmp_path / "mixed", color="gray")
+    assert grayed.declared.channels == 1
+    assert "1 pictures in color were made gray." in grayed.report["notes"]
 
 
 def test_small_squares_stay_as_they_are(tmp_path):
@@ -144,7 +144,7 @@ def test_small_squares_stay_as_they_are(tmp_path):
     assert import_image_folder(tmp_path / "small", side=28).declared.size == 28
 
 
-def test_a_long_picture_is_fitted_whole_on_the_colour_of_its_border():
+def test_a_long_picture_is_fitted_whole_on_the_color_of_its_border():
     image = np.full((10, 40, 3), 200, np.uint8)
     image[4:6, 10:30] = 0
     file = io.BytesIO()

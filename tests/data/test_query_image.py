@@ -24,7 +24,7 @@ def file_of(picture: np.ndarray | Image.Image, format: str = "PNG", **options) -
 
 
 def stroke(height: int = 90, width: int = 60) -> np.ndarray:
-    """A bright slanted bar on a dark ground, off centre."""
+    """A bright slanted bar on a dark ground, off center."""
     picture = np.zeros((height, width), np.uint8)
     for row in range(10, 50):
         picture[row, 5 + row // 4 : 12 + row // 4] = 255
@@ -115,7 +115,7 @@ def test_position_and_brightness_of_the_stroke_do_not_matter():
     assert np.array_equal(prepare(moved, "mnist").image > 40, prepare(stroke(), "mnist").image > 40)
 
 
-def test_grey_paper_with_noise_leaves_a_clean_ground():
+def test_gray_paper_with_noise_leaves_a_clean_ground():
     rng = np.random.default_rng(0)
     photo = np.clip(200 - stroke(90, 90) * 0.6 + rng.normal(0, 3, (90, 90)), 0, 255).astype(np.uint8)
     image = prepare(photo, "mnist").image
@@ -225,12 +225,12 @@ def test_a_picture_among_ones_own_is_fitted_whole_as_they_were():
     picture[:, 20:40] = (0, 0, 255)
     query = prepare(picture, name)
     assert query.image.shape == (20, 20, 3)
-    assert (query.image[0, 0] == (200, 100, 50)).all(), "on the colour of its border"
+    assert (query.image[0, 0] == (200, 100, 50)).all(), "on the color of its border"
     assert (query.image[10, 10] == (0, 0, 255)).all()
     assert np.array_equal(query.steps[-1].image, query.image)
 
 
-def test_among_grey_pictures_it_becomes_grey():
+def test_among_gray_pictures_it_becomes_gray():
     query = prepare(np.full((20, 20, 3), (255, 0, 0), np.uint8), own_data(2))
     assert query.image.shape == (20, 20)
     assert (query.image == 76).all()
@@ -250,7 +250,7 @@ def test_what_cannot_be_asked_of_ones_own_data_is_a_sentence():
         prepare(stroke(), own_data(6, size=0))
 
 
-def test_an_upload_keeps_its_colours_among_ones_own_data():
+def test_an_upload_keeps_its_colors_among_ones_own_data():
     picture = np.zeros((9, 9, 3), np.uint8)
     picture[..., 1] = 255
     assert decode(file_of(picture), own_data(7)).shape == (9, 9, 3)

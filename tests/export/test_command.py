@@ -54,7 +54,7 @@ def test_pictures_are_added_listed_and_removed(capsys, tmp_path):
     assert code == 0
     name = said.split()[-1]
     assert custom_datasets.is_custom(name)
-    assert "Pets: Your own: 10 grey pictures of 2 classes, 12 × 12" in said
+    assert "Pets: Your own: 10 gray pictures of 2 classes, 12 × 12" in said
     assert "Left out: 1, not a picture" in said
     assert f"{name}  Pets" in called(capsys, "data", "list", "--data", root)[1]
     assert called(capsys, "data", "remove", name, "--data", root)[0] == 0

@@ -33,7 +33,7 @@ def written(name, kept):
     return file
 
 
-def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbours(kept):
+def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbors(kept):
     rows = list(csv.DictReader(io.TextIOWrapper(written("csv", kept), encoding="utf-8")))
     assert len(rows) == 596
     assert [int(row["item"]) for row in rows] == list(range(596))
@@ -41,8 +41,8 @@ def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbours(kep
     places = np.array([[float(row["x"]), float(row["y"])] for row in rows])
     np.testing.assert_allclose(places, kept.coordinates, rtol=1e-5, atol=1e-6)
     for item in (0, 77, 595):
-        near = kept.run.neighbours(item, 10)
-        assert [int(rows[item][f"neighbour_{k}"]) for k in range(1, 11)] == [one.item for one in near]
+        near = kept.run.neighbors(item, 10)
+        assert [int(rows[item][f"neighbor_{k}"]) for k in range(1, 11)] == [one.item for one in near]
         far = [float(rows[item][f"distance_{k}"]) for k in range(1, 11)]
         assert far == pytest.approx([one.distance for one in near], rel=1e-5)
 
@@ -84,7 +84,7 @@ def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
     np.testing.assert_allclose(told["embeddings"].detach().numpy(), kept.embeddings, atol=1e-5)
 
 
-def test_where_many_images_coincide_each_still_has_others_for_neighbours():
+def test_where_many_images_coincide_each_still_has_others_for_neighbors():
     points = np.zeros((30, 3), np.float32)
     points[20:] = 1
     distances, found = Gallery(points, np.arange(30)).kneighbors_all(10)
@@ -135,7 +135,7 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.embeddings_at(step)[0])
     places = kept.drawing.coordinates
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
-    assert set(table["neighbour_1"].to_pylist()) <= set(run.watched.tolist())
+    assert set(table["neighbor_1"].to_pylist()) <= set(run.watched.tolist())
     with zipfile.ZipFile(written("projector", kept)) as archive:
         sprite = np.asarray(Image.open(archive.open("sprite.png")))
         assert len(archive.read("metadata.tsv").splitlines()) == 201

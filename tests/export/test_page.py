@@ -50,19 +50,19 @@ def test_the_last_frame_is_where_the_points_are(text, kept):
     (stream,) = kept_in(text)["streams"]
     (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
     last = replay["frames"][-1]
-    places = dequantize(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["centre"]), last["scale"]))
+    places = dequantize(b64decode(stream["frames"][last["id"]]), 2, Box(tuple(last["center"]), last["scale"]))
     np.testing.assert_allclose(places, kept.coordinates, atol=last["scale"] / 32767)
     assert len(replay["frames"]) == 5
     shown = [event["frame"] for event in stream["events"] if event["event"] == "snapshot"] + replay["frames"]
     assert set(stream["frames"]) == {frame["id"] for frame in shown}, "those to refit are there too"
 
 
-def test_neighbours_and_distances_survive_their_packing(text, kept):
+def test_neighbors_and_distances_survive_their_packing(text, kept):
     near = kept_in(text)["near"]
     items = np.frombuffer(b64decode(near["items"]), near["wide"]).reshape(-1, near["k"])
     distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(-1, near["k"]) * near["unit"]
-    assert np.array_equal(items, kept.neighbours[1])
-    np.testing.assert_allclose(distances, kept.neighbours[0], atol=near["unit"])
+    assert np.array_equal(items, kept.neighbors[1])
+    np.testing.assert_allclose(distances, kept.neighbors[0], atol=near["unit"])
 
 
 def test_settings_and_what_was_measured_are_said(text):

@@ -97,7 +97,7 @@ class Probe:
         views = [path.name for path in sorted((folder / "projections").glob("*"))]
         found = [f"{base}/{name}" for name in ("events", "layout.json", "nearest.bin", "judged.bin", "run.zip")]
         found += [f"{base}/portrait-light.png", f"{base}/film/0.json", f"{base}/film/5.json?metric=cosine"]
-        found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "centre")]
+        found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "center")]
         found += [f"/api/agreement/{run}/{OTHER}.json"]
         found += [f"{base}/judged.bin?step={step}" for step in steps]
         found += [f"{base}/distances/{step}.json" for step in (*steps, "150")]

@@ -55,8 +55,8 @@ def test_one_damaged_file_breaks_nothing(seed, tmp_path, data, capsys):
 @pytest.mark.parametrize(
     ("name", "lost"),
     [
-        ("embeddings.npy", "Its scores, map, net, earlier epochs and batches can still be had; its neighbours cannot"),
-        ("metrics.json", "Its map, neighbours, net, earlier epochs and batches can still be had; its scores cannot"),
+        ("embeddings.npy", "Its scores, map, net, earlier epochs and batches can still be had; its neighbors cannot"),
+        ("metrics.json", "Its map, neighbors, net, earlier epochs and batches can still be had; its scores cannot"),
         ("snapshots/0.npy", "its earlier epochs cannot"),
         ("weights.safetensors", "its net cannot"),
     ],
@@ -121,7 +121,7 @@ def test_values_are_told_while_another_thread_parses_headers(run, probe, monkeyp
         raise SystemError("AST constructor recursion depth mismatch")
 
     monkeypatch.setattr(ast, "literal_eval", failing)
-    for measure in ("centre", "faithfulness"):
+    for measure in ("center", "faithfulness"):
         answer = probe.client.get(f"/api/runs/{run.name}/values/live/{measure}.f32")
         assert answer.status_code == 200
         assert len(answer.content) == 4 * 596

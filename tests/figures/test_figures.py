@@ -200,9 +200,9 @@ def test_plotly_is_loaded_for_no_one_who_draws_nothing():
 
 def test_colors_are_those_of_the_map_and_of_the_app():
     script = (
-        f'import {{ classColours }} from "{(APP / "components/shared/palette.js").as_uri()}";'
+        f'import {{ classColors }} from "{(APP / "components/shared/palette.js").as_uri()}";'
         'const hex = (c) => "#" + c.map((v) => v.toString(16).padStart(2, "0")).join("");'
-        "console.log(JSON.stringify([false, true].map((dark) => classColours(40, dark).map(hex))));"
+        "console.log(JSON.stringify([false, true].map((dark) => classColors(40, dark).map(hex))));"
     )
     told = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(told.stdout) == [class_colors(40, "light"), class_colors(40, "dark")]

@@ -51,8 +51,8 @@ def test_the_plateau_of_a_collapsed_space(name, params, value):
 def _batch(seed=0, classes=4, images=4, d=8, spread=0.3, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     labels = torch.arange(classes).repeat_interleave(images)
-    centres = torch.randn(classes, d, generator=generator, dtype=dtype)
-    return centres[labels] + spread * torch.randn(len(labels), d, generator=generator, dtype=dtype), labels
+    centers = torch.randn(classes, d, generator=generator, dtype=dtype)
+    return centers[labels] + spread * torch.randn(len(labels), d, generator=generator, dtype=dtype), labels
 
 
 @pytest.mark.parametrize("swapped", [False, True])

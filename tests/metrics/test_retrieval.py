@@ -98,7 +98,7 @@ def test_the_partial_ranking_gives_what_the_full_one_gives():
     ("right", "r_precision", "map_at_r"),
     [([0], 0.10, 0.10), ([0, 9], 0.20, 0.12), ([0, 1], 0.20, 0.20), (range(10), 1.0, 1.0)],
 )
-def test_the_catalogues_worked_example(right, r_precision, map_at_r):
+def test_the_catalogs_worked_example(right, r_precision, map_at_r):
     first_ten = [0 if place in right else 1 for place in range(10)]
     gallery_labels = np.array(first_ten + [0] * (10 - len(right)) + [1] * 5)
     gallery = np.arange(1, len(gallery_labels) + 1, dtype=np.float32)[:, None]
@@ -113,7 +113,7 @@ def test_a_duplicate_of_the_query_counts_and_the_query_itself_does_not():
     assert evaluate(embeddings, [0, 1, 0, 1])["precision_at_1"] == 0
 
 
-def test_the_first_of_equal_neighbours_is_the_earlier_one_among_equals():
+def test_the_first_of_equal_neighbors_is_the_earlier_one_among_equals():
     ranking = rank_gallery(read(np.zeros((6, 2)), [0, 1, 0, 1, 0, 1]))
     assert ranking.nearest[0].tolist() == [1, 3, 5, 2, 4]
     assert ranking.nearest[3].tolist() == [0, 2, 4, 1, 5]
@@ -141,7 +141,7 @@ def test_queries_without_a_relevant_item_are_left_out_and_counted():
     assert got["map_at_r"] == pytest.approx(naive(lonely, [*labels, 98, 99])["map_at_r"])
 
 
-def test_the_confusion_of_nearest_neighbours_adds_up_to_precision_at_1():
+def test_the_confusion_of_nearest_neighbors_adds_up_to_precision_at_1():
     embeddings, labels = points(200, 5, 4, pull=0.7)
     names, counts = confusion(embeddings, labels * 10 + 3)
     assert names.tolist() == [3, 13, 23, 33]

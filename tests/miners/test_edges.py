@@ -174,7 +174,7 @@ DETERMINED += ["batch_hard", "easy_positive"]
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.parametrize("name", DETERMINED)
-def test_permuting_and_relabelling_the_batch_permutes_what_is_selected(name, data):
+def test_permuting_and_relabeling_the_batch_permutes_what_is_selected(name, data):
     labels = torch.tensor(data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=16)))
     order = torch.tensor(data.draw(st.permutations(range(len(labels)))))
     embeddings = points(len(labels)).double()

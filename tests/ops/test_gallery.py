@@ -1,4 +1,4 @@
-"""The gallery finds the exact nearest neighbours, and an item never finds itself."""
+"""The gallery finds the exact nearest neighbors, and an item never finds itself."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def points(n=300, d=8, seed=0):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_neighbours_equal_scikit_learns(metric):
+def test_neighbors_equal_scikit_learns(metric):
     gallery, queries = points(700), points(600, seed=1)
     expected = NearestNeighbors(n_neighbors=7, metric=metric, algorithm="brute").fit(gallery).kneighbors(queries)
     distances, indices = Gallery(gallery, np.zeros(700), metric).search(queries, 7)
@@ -26,7 +26,7 @@ def test_neighbours_equal_scikit_learns(metric):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_neighbours_of_an_item_are_all_others_in_order(metric):
+def test_neighbors_of_an_item_are_all_others_in_order(metric):
     embeddings = points(50)
     expected = NearestNeighbors(n_neighbors=50, metric=metric, algorithm="brute").fit(embeddings)
     distances, indices = Gallery(embeddings, np.zeros(50), metric).kneighbors(11, 99)
@@ -72,7 +72,7 @@ def test_an_item_leaves_itself_out_and_keeps_its_duplicates(metric):
 
 @pytest.mark.parametrize("n", [5, 40, 400])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_where_all_items_are_equal_nobody_is_their_own_neighbour(n, metric):
+def test_where_all_items_are_equal_nobody_is_their_own_neighbor(n, metric):
     gallery = Gallery(np.ones((n, 4)), np.zeros(n), metric)
     for item in (0, n // 2, n - 1):
         distances, indices = gallery.kneighbors(item, 4)
@@ -106,7 +106,7 @@ def test_by_cosine_only_directions_count_and_a_zero_vector_is_at_distance_one():
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_tiny_and_huge_embeddings_keep_their_neighbours(scale):
+def test_tiny_and_huge_embeddings_keep_their_neighbors(scale):
     embeddings = points(100)
     distances, indices = Gallery(embeddings, np.zeros(100)).search(embeddings[:9], 4)
     scaled, same = Gallery(embeddings * scale, np.zeros(100)).search(embeddings[:9] * scale, 4)
@@ -114,7 +114,7 @@ def test_tiny_and_huge_embeddings_keep_their_neighbours(scale):
     assert scaled / scale == pytest.approx(distances, rel=1e-5)
 
 
-def test_more_neighbours_than_items_are_all_items():
+def test_more_neighbors_than_items_are_all_items():
     gallery = Gallery(points(3), [0, 1, 2])
     assert gallery.search(points(2, seed=1), 10)[1].shape == (2, 3)
     assert gallery.kneighbors(0, 10)[1].shape == (2,)

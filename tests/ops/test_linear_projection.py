@@ -73,9 +73,9 @@ def test_a_basis_survives_the_disk(tmp_path):
 def test_a_fan_lays_a_simplex_of_classes_on_a_ring_in_the_order_of_the_classes():
     embeddings, labels = simplex()
     positions = LinearProjection.class_fan(embeddings, labels).project(embeddings)
-    centres = np.stack([positions[labels == label].mean(axis=0) for label in range(10)])
-    length = np.linalg.norm(centres, axis=1)
-    np.testing.assert_allclose(centres / length[:, None], evenly_spaced_directions(10, 2), atol=0.05)
+    centers = np.stack([positions[labels == label].mean(axis=0) for label in range(10)])
+    length = np.linalg.norm(centers, axis=1)
+    np.testing.assert_allclose(centers / length[:, None], evenly_spaced_directions(10, 2), atol=0.05)
     assert length.max() < 1.05 * length.min()
 
 
@@ -95,13 +95,13 @@ def test_a_rotated_space_has_the_same_fan(seed):
     )
 
 
-def test_no_other_view_brings_the_centres_nearer_to_their_directions():
+def test_no_other_view_brings_the_centers_nearer_to_their_directions():
     embeddings, labels = cloud(300), np.random.default_rng(1).integers(0, 6, 300)
     best = LinearProjection.class_fan(embeddings, labels)
-    centres = np.stack([embeddings[labels == label].mean(axis=0) for label in range(6)]) - best.mean
+    centers = np.stack([embeddings[labels == label].mean(axis=0) for label in range(6)]) - best.mean
 
     def agreement(components):
-        return (evenly_spaced_directions(6, 2) * (centres @ components.T)).sum()
+        return (evenly_spaced_directions(6, 2) * (centers @ components.T)).sum()
 
     others = [rotation(16, seed)[:2] for seed in range(200)]
     assert agreement(best.components) > max(map(agreement, others))

@@ -13,7 +13,7 @@ def squared_distances(a, b):
     return np.square(a[:, None].astype(np.float64) - b[None]).sum(axis=2)
 
 
-def test_neighbours_are_those_of_all_pairs(points):
+def test_neighbors_are_those_of_all_pairs(points):
     apart = squared_distances(points, points)
     np.fill_diagonal(apart, np.inf)
     squared, found = nearest_others(points, 7)
@@ -21,7 +21,7 @@ def test_neighbours_are_those_of_all_pairs(points):
     np.testing.assert_allclose(squared, np.sort(apart, axis=1)[:, :7], rtol=1e-5)
 
 
-def test_a_point_is_never_its_own_neighbour_and_its_duplicates_are(points):
+def test_a_point_is_never_its_own_neighbor_and_its_duplicates_are(points):
     points[20:40] = points[20]
     squared, found = nearest_others(points, 5)
     assert (found != np.arange(60)[:, None]).all()
@@ -29,7 +29,7 @@ def test_a_point_is_never_its_own_neighbour_and_its_duplicates_are(points):
     assert ((found[20:40] >= 20) & (found[20:40] < 40)).all()
 
 
-def test_some_rows_have_the_neighbours_that_they_have_among_all(points):
+def test_some_rows_have_the_neighbors_that_they_have_among_all(points):
     rows = np.array([3, 17, 44])
     for some, all_rows in zip(nearest_others(points, 4, rows=rows), nearest_others(points, 4), strict=True):
         assert (some == all_rows[rows]).all()
@@ -55,7 +55,7 @@ def test_a_zero_vector_is_finite_by_cosine(points):
     assert np.isfinite(nearest_others(prepare(points, "cosine"), 3)[0]).all()
 
 
-def test_neighbours_of_new_points_are_those_of_all_pairs(points):
+def test_neighbors_of_new_points_are_those_of_all_pairs(points):
     new = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
     apart = squared_distances(new, points)
     squared, found = query(new, points, 4)

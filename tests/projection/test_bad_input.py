@@ -52,12 +52,12 @@ def test_perplexity_of_a_third_is_taken():
 
 
 @pytest.mark.parametrize(("n", "advice"), [(15, "at most 14"), (2, "use PCA")])
-def test_fewer_points_than_neighbours_are_refused(n, advice):
-    with pytest.raises(UserError, match=f"got {n} points and 15 neighbours.*{advice}"):
+def test_fewer_points_than_neighbors_are_refused(n, advice):
+    with pytest.raises(UserError, match=f"got {n} points and 15 neighbors.*{advice}"):
         project(points(n), ProjectionConfig(method="umap"))
 
 
-def test_one_point_more_than_neighbours_is_taken():
+def test_one_point_more_than_neighbors_is_taken():
     config = ProjectionConfig(method="umap", params={"iterations": 10})
     assert project(points(16), config).coordinates.shape == (16, 2)
 

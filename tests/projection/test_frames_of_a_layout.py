@@ -53,7 +53,7 @@ def test_a_frame_that_says_stop_ends_the_layout_where_it_is(digits, config):
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)
-def test_a_stop_before_the_neighbours_are_known_leaves_the_first_positions(digits, config):
+def test_a_stop_before_the_neighbors_are_known_leaves_the_first_positions(digits, config):
     drawn = project(digits[0], config, stop=lambda: True)
     assert drawn.stopped
     assert drawn.iterations == 0

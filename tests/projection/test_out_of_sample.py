@@ -45,7 +45,7 @@ def test_a_point_lands_there_alone_or_in_company(digits, maps, method):
 
 
 @pytest.mark.parametrize("method", ["tsne", "umap"])
-def test_new_points_land_among_their_class_and_their_neighbours(digits, maps, method):
+def test_new_points_land_among_their_class_and_their_neighbors(digits, maps, method):
     points, labels = digits
     placed = maps[method].place(points[600:])
     _, on_map = query(placed, maps[method].coordinates, 10)

@@ -97,7 +97,7 @@ def test_a_map_that_is_the_embedding_is_faithful_in_every_point():
 
 def test_a_random_map_keeps_nothing(digits):
     ours = projection_quality(digits[0], np.random.default_rng(0).standard_normal((700, 2))).overall
-    assert ours["neighbours_kept"] < 0.05
+    assert ours["neighbors_kept"] < 0.05
     assert abs(ours["trustworthiness"] - 0.5) < 0.05
     assert abs(ours["distance_correlation"]) < 0.05
 
@@ -137,7 +137,7 @@ def test_beyond_the_largest_number_a_sample_is_measured_and_says_so(digits, flat
         assert part.overall[measure] == pytest.approx(whole.overall[measure], abs=0.05)
 
 
-def test_neighbours_are_marked_near_or_far_on_the_map():
+def test_neighbors_are_marked_near_or_far_on_the_map():
     places = np.zeros((1000, 2))
     places[:, 0] = np.arange(1000)
     assert map_ranks(places, 500, np.array([501, 490, 497, 520, 0])).tolist() == [True, False, True, False, False]

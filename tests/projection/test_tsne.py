@@ -12,7 +12,7 @@ SHORT = ProjectionConfig(method="tsne", params={"iterations": 100})
 
 
 def divergence(points, places, perplexity=30.0):
-    """KL(P ‖ Q) over all pairs, P from 3 × perplexity neighbours."""
+    """KL(P ‖ Q) over all pairs, P from 3 × perplexity neighbors."""
     squared, found = nearest_others(prepare(points, "euclidean"), int(3 * perplexity))
     p = joint_probabilities(conditional_probabilities(squared, perplexity), found).toarray()
     q = 1 / (1 + np.square(places[:, None].astype(np.float64) - places[None]).sum(axis=2))
@@ -38,7 +38,7 @@ def test_the_error_is_the_divergence_over_all_pairs(digits, drawn):
     assert drawn.error == pytest.approx(divergence(digits[0], drawn.coordinates), rel=0.01)
 
 
-def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
+def test_neighbors_on_the_map_have_the_same_class(digits, drawn):
     _, found = nearest_others(drawn.coordinates, 5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
 

@@ -58,7 +58,7 @@ def test_attraction_equals_the_naive_sum(n, dims, few, together, monkeypatch):
     monkeypatch.setattr("dmlviz.projection.attraction._MIN_DEGREE", few)
     monkeypatch.setattr("dmlviz.projection.attraction._SEGMENTS", together)
     rng = np.random.default_rng(n)
-    crowded = rng.random(n) ** 3  # a few points have nearly all others as neighbours, most of them few, one has none
+    crowded = rng.random(n) ** 3  # a few points have nearly all others as neighbors, most of them few, one has none
     dense = np.where(rng.random((n, n)) < np.add.outer(crowded, crowded) / 2, rng.random((n, n)), 0)
     dense = np.triu(dense, 1) + np.triu(dense, 1).T
     dense[-1] = dense[:, -1] = 0

@@ -42,15 +42,15 @@ def test_the_curve_equals_umap_learns(theirs):
         assert fit_ab(min_dist) == pytest.approx((a, b), rel=1e-5)
 
 
-def test_our_neighbours_give_that_graph_too(theirs):
+def test_our_neighbors_give_that_graph_too(theirs):
     squared, found = nearest_others(theirs["points"], theirs["order"].shape[1] - 1)
     single = np.ones(80, bool)
-    single[39:55] = False  # of more duplicates than neighbours each search keeps others
+    single[39:55] = False  # of more duplicates than neighbors each search keeps others
     ours = graph(membership_strengths(np.sqrt(squared)), found).toarray()
     np.testing.assert_allclose(ours[np.ix_(single, single)], theirs["graph"][np.ix_(single, single)], atol=1e-4)
 
 
-def test_neighbours_on_the_map_have_the_same_class(digits, drawn):
+def test_neighbors_on_the_map_have_the_same_class(digits, drawn):
     _, found = nearest_others(drawn.coordinates, 5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-NEIGHBOURS = 10
+NEIGHBORS = 10
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
@@ -29,10 +29,10 @@ def main() -> None:
     x, labels = points()
     distances = np.linalg.norm(x[:, None] - x[None], axis=2).astype(np.float32)
     distances[np.arange(80), np.arange(80)] = -1  # a point comes first among its duplicates
-    order = np.argsort(distances, axis=1, kind="stable")[:, :NEIGHBOURS]
+    order = np.argsort(distances, axis=1, kind="stable")[:, :NEIGHBORS]
     near = np.maximum(np.take_along_axis(distances, order, axis=1), 0)
     random = np.random.RandomState(0)
-    graph, _, _ = umap_.fuzzy_simplicial_set(x, NEIGHBOURS, random, "euclidean", knn_indices=order, knn_dists=near)
+    graph, _, _ = umap_.fuzzy_simplicial_set(x, NEIGHBORS, random, "euclidean", knn_indices=order, knn_dists=near)
     classes = umap_.discrete_metric_simplicial_set_intersection(graph.copy(), labels, far_dist=5.0)
     np.savez_compressed(
         HERE / "umap_graph.npz",

@@ -64,7 +64,7 @@ def test_a_run_comes_back_file_by_file(packed, runs):
     assert after == before
     assert made.items() >= {**described, "pinned": False, "tags": []}.items()
     assert taken.state == "finished"
-    assert taken.neighbours(0, 3)
+    assert taken.neighbors(0, 3)
 
 
 def test_the_same_run_is_not_taken_in_twice(packed, runs):

@@ -137,7 +137,7 @@ def test_the_ready_made_runs_play_without_anything_else(tmp_path, fails):
         replay = next(event for event in run.events() if event["event"] == "replay")
         assert len(replay["frames"]) >= (15 if fails else 30)
         assert all(len(run.frame(frame["id"])) == frame["n"] * 4 for frame in replay["frames"])
-        assert len(run.neighbours(0, 10)) == 10
+        assert len(run.neighbors(0, 10)) == 10
         size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
         assert size < (500_000 if fails else 2_400_000)
         if not fails:

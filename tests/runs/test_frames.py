@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.runs.frames import Box, Frame, HysteresisBounds, LiveProjector, dequantize, quantise, render_replay
+from dmlviz.runs.frames import Box, Frame, HysteresisBounds, LiveProjector, dequantize, quantize, render_replay
 
 
 def rotation(d, seed):
@@ -21,7 +21,7 @@ def cloud(n=200, d=16, seed=0):
 @given(arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(2, 3)), elements=st.floats(-1e6, 1e6, width=32)))
 def test_positions_come_back_within_half_a_step(positions):
     box = Box.around(positions)
-    back = dequantize(quantise(positions, box), positions.shape[1], box)
+    back = dequantize(quantize(positions, box), positions.shape[1], box)
     np.testing.assert_allclose(back, positions, atol=box.scale / 32767 * 0.51 + 1e-6 * np.abs(positions).max())
 
 
@@ -36,7 +36,7 @@ def test_a_point_that_is_nowhere_does_not_move_the_others():
 
 def test_bytes_are_little_endian_rows_of_int16():
     box = Box((0.0, 0.0), 1.0)
-    assert quantise(np.array([[1.0, -1.0], [0.0, 0.5]]), box) == np.array([32767, -32767, 0, 16384], "<i2").tobytes()
+    assert quantize(np.array([[1.0, -1.0], [0.0, 0.5]]), box) == np.array([32767, -32767, 0, 16384], "<i2").tobytes()
 
 
 def test_collapsed_points_have_a_frame():
@@ -53,9 +53,9 @@ def test_nothing_finite_has_a_frame_too():
 def test_a_frame_is_described_in_plain_json_types():
     described = Frame.quantized(cloud(d=2), "all").describe()
     assert {name: type(value) for name, value in described.items()} == {
-        "id": str, "n": int, "dims": int, "centre": list, "scale": float, "items": str,
+        "id": str, "n": int, "dims": int, "center": list, "scale": float, "items": str,
     }  # fmt: skip
-    assert all(type(number) is float for number in described["centre"])
+    assert all(type(number) is float for number in described["center"])
 
 
 def test_equal_positions_share_a_file_and_others_do_not():
@@ -104,7 +104,7 @@ def test_the_box_of_the_live_picture_is_steady_and_follows():
     assert grown.scale > 2
     assert box.around(positions * 0.1).scale < 0.2
     shifted = box.around(positions * 0.1 + 5)
-    assert shifted.centre == pytest.approx((5, 5))
+    assert shifted.center == pytest.approx((5, 5))
 
 
 def test_the_replay_has_one_scale_and_ends_with_every_image():

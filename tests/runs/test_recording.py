@@ -41,7 +41,7 @@ def test_the_replay_has_every_snapshot_once_and_ends_with_all_images(runs, write
         *((step, "watched", 20) for step in range(4)),
         (4, "all", len(labels)),
     ]
-    assert len({(tuple(frame["centre"]), frame["scale"]) for frame in replay["frames"]}) == 1
+    assert len({(tuple(frame["center"]), frame["scale"]) for frame in replay["frames"]}) == 1
     assert replay["view"] == "fan"
     assert len(replay["explained"]) == 2
     np.testing.assert_allclose(run.linear_projection.explained, replay["explained"])
@@ -106,7 +106,7 @@ def test_a_long_training_keeps_a_short_curve_of_means(runs, small, told, write):
 
 def test_the_usual_distance_is_passed_by_one_image_in_a_hundred(runs, write, labels):
     run = write(runs)
-    near = [run.neighbours(item, 1)[0].distance for item in range(len(labels))]
+    near = [run.neighbors(item, 1)[0].distance for item in range(len(labels))]
     assert run.end["usual_distance"] == pytest.approx(np.percentile(near, 99), rel=1e-4)
 
 
@@ -173,7 +173,7 @@ def test_nets_are_kept_on_the_way_where_there_are_any_and_nobody_objects(runs, s
     assert write(runs, small.replace(seed=9)).checkpoint_steps == []
 
 
-def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centres(runs):
+def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centers(runs):
     config = TrainConfig(
         dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, num_snapshots=2, watched=50
     )
@@ -184,9 +184,9 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
     assert events["started"]["view"] == "plane"
     assert events["snapshot"]["frame"]["dims"] == events["started"]["dims"] == 3
     last = events["replay"]["frames"][-1]
-    np.testing.assert_allclose(np.linalg.norm(last["centres"], axis=1), 1, atol=1e-3)
-    assert events["replay"]["faithfulness"]["neighbours_kept"] == 1
-    positions = dequantize(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
+    np.testing.assert_allclose(np.linalg.norm(last["centers"], axis=1), 1, atol=1e-3)
+    assert events["replay"]["faithfulness"]["neighbors_kept"] == 1
+    positions = dequantize(run.frame(last["id"]), 3, Box(tuple(last["center"]), last["scale"]))
     np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)
 
 

@@ -164,14 +164,14 @@ def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick
 
 
 @pytest.mark.parametrize(
-    ("loss", "centres"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
+    ("loss", "centers"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
 )
-def test_a_loss_with_class_centres_shows_them_with_every_snapshot(loss, centres):
+def test_a_loss_with_class_centers_shows_them_with_every_snapshot(loss, centers):
     config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, watched=20)
     shown = [event.class_centers for event in train(config) if isinstance(event, Snapshot | Finished)]
-    if centres is None:
+    if centers is None:
         assert shown == [None, None]
         return
-    assert [found.shape for found in shown] == [(centres, 2)] * 2
+    assert [found.shape for found in shown] == [(centers, 2)] * 2
     if loss != "center":
         np.testing.assert_allclose(np.linalg.norm(shown[-1], axis=1), 1, rtol=1e-5)

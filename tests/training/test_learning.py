@@ -148,12 +148,12 @@ def test_more_of_a_class_than_there_is_is_one_sentence(digits: Dataset, quick) -
         next(train(quick(images_per_class=400), data=digits))
 
 
-def test_colour_images_train_as_well(quick) -> None:
+def test_color_images_train_as_well(quick) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(80) % 4
     images = rng.integers(0, 80, (80, 16, 16, 3)).astype(np.uint8)
     images[..., 0] += (labels * 40).astype(np.uint8)[:, None, None]
     split = Split(images, labels)
-    data = Dataset("colours", ("a", "b", "c", "d"), split, split, 0.2, 0.2)
+    data = Dataset("colors", ("a", "b", "c", "d"), split, split, 0.2, 0.2)
     config = quick(classes_per_batch=4, images_per_class=8, steps=25)
     assert list(train(config, data=data))[-1].metrics["precision_at_1"] > 0.9

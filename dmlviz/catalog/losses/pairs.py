@@ -68,7 +68,7 @@ PAIRS = [
         reference="For teaching",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
-        caveat="Nothing stops the pushing: the loss falls for ever while distances grow and neighbours stay wrong. "
+        caveat="Nothing stops the pushing: the loss falls for ever while distances grow and neighbors stay wrong. "
         "A margin says when far is far enough.",
     ),
     LossSpec(
@@ -89,7 +89,7 @@ PAIRS = [
         name="distance_logistic",
         title="Distance logistic",
         family="pairs",
-        summary="Reads a distance as the probability that two images are of one class, and maximises its likelihood.",
+        summary="Reads a distance as the probability that two images are of one class, and maximizes its likelihood.",
         when_to_use="When a distance should be read as a probability, as in verification. It never quite lets go: pairs "
         "that are right already still pull a little.",
         formula=r"P:\ -\log p,\quad N:\ -\log(1-p),\quad p=\frac{1+e^{-m}}{1+e^{d-m}}",

@@ -159,8 +159,8 @@ PROXIES = [
     _proxies(
         "soft_triple",
         title="SoftTriple",
-        summary="Several learned centres for each class, so that a class may consist of several clusters.",
-        when="When a class consists of several kinds that do not look alike: each may have a centre of its own. "
+        summary="Several learned centers for each class, so that a class may consist of several clusters.",
+        when="When a class consists of several kinds that do not look alike: each may have a center of its own. "
         "With uniform classes it is normalized softmax at a higher price.",
         formula=r"-\log\frac{e^{\lambda(S_y-\delta)}}{e^{\lambda(S_y-\delta)}+\sum_{c\ne y} e^{\lambda S_c}},\quad "
         r"S_c=\sum_k \mathrm{softmax}_k\big(\tfrac1\gamma f\cdot w_{ck}\big)\, f\cdot w_{ck}",
@@ -169,7 +169,7 @@ PROXIES = [
         on_sphere=True,
         recommended=_SPHERE,
         parameters=(
-            Parameter(name="centers", kind=int, default=10, minimum=1, maximum=100, help="centres of each class"),
+            Parameter(name="centers", kind=int, default=10, minimum=1, maximum=100, help="centers of each class"),
             scale(20, "λ: how sharply the nearest class wins", name="la"),
             Parameter(
                 name="gamma",
@@ -178,7 +178,7 @@ PROXIES = [
                 minimum=0.001,
                 maximum=10,
                 step=0.01,
-                help="γ: small, and only the nearest centre of a class counts",
+                help="γ: small, and only the nearest center of a class counts",
             ),
             margin(0.01, "δ: taken off the similarity to the own class", maximum=2),
         ),
@@ -186,7 +186,7 @@ PROXIES = [
     _proxies(
         "center",
         title="Center loss",
-        summary="Softmax, and a pull of every image towards a learned centre of its class.",
+        summary="Softmax, and a pull of every image towards a learned center of its class.",
         when="To tighten the classes of softmax when its embedding will be compared by distance after all.",
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}} + \lambda\,\|f-c_y\|^2",
         reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
@@ -200,7 +200,7 @@ PROXIES = [
                 minimum=0,
                 maximum=10,
                 step=0.001,
-                help="λ: strength of the pull towards the centre",
+                help="λ: strength of the pull towards the center",
             ),
         ),
     ),

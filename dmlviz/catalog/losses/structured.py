@@ -146,14 +146,14 @@ STRUCTURED = [
     ),
     LossSpec(
         name="nca",
-        title="Neighbourhood components",
+        title="Neighborhood components",
         family="structured",
-        summary="The chance that an image's randomly drawn neighbour, near ones likelier, is of its class.",
-        when_to_use="When the nearest neighbours will decide the class: it asks for some near image of the class, not "
+        summary="The chance that an image's randomly drawn neighbor, near ones likelier, is of its class.",
+        when_to_use="When the nearest neighbors will decide the class: it asks for some near image of the class, not "
         "for all, so a class may stay in several clusters. Images far from all others hardly move without "
         "the logarithm.",
         formula=r"-\log p_i,\quad p_i=\sum_{j\in P(i)}\frac{e^{-\sigma d_{ij}^2}}{\sum_{k\ne i}e^{-\sigma d_{ik}^2}}",
-        reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighbourhood components analysis, NeurIPS 2004",
+        reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighborhood components analysis, NeurIPS 2004",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
         parameters=(

@@ -55,10 +55,10 @@ class WeightedSumSpec(LossSpec):
 
 def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
     """Declare the sum of any two of `losses`."""
-    catalogue = Catalog("loss", losses)
+    catalog = Catalog("loss", losses)
 
     def side(name: str, default: str, text: str) -> LossChoice:
-        return LossChoice(name=name, kind=str, default=default, choices=tuple(catalogue), losses=catalogue, help=text)
+        return LossChoice(name=name, kind=str, default=default, choices=tuple(catalog), losses=catalog, help=text)
 
     declaration = WeightedSumSpec(
         name="sum_of",
@@ -71,7 +71,7 @@ def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
         formula=r"w_1\,L_a + w_2\,L_b",
         reference="Sun, Chen, Wang, Tang: Deep learning face representation by joint identification-verification "
         "(DeepID2), NeurIPS 2014; Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015",
-        losses=catalogue,
+        losses=catalog,
         parameters=(
             side("a", "contrastive", "the first loss; training follows its recommendations"),
             side("b", "softmax", "the second loss"),

@@ -45,7 +45,7 @@ def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map):
     page.mouse.wheel(0, -200)
     page.rests()
     before = page.evaluate("[map().id, map().scene.view, map().playback.player.head]")
-    page.evaluate("update({ pinned: 7, neighbours: [9], distance: 0.1 }); dark(true); dark(false)")
+    page.evaluate("update({ pinned: 7, neighbors: [9], distance: 0.1 }); dark(true); dark(false)")
     page.rests()
     assert page.evaluate("[map().id, map().scene.view, map().playback.player.head]") == before
     assert page.tells("mounts") == "1"
@@ -142,7 +142,7 @@ def test_a_host_that_passes_no_routes_is_told_to_python(open_map):
 def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
-    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbours: [5] } })")
+    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
     page.rests()
     assert page.evaluate("map().star.at(1)") == [0.3, 0.2]
     page.evaluate("update({ query: null })")
@@ -154,7 +154,7 @@ def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(o
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
-    page.evaluate("update({ view: 'p', query: { xy: [3, 4], neighbours: [] } })")
+    page.evaluate("update({ view: 'p', query: { xy: [3, 4], neighbors: [] } })")
     page.shows(view="p", state="finished", frame=19, step=20)
     page.rests()
     on_stage = """() => {
