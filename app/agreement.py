@@ -14,7 +14,7 @@ CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), 
 
 
 def agreement(a: Run, b: Run) -> dict[str, Any]:
-    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
+    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
 
     Raise UserError where the two are not of the same images, or have not come to their end.
     """

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 COOKIE = "dmlviz_browser"
 _YEAR = 365 * 24 * 3600
 _TOKEN = re.compile(r"[0-9a-f]{32}")
-_VERSIONED = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
+_VERSIONED = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
 
 def owner_of(cookies: object) -> str | None:
@@ -57,7 +57,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(raw=message["headers"])
-                if message["status"] == 200 and _VERSIONED.search(scope["path"]):
+                if message["status"] == 200 and _VERSIONED.fullmatch(scope["path"]):
                     answer["cache-control"] = f"public, max-age={_YEAR}, immutable"
                 if known is None and answer.get("content-type", "").startswith("text/html"):
                     secure = "; Secure" if self.secure else ""

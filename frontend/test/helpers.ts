@@ -1,3 +1,4 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 
 let state = 12345;

@@ -14,7 +14,7 @@ from dmlviz.declarations import Parameter
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.tuples import Triplets
 
-SCRIPT = Path(__file__).with_name("formulas.mjs")
+RUN = Path(__file__).parents[2] / "frontend/test/run.mjs"
 NAMES = [name for name in LOSSES if name != "sum_of"]
 BATCHES = ([0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 0, 1, 2, 0, 1])
 
@@ -75,7 +75,9 @@ def computed():
     keys = [(name, seed) for name in NAMES for seed in range(6)]
     cases = [case(*key) for key in keys]
     told = json.dumps([plain for *_, plain in cases])
-    done = subprocess.run([node, str(SCRIPT)], input=told, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [node, str(RUN), "--script", "formulas"], input=told, capture_output=True, text=True, check=True
+    )
     answer = json.loads(done.stdout)
     found = zip(cases, answer["results"], strict=True)
     return answer["names"], dict(zip(keys, [(*made, result) for made, result in found], strict=True))

@@ -18,7 +18,7 @@ def ink(picture):
 
 
 def test_the_portraits_have_the_colours_of_the_map():
-    told = (Path(app.__file__).parent / "components/shared/palette.js").read_text()
+    told = (Path(app.__file__).parents[1] / "frontend/src/lib/palette.ts").read_text()
     for theme, name in (("light", "LIGHT"), ("dark", "DARK")):
         found = re.search(rf'const {name} = "([^"]+)"', told)
         assert found

@@ -21,7 +21,7 @@ from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.tuples import Pairs
 from dmlviz.witness import Witness
 
-SCRIPT = Path(__file__).with_name("terms.mjs")
+RUN = Path(__file__).parents[2] / "frontend/test/run.mjs"
 CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if name not in ("sum_of", "hinge_pair")} | {
     "contrastive, all pairs": {"loss": "contrastive", "miner": None},
     "contrastive, classical": {"loss": "contrastive", "sampler": "random_pairs"},
@@ -69,7 +69,9 @@ def page() -> Any:
         batch = batch_of(config)
         batches[name] = told(batch, config, Basis.fit(batch.before))
     given = json.dumps({"batches": batches, "formulas": [entry.formula for entry in LOSSES.values()]})
-    done = subprocess.run(["node", SCRIPT], input=given, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["node", RUN, "--script", "terms"], input=given, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return {name: found | {"right": batches[name]["loss"]} for name, found in json.loads(done.stdout).items()}
 

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // One recorded batch as the browser got it: arrays out of base64, distances when asked for. Pure: no DOM.
-import { Batch } from "../formulas/batch.js";
-import { FORMULAS } from "../formulas/index.js";
-import { PROXY_LOSSES } from "../formulas/proxies.js";
+import { Batch } from "../losses/batch.ts";
+import { FORMULAS } from "../losses/index.ts";
+import { PROXY_LOSSES } from "../losses/proxies.ts";
 
 const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array };
 

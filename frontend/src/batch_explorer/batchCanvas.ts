@@ -1,8 +1,9 @@
+// @ts-nocheck
 // The batch on the run's picture: points, what is compared, forces, class vectors, margins; and the way of one step.
-import { css, mix } from "../shared/theme.js";
-import { arcs, rings } from "./margins.js";
-import { magnification } from "./motion.js";
-import { STROKES, drawn, nearestLine } from "./strokes.js";
+import { css, mix } from "../lib/theme.ts";
+import { arcs, rings } from "./margins.ts";
+import { magnification } from "./stepAnimation.ts";
+import { STROKES, drawn, nearestLine } from "./difficultyStyles.ts";
 
 const EDGE = 26;
 const LONGEST = 46; // pixels of the strongest push

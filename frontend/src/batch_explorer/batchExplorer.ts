@@ -1,18 +1,20 @@
+// @ts-nocheck
 // Two drawers below the map: what the loss sees of a batch, and how far test images are apart. What is in them is loaded
 // when somebody opens them: closed, they ask nothing and follow nothing.
-import { Following } from "../charts/following.js";
-import { element } from "../map/dom.js";
-import { mount } from "../shared/mount.js";
+import { Following } from "../charts/runSubscription.ts";
+import { element } from "../lib/dom.ts";
+import { mount } from "../lib/mount.ts";
+import style from "./batchExplorer.css";
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Drawers(parent), (drawers) => drawers.update(data ?? {}));
+  return mount(parentElement, style, (parent) => new Drawers(parent), (drawers) => drawers.update(data ?? {}));
 }
 
 class Drawers {
   constructor(parent) {
     this.drawers = [
-      new Drawer("What the loss sees", async () => new (await import("./batchview.js")).BatchView()),
-      new Drawer("Distances", async () => new (await import("./distancesview.js")).DistancesView()),
+      new Drawer("What the loss sees", async () => new (await import("./batchView.ts")).BatchView()),
+      new Drawer("Distances", async () => new (await import("./distanceHistogram.ts")).DistancesView()),
     ];
     const bar = element("div", { class: "bar", role: "group", "aria-label": "Look closer" });
     bar.append(...this.drawers.map((drawer) => drawer.button));

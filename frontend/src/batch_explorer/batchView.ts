@@ -1,19 +1,20 @@
+// @ts-nocheck
 // What the loss sees of one batch: its picture, its distances, what is compared, and one step in slow motion.
-import { onceAFrame } from "../charts/following.js";
-import { element } from "../map/dom.js";
-import { classColours } from "../shared/palette.js";
-import { tileStyle } from "../shared/sprites.js";
-import { css, readTheme } from "../shared/theme.js";
-import { Active } from "./active.js";
-import { matrix, readBatch } from "./batch.js";
-import { Legend } from "./legend.js";
-import { Matrix, shades } from "./matrix.js";
-import { EACH, GRADIENT, MOMENTS, MOVED, meanDistances, sentence, visible } from "./motion.js";
-import { Answers } from "./source.js";
-import { Stage } from "./stage.js";
-import { drawn } from "./strokes.js";
-import { describe } from "./term.js";
-import { termsOf } from "./terms.js";
+import { onceAFrame } from "../charts/runSubscription.ts";
+import { element } from "../lib/dom.ts";
+import { classColours } from "../lib/palette.ts";
+import { tileStyle } from "../lib/sprites.ts";
+import { css, readTheme } from "../lib/theme.ts";
+import { Active } from "./stepSlider.ts";
+import { matrix, readBatch } from "./batch.ts";
+import { Legend } from "./difficultyLegend.ts";
+import { Matrix, shades } from "./distanceMatrix.ts";
+import { EACH, GRADIENT, MOMENTS, MOVED, meanDistances, sentence, visible } from "./stepAnimation.ts";
+import { Answers } from "./jsonCache.ts";
+import { Stage } from "./batchCanvas.ts";
+import { drawn } from "./difficultyStyles.ts";
+import { describe } from "./termDetail.ts";
+import { termsOf } from "./lossTerms.ts";
 
 const TOGETHER = { light: [31, 138, 124], dark: [62, 190, 172] };
 const APART = { light: [201, 62, 85], dark: [240, 110, 128] };

@@ -1,8 +1,9 @@
+// @ts-nocheck
 // The three strokes with their counts; each can be left out.
-import { svg, set } from "../charts/svg.js";
-import { element } from "../map/dom.js";
-import { meanings } from "./motion.js";
-import { KINDS, STROKES } from "./strokes.js";
+import { svg, set } from "../charts/svg.ts";
+import { element } from "../lib/dom.ts";
+import { meanings } from "./stepAnimation.ts";
+import { KINDS, STROKES } from "./difficultyStyles.ts";
 
 export class Legend {
   constructor(onchange) {

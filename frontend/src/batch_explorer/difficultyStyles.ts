@@ -1,3 +1,4 @@
+// @ts-nocheck
 // How comparisons are drawn: three strokes for three kinds, and which of many are drawn at all. Pure: no DOM.
 
 export const KINDS = ["easy", "semi-hard", "hard"];

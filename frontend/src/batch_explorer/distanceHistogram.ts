@@ -1,11 +1,12 @@
+// @ts-nocheck
 // How far test images of one class and of two classes are apart, with the loss's margin and a threshold to drag.
-import { onceAFrame } from "../charts/following.js";
-import { pathOf, scale, set, svg } from "../charts/svg.js";
-import { element } from "../map/dom.js";
-import { bus } from "../shared/bus.js";
-import { unpack } from "./batch.js";
-import { coarse, equalError, mean, rates } from "./rates.js";
-import { Answers } from "./source.js";
+import { onceAFrame } from "../charts/runSubscription.ts";
+import { pathOf, scale, set, svg } from "../charts/svg.ts";
+import { element } from "../lib/dom.ts";
+import { bus } from "../lib/bus.ts";
+import { unpack } from "./batch.ts";
+import { coarse, equalError, mean, rates } from "./errorRates.ts";
+import { Answers } from "./jsonCache.ts";
 
 const HEIGHT = 200;
 const EDGE = { left: 10, right: 10, top: 34, bottom: 30 };

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The distances of a batch as a picture: rows and columns in the order of the classes, near pairs dark.
-import { css, mix } from "../shared/theme.js";
-import { bands, byClass } from "./batch.js";
+import { css, mix } from "../lib/theme.ts";
+import { bands, byClass } from "./batch.ts";
 
 const EDGE = 8; // pixels of the band that names a class by its colour
 

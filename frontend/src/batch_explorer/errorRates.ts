@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What a threshold on the distance would accept and reject, from two histograms. Pure: no DOM.
 
 /** Share of `counts` (bins from 0 to `high`) that lie below `threshold`; within a bin in proportion. */

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Answers of the server by address: each asked for once, the newest question first.
 
 /** Asks for JSON and keeps the last answers; `onanswer` is told when one came. */

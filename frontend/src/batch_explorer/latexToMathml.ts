@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Formulas: the LaTeX that the declarations are written in, and that terms fill with numbers, as MathML.
 
 const SIGNS = {

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // The terms of a loss with the numbers of this batch, for losses that tell them; of others only distances are shown.
-import { figure } from "../formulas/figure.js";
+import { figure } from "../losses/format.ts";
 
 /**
  * The terms that a comparison takes part in: [{value, latex, note}], `latex` being the formula, the numbers in it, and

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // Margins as places in a plane: what a chosen comparison asks for, and the arcs that class weights leave to each class.
-import { withMargin } from "../formulas/proxies.js";
+import { withMargin } from "../losses/proxies.ts";
 
 /**
  * Rings around the first image of a comparison, in the distances of the loss: [{radius, what}]. Only in a plane that is

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // Slow motion: what happens to a batch in one step, in six moments, each with its sentence. Pure: no DOM.
-import { countOf } from "./terms.js";
+import { countOf } from "./lossTerms.ts";
 
 export const MOMENTS = ["Batch", "Distances", "Compared", "Loss", "Gradient", "Moved"];
 export const GRADIENT = 4;

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // The share of active terms over the steps, with a mark for each batch that was kept: a small chart to choose from.
-import { pathOf, scale, set, svg } from "../charts/svg.js";
-import { element } from "../map/dom.js";
-import { smoothed, thinned } from "../curve/losses.js";
+import { pathOf, scale, set, svg } from "../charts/svg.ts";
+import { element } from "../lib/dom.ts";
+import { smoothed, thinned } from "../charts/lossSeries.ts";
 
 const HEIGHT = 34;
 const EDGE = 6;

@@ -1,10 +1,11 @@
+// @ts-nocheck
 // One comparison in full: its images, their distances, and the loss's formula with these numbers in it.
-import { figure } from "../formulas/figure.js";
-import { element } from "../map/dom.js";
-import { tileStyle } from "../shared/sprites.js";
-import { mathml } from "./math.js";
-import { KINDS } from "./strokes.js";
-import { termsOf } from "./terms.js";
+import { figure } from "../losses/format.ts";
+import { element } from "../lib/dom.ts";
+import { tileStyle } from "../lib/sprites.ts";
+import { mathml } from "./latexToMathml.ts";
+import { KINDS } from "./difficultyStyles.ts";
+import { termsOf } from "./lossTerms.ts";
 
 const NAMES = { euclidean: "d", sqeuclidean: "d^2", cosine: "s" };
 const SIZE = 42;

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The loss over the steps, thinned to what a line of a few hundred pixels can show. Pure: no DOM.
 
 export const emptyLosses = () => ({ total: null, points: [], frames: [], over: false });

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // How a small component follows a run: everything known so far, then everything that comes, drawn once a frame.
-import { stream } from "../shared/stream.js";
+import { stream } from "../lib/eventStream.ts";
 
 /** Redraws on the next animation frame, however often it is asked. */
 export function onceAFrame(draw) {

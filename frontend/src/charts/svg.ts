@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Small drawings as SVG.
 
 const SPACE = "http://www.w3.org/2000/svg";

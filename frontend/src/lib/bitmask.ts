@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A selection as a small string: bit i of byte i >> 3 (little-endian bits) says whether item i is in it, base64 around it.
 // NumPy reads it with np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8), bitorder="little").
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What all components of a page share. Where they are not put together into one script, each loads its own copy of a
 // module, so the one common place is globalThis.
 

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // What the inspector is built of.
-import { element } from "../shared/element.js";
+import { element } from "./element.ts";
 
 /** A button that reads as text. */
 export function textButton(text, act, title = "") {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Building elements without a framework.
 
 const SVG = "http://www.w3.org/2000/svg";

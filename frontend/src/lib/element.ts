@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Building elements without a framework.
 
 /** An element with a class and a text; null leaves either out. */

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // A run's events, once per page: one EventSource a run, whatever the number of components that listen.
-import { page } from "./bus.js";
+import { page } from "./bus.ts";
 
-export { bus } from "./bus.js";
+export { bus } from "./bus.ts";
 
 // Events without a line number of their own: never counted, never dropped as a repetition.
 const TRANSIENT = new Set(["queue", "end", "connection", "begun"]);

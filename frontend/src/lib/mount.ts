@@ -1,18 +1,24 @@
+// @ts-nocheck
 // A component lives in its parent element from its first drawing until it is taken away.
-import { element } from "./element.js";
+import { element } from "./element.ts";
 
 const mounted = new WeakMap();
 
 /**
  * What the page calls whenever there is something new: the component in `parent`, which `make` makes the first time, is
- * given to `update`. Returns the way out.
+ * given to `update`, and lies beside its `style`. Returns the way out.
  */
-export function mount(parent, make, update) {
-  if (!mounted.has(parent)) mounted.set(parent, make(parent));
+export function mount(parent, style, make, update) {
+  if (!mounted.has(parent)) {
+    const sheet = element("style", null, style);
+    parent.append(sheet);
+    mounted.set(parent, Object.assign(make(parent), { sheet }));
+  }
   const component = mounted.get(parent);
   update(component);
   return () => {
     component.stop();
+    component.sheet.remove();
     mounted.delete(parent);
   };
 }

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Colours of classes. The ten were found by annealing for the largest least difference (OKLab) between any two, as seen
 // by normal, protan, deutan and tritan eyes; both themes keep the hues. tests/js holds them to it.
-import { mix } from "./theme.js";
+import { mix } from "./theme.ts";
 
 const LIGHT = "#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split(" ");
 const DARK = "#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split(" ");

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What every image contributes to the scores, as the server judged it: which fail a score, class by class, taken for what.
 
 const BYTES = 4;

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // From page to page by an address, as Back and Forward go: one entry of the history, and nothing is loaded anew.
 
 /** The address of the page `name` ("" is the home page) with these parameters, seen from the page `here`. */

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // What is selected on the map, for the parts of the page beside it; a part that comes later finds it here.
-import { bus, page } from "./bus.js";
+import { bus, page } from "./bus.ts";
 
 /**
  * Tell what is selected: {run, items (rising), classes (names), labels (a class an item), present (a byte an item: whether

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
 // `sprites` is {urls, tile}: the addresses of the sheets, and the pixels of a tile's side.
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Streamlit's theme as numbers a canvas can use.
 
 const HEX = /^#([0-9a-f]{3,8})$/i;

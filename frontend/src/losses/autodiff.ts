@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Arithmetic that remembers how it came about, so that slopes come with values. Plain numbers stay plain numbers.
 
 let tape = [];

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // A few points with labels, as a loss sees them: distances, cosines, who is of whose class, who is compared with whom.
-import { div, dot, number, sqrt, squaredDistance, sub, sum } from "./tape.js";
+import { div, dot, number, sqrt, squaredDistance, sub, sum } from "./autodiff.ts";
 
 const SMALL = 1e-12;
 

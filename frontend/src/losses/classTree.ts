@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The class tree of the hierarchical triplet loss, of plain numbers: margins are no part of the gradient.
-import { direction, mean } from "./batch.js";
-import { dot, number } from "./tape.js";
+import { direction, mean } from "./batch.ts";
+import { dot, number } from "./autodiff.ts";
 
 /** A function (class of the anchor, class of the negative) -> what the margin has beyond β. */
 export function classTree(batch, levels) {

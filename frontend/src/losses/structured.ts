@@ -1,7 +1,8 @@
+// @ts-nocheck
 // Losses on the structure of a batch; the same formulas as dmlviz/losses/structured.py. What a loss is made of, see index.js.
-import { figure as f, signed } from "./figure.js";
-import { POSITIVES, POSITIVES_ONCE, WITH_BOTH, WITH_POSITIVE } from "./items.js";
-import { add, div, lse, max, mul, number, relu, sigmoid, softplus, sqrt, square, sub, sum } from "./tape.js";
+import { figure as f, signed } from "./format.ts";
+import { POSITIVES, POSITIVES_ONCE, WITH_BOTH, WITH_POSITIVE } from "./termDomains.ts";
+import { add, div, lse, max, mul, number, relu, sigmoid, softplus, sqrt, square, sub, sum } from "./autodiff.ts";
 
 /** Each positive pair against all negatives of its anchor, log(1 + Σ e^{negative − positive}), scores being of cosines. */
 function againstNegatives(batch, positive, negative, symbols, exponent) {

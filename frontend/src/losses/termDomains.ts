@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What a loss has one term for: `every` one of a batch, and those `of` a comparison, a pair or a triplet of images.
 
 export const PAIRS = {

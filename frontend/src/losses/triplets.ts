@@ -1,10 +1,11 @@
+// @ts-nocheck
 // Losses on triplets; the same formulas as dmlviz/losses/triplets.py, clusters.py and hierarchical.py. What a loss is
 // made of, see index.js.
-import { distance, mean } from "./batch.js";
-import { figure as f } from "./figure.js";
-import { POSITIVES, TRIPLETS, WITH_BOTH } from "./items.js";
-import { classTree } from "./tree.js";
-import { add, div, lse, max, min, mul, number, relu, softplus, sub } from "./tape.js";
+import { distance, mean } from "./batch.ts";
+import { figure as f } from "./format.ts";
+import { POSITIVES, TRIPLETS, WITH_BOTH } from "./termDomains.ts";
+import { classTree } from "./classTree.ts";
+import { add, div, lse, max, min, mul, number, relu, softplus, sub } from "./autodiff.ts";
 
 /** A term for each triplet, of the distances to positive and negative. */
 const overTriplets = (batch, kind, term, text, smooth = false) => ({

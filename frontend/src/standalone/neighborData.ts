@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Numbers that were packed into the page, and whose neighbours are whose. Pure: no DOM.
 
 const KINDS = { "<u2": Uint16Array, "<i4": Int32Array };

@@ -1,16 +1,12 @@
+// @ts-nocheck
 // The page of an exported run: map, inspector, readouts and curve as in the app, fed from the file instead of a server.
-import renderCurve from "../curve/curve.js";
-import renderInspector from "../inspector/inspector.js";
-import renderMap from "../map/main.js";
-import renderReadouts from "../readouts/readouts.js";
-import { stream } from "../shared/stream.js";
-import { bytesOf, neighboursOf, numbers } from "./near.js";
+import renderCurve from "../panels/loss_curve/lossCurve.ts";
+import renderInspector from "../panels/inspector/inspector.ts";
+import renderMap from "../map/control/main.ts";
+import renderReadouts from "../panels/scores/scores.ts";
+import { stream } from "../lib/eventStream.ts";
+import { bytesOf, neighboursOf, numbers } from "./neighborData.ts";
 
-const STYLES = {
-  inspector: new URL("../inspector/inspector.css", import.meta.url).href,
-  readouts: new URL("../readouts/readouts.css", import.meta.url).href,
-  curve: new URL("../curve/curve.css", import.meta.url).href,
-};
 const HINT = "Click a point of the map: its nearest test images in the embedding appear here, with their distances.";
 
 const kept = JSON.parse(document.getElementById("kept").textContent);
@@ -20,15 +16,8 @@ const pictures = kept.sprites.pngs.map((png) => URL.createObjectURL(new Blob([by
 const sprites = { ...kept.sprites, pngs: undefined, urls: pictures };
 let pinned = null;
 
-/** A place of its own for a component, with its style. */
-function host(name) {
-  const root = document.getElementById(name).attachShadow({ mode: "open" });
-  if (STYLES[name]) {
-    const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: STYLES[name] });
-    root.append(style);
-  }
-  return root;
-}
+/** A place of its own for a component. */
+const host = (name) => document.getElementById(name).attachShadow({ mode: "open" });
 
 const hosts = Object.fromEntries(["map", "inspector", "readouts", "curve"].map((name) => [name, host(name)]));
 

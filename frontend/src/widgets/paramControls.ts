@@ -1,5 +1,6 @@
+// @ts-nocheck
 // A loss's parameters as sliders, menus and ticks that answer at once.
-import { element } from "./element.js";
+import { element } from "../lib/element.ts";
 
 /** Parameters that decide nothing in a picture of a few points. */
 const UNSEEN = ["reduction", "per_class", "hidden", "support"];

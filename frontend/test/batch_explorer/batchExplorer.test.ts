@@ -1,18 +1,19 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Batch } from "../../app/components/formulas/batch.js";
-import { figure } from "../../app/components/formulas/figure.js";
-import { bands, byClass, matrix, readBatch } from "../../app/components/lossview/batch.js";
-import { arcs, rings } from "../../app/components/lossview/margins.js";
-import { mathml } from "../../app/components/lossview/math.js";
-import { marked } from "../../app/components/lossview/matrix.js";
-import { MOMENTS, magnification, meanDistances, meanings, sentence, visible } from "../../app/components/lossview/motion.js";
-import { below, coarse, equalError, mean, rates } from "../../app/components/lossview/rates.js";
-import { Answers } from "../../app/components/lossview/source.js";
-import { STROKES, drawn, nearestLine } from "../../app/components/lossview/strokes.js";
-import { countOf, termsOf } from "../../app/components/lossview/terms.js";
-import { close } from "./help.mjs";
+import { Batch } from "../../src/losses/batch.ts";
+import { figure } from "../../src/losses/format.ts";
+import { bands, byClass, matrix, readBatch } from "../../src/batch_explorer/batch.ts";
+import { arcs, rings } from "../../src/batch_explorer/margins.ts";
+import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
+import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
+import { MOMENTS, magnification, meanDistances, meanings, sentence, visible } from "../../src/batch_explorer/stepAnimation.ts";
+import { below, coarse, equalError, mean, rates } from "../../src/batch_explorer/errorRates.ts";
+import { Answers } from "../../src/batch_explorer/jsonCache.ts";
+import { STROKES, drawn, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
+import { countOf, termsOf } from "../../src/batch_explorer/lossTerms.ts";
+import { close } from "../helpers.ts";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const floats = (values) => base64(Float32Array.from(values));

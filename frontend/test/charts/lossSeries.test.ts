@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { emptyLosses, frameStep, lastStep, pointAt, rangeOf, smoothed, takeLoss, thinned, ticks } from "../../app/components/curve/losses.js";
+import { emptyLosses, frameStep, lastStep, pointAt, rangeOf, smoothed, takeLoss, thinned, ticks } from "../../src/charts/lossSeries.ts";
 
 const step = (step, loss) => ({ event: "step", step, loss });
 function run(...events) {

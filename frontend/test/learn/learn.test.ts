@@ -1,13 +1,14 @@
+// @ts-nocheck
 // The pictures of the Learn page: plots, the plane of forces, the three spaces.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { FORMULAS } from "../../app/components/formulas/index.js";
-import { at, curves, marksOf, sceneOf } from "../../app/components/lossplot/scenes.js";
-import { arranged, arrowTips, ground, held, moved, nameOf, places, pulls, ring, SHOWN, stepped } from "../../app/components/plane/arrangement.js";
-import { rangeOf, seen, written } from "../../app/components/shared/knobs.js";
-import { judged } from "../../app/components/spaces/ranking.js";
+import spaces from "../../../app/learn/three_spaces.json";
+import { FORMULAS } from "../../src/losses/index.ts";
+import { at, curves, marksOf, sceneOf } from "../../src/learn/loss_plot/scenes.ts";
+import { arranged, arrowTips, ground, held, moved, nameOf, places, pulls, ring, SHOWN, stepped } from "../../src/learn/force_playground/arrangement.ts";
+import { rangeOf, seen, written } from "../../src/widgets/paramControls.ts";
+import { judged } from "../../src/learn/map_at_r_demo/ranking.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const MARGIN = { margin: 0.2, distance: "euclidean", reduction: "mean" };
@@ -102,7 +103,6 @@ test("a point dragged off the plane stays at its edge", () => {
 });
 
 test("what a person points at adds up to the scores of the library", () => {
-  const spaces = JSON.parse(readFileSync(new URL("../../app/learn/three_spaces.json", import.meta.url), "utf8"));
   for (const space of spaces) {
     const all = space.points.map((_, i) => judged(space, i));
     const mean = (of) => all.reduce((sum, one) => sum + of(one), 0) / all.length;

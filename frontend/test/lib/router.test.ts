@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressOf, comparing, exploring } from "../../app/components/shared/pages.js";
+import { addressOf, comparing, exploring } from "../../src/lib/router.ts";
 
 test("pages are found beside the one that is left, wherever the app lies", () => {
   assert.equal(addressOf("", { run: "a b" }, { pathname: "/runs" }, "runs"), "/?run=a+b");

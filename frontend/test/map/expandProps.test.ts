@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { told } from "./told.js";
+import { told } from "../../src/map/data/expandProps.ts";
 
 const run = { run: "a1", view: "live", begun: "7f" };
 

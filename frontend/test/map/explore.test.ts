@@ -1,15 +1,16 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { frameStep } from "../../app/components/curve/losses.js";
-import { Frames, quantise } from "../../app/components/map/frames.js";
-import { ranksOnMap } from "../../app/components/map/ranks.js";
-import { placeAt } from "../../app/components/map/star.js";
+import { frameStep } from "../../src/charts/lossSeries.ts";
+import { Frames, quantise } from "../../src/map/data/frames.ts";
+import { ranksOnMap } from "../../src/map/data/mapRanks.ts";
+import { placeAt } from "../../src/map/math/queryMarker.ts";
 import {
   canRefit, emptyTimeline, framesOf, headOfStep, isCommon, stepAt, takeEvent,
-} from "../../app/components/map/timeline.js";
-import { firstOf, wayOf } from "../../app/components/map/trails.js";
-import { classScores, confusionOf, failing, readJudged, takenFor } from "../../app/components/shared/judged.js";
-import { byClass, csvOf } from "../../app/components/shared/selection.js";
+} from "../../src/map/data/timeline.ts";
+import { firstOf, wayOf } from "../../src/map/render/trails.ts";
+import { classScores, confusionOf, failing, readJudged, takenFor } from "../../src/lib/perImage.ts";
+import { byClass, csvOf } from "../../src/lib/selection.ts";
 
 const frame = (id, extra = {}) => ({ id, n: 2, dims: 2, centre: [0, 0], scale: 1, items: "all", ...extra });
 

@@ -1,11 +1,12 @@
+// @ts-nocheck
 // Where things are: camera, picking, selection, frames.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { packBits, unpackBits } from "../../app/components/map/bits.js";
-import * as camera from "../../app/components/map/camera.js";
-import { boundsOf, dequantise, Frames, place, quantise } from "../../app/components/map/frames.js";
-import { buildGrid, insideBox, insidePath, nearest, towards } from "../../app/components/map/picking.js";
-import { close, random, scattered } from "./help.mjs";
+import { packBits, unpackBits } from "../../src/lib/bitmask.ts";
+import * as camera from "../../src/map/math/camera.ts";
+import { boundsOf, dequantise, Frames, place, quantise } from "../../src/map/data/frames.ts";
+import { buildGrid, insideBox, insidePath, nearest, towards } from "../../src/map/math/picking.ts";
+import { close, random, scattered } from "../helpers.ts";
 
 const port = { width: 800, height: 500, insets: { left: 100, right: 20, top: 30, bottom: 10 } };
 

@@ -1,13 +1,14 @@
+// @ts-nocheck
 // What the person does with items: classes, selection, colours, thumbnails, keys.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { meaningOf } from "../../app/components/map/keys.js";
-import { pointLook } from "../../app/components/map/look.js";
-import { Model } from "../../app/components/map/model.js";
-import { paintPoints, wrongColour } from "../../app/components/map/paint.js";
-import { roomFor, thumbnailSize } from "../../app/components/map/thumbnails.js";
-import { tileOf, tileStyle } from "../../app/components/shared/sprites.js";
-import { random } from "./help.mjs";
+import { meaningOf } from "../../src/map/control/keys.ts";
+import { pointLook } from "../../src/map/render/pointStyle.ts";
+import { Model } from "../../src/map/data/model.ts";
+import { paintPoints, wrongColour } from "../../src/map/render/pointColors.ts";
+import { roomFor, thumbnailSize } from "../../src/map/render/thumbnails.ts";
+import { tileOf, tileStyle } from "../../src/lib/sprites.ts";
+import { random } from "../helpers.ts";
 
 const labels = Uint8Array.of(0, 1, 2, 0, 1, 2);
 const model = () => new Model(["a", "b", "c"], labels, 6);

@@ -1,9 +1,10 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { toScreen, zoomAbout, pan } from "../../app/components/map/camera.js";
-import { Link, fromHome, intoWorld, stepBeside } from "../../app/components/map/link.js";
-import { bus } from "../../app/components/shared/bus.js";
-import { close } from "./help.mjs";
+import { toScreen, zoomAbout, pan } from "../../src/map/math/camera.ts";
+import { Link, fromHome, intoWorld, stepBeside } from "../../src/map/control/linkedMaps.ts";
+import { bus } from "../../src/lib/bus.ts";
+import { close } from "../helpers.ts";
 
 const PORT = { width: 600, height: 400 };
 

@@ -1,16 +1,17 @@
+// @ts-nocheck
 // How things move: tweens, the playhead, the timeline, the query's star.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { toScreen } from "../../app/components/map/camera.js";
-import { classCentres } from "../../app/components/map/centroids.js";
-import { Model } from "../../app/components/map/model.js";
-import { frameRate, Player, SPEEDS } from "../../app/components/map/player.js";
-import { QueryStar } from "../../app/components/map/star.js";
+import { toScreen } from "../../src/map/math/camera.ts";
+import { classCentres } from "../../src/map/math/centroids.ts";
+import { Model } from "../../src/map/data/model.ts";
+import { frameRate, Player, SPEEDS } from "../../src/map/playback/player.ts";
+import { QueryStar } from "../../src/map/math/queryMarker.ts";
 import {
   emptyTimeline, framesOf, indexAt, indexOfStep, isOpen, placeOf, takeEvent,
-} from "../../app/components/map/timeline.js";
-import { Tween } from "../../app/components/map/tween.js";
-import { close, placed, random } from "./help.mjs";
+} from "../../src/map/data/timeline.ts";
+import { Tween } from "../../src/map/math/tween.ts";
+import { close, placed, random } from "../helpers.ts";
 
 const cloud = (n) => placed(Array.from({ length: n }, () => [random(), random()]));
 

@@ -1,13 +1,14 @@
-import "./help.mjs";
+// @ts-nocheck
+import "../helpers.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rangeOf } from "../../app/components/map/colouring.js";
-import { figuresOf, measuredOn, varianceOf } from "../../app/components/map/foot.js";
-import { Model } from "../../app/components/map/model.js";
-import { paintPoints } from "../../app/components/map/paint.js";
-import { emptyTimeline, framesOf, takeEvent } from "../../app/components/map/timeline.js";
-import { ramp } from "../../app/components/shared/palette.js";
-import { luminance } from "../../app/components/shared/theme.js";
+import { rangeOf } from "../../src/map/ui/colorControl.ts";
+import { figuresOf, measuredOn, varianceOf } from "../../src/map/ui/qualityFooter.ts";
+import { Model } from "../../src/map/data/model.ts";
+import { paintPoints } from "../../src/map/render/pointColors.ts";
+import { emptyTimeline, framesOf, takeEvent } from "../../src/map/data/timeline.ts";
+import { ramp } from "../../src/lib/palette.ts";
+import { luminance } from "../../src/lib/theme.ts";
 
 const theme = { dark: false, background: [255, 255, 255], text: [49, 51, 63], muted: [120, 120, 130] };
 const kept = { trustworthiness: 0.98761, continuity: 0.95, neighbours_kept: 0.421, distance_correlation: 0.612, k: 10 };

@@ -1,11 +1,12 @@
-import "./help.mjs";
+// @ts-nocheck
+import "../helpers.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Frames } from "../../app/components/map/frames.js";
-import { Orbit, solid, turned } from "../../app/components/map/orbit.js";
-import { ranksOnMap } from "../../app/components/map/ranks.js";
-import { between, wedges } from "../../app/components/map/space.js";
-import { QueryStar } from "../../app/components/map/star.js";
+import { Frames } from "../../src/map/data/frames.ts";
+import { Orbit, solid, turned } from "../../src/map/math/orbit.ts";
+import { ranksOnMap } from "../../src/map/data/mapRanks.ts";
+import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
+import { QueryStar } from "../../src/map/math/queryMarker.ts";
 
 const close = (a, b, by = 1e-4) => assert.ok(Math.abs(a - b) < by, `${a} is not ${b}`);
 const frame = { id: "f", n: 3, dims: 3, centre: [0, 0, 0], scale: 1, items: "all" };

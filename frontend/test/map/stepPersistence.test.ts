@@ -1,8 +1,9 @@
+// @ts-nocheck
 // The step at which a replay is left standing: told once, after a moment, and not at the end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Leaving } from "../../app/components/map/leaving.js";
+import { Leaving } from "../../src/map/control/stepPersistence.ts";
 
 function standing(at, { playing = false, open = false, pid = null } = {}) {
   const told = [];

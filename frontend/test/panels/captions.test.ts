@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { captionOf, countOf, placeOf, reasonOf, summaryOf } from "./words.js";
+import { captionOf, countOf, placeOf, reasonOf, summaryOf } from "../../src/panels/inspector/captions.ts";
 
 const classes = ["cat", "dog"];
 const neighbours = [{ label: 1 }, { label: 0 }, { label: 1 }];

@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ago, arranged, readable } from "../../app/components/shelf/cards.js";
+import { ago, arranged, readable } from "../../src/panels/run_list/model.ts";
 
 const card = (title, fields = {}) => ({
   run: title.toLowerCase(), title, badges: ["MNIST", "Triplet"], tags: [], scores: {}, bytes: 1, created: "2026-01-01T00:00:00+00:00", ...fields,

@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "../../app/components/readouts/readings.js";
+import { captionAt, emptyReadings, scoresAt, stepAt, takeReading } from "../../src/panels/scores/scoreState.ts";
 
 function run(...events) {
   const readings = emptyReadings();

@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "../../app/components/progress/standing.js";
+import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "../../src/panels/progress/status.ts";
 
 function after(...events) {
   const standing = standingOf({ phase: "starting" });

@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SIDE, base64Of, drawingOf, inkOf } from "./strokes.js";
+import { SIDE, base64Of, drawingOf, inkOf } from "../../src/panels/query_pad/strokes.ts";
 
 const at = (ink, x, y) => ink[Math.floor(y * SIDE) * SIDE + Math.floor(x * SIDE)];
 

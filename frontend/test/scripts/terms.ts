@@ -1,10 +1,11 @@
+// @ts-nocheck
 // Reads {name: batch as the server tells it} from standard input, says what the page makes of each. See test_terms.py.
 import { readFileSync } from "node:fs";
 
-import { lossOf } from "../../app/components/formulas/index.js";
-import { readBatch } from "../../app/components/lossview/batch.js";
-import { mathml } from "../../app/components/lossview/math.js";
-import { termsOf } from "../../app/components/lossview/terms.js";
+import { lossOf } from "../../src/losses/index.ts";
+import { readBatch } from "../../src/batch_explorer/batch.ts";
+import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
+import { termsOf } from "../../src/batch_explorer/lossTerms.ts";
 
 const { batches, formulas } = JSON.parse(readFileSync(0, "utf8"));
 const told = Object.fromEntries(

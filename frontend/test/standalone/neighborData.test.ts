@@ -1,6 +1,7 @@
+// @ts-nocheck
 import assert from "node:assert/strict";
 import test from "node:test";
-import { neighboursOf, numbers } from "./near.js";
+import { neighboursOf, numbers } from "../../src/standalone/neighborData.ts";
 
 const packed = (array) => Buffer.from(array.buffer).toString("base64");
 

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The points on the plane and what pulls at them. Pure: no DOM.
-import { Batch } from "../formulas/batch.js";
-import { forces, FORMULAS, lossOf } from "../formulas/index.js";
+import { Batch } from "../../losses/batch.ts";
+import { forces, FORMULAS, lossOf } from "../../losses/index.ts";
 
 export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
 const LONGEST = 0.55; // of an arrow

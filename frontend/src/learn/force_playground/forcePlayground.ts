@@ -1,19 +1,21 @@
+// @ts-nocheck
 // A plane (or a circle) with points to drag: the loss they cause together, and the force on each.
-import { onceAFrame } from "../charts/following.js";
-import { set, svg } from "../charts/svg.js";
-import { element } from "../shared/element.js";
-import { defaults, knobs, seen, written } from "../shared/knobs.js";
-import { mount } from "../shared/mount.js";
-import { classColours } from "../shared/palette.js";
-import { css, readTheme } from "../shared/theme.js";
-import { arranged, arrowTips, EXTENT, ground, held, moved, nameOf, places, PRESETS, pulls, ring, SHOWN, stepped } from "./arrangement.js";
+import { onceAFrame } from "../../charts/runSubscription.ts";
+import { set, svg } from "../../charts/svg.ts";
+import { element } from "../../lib/element.ts";
+import { defaults, knobs, seen, written } from "../../widgets/paramControls.ts";
+import { mount } from "../../lib/mount.ts";
+import { classColours } from "../../lib/palette.ts";
+import { css, readTheme } from "../../lib/theme.ts";
+import { arranged, arrowTips, EXTENT, ground, held, moved, nameOf, places, PRESETS, pulls, ring, SHOWN, stepped } from "./arrangement.ts";
+import style from "./forcePlayground.css";
 
 const CELLS = 44;
 const SEGMENTS = 120;
 const BANDS = 9;
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Plane(parent), (plane) => plane.update(data ?? {}));
+  return mount(parentElement, style, (parent) => new Plane(parent), (plane) => plane.update(data ?? {}));
 }
 
 class Plane {

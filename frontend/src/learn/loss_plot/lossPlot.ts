@@ -1,19 +1,21 @@
+// @ts-nocheck
 // The loss of a pair, a triplet or an image and its proxy against distance or angle, and its slope; the sliders move
 // it at once, without the server.
-import { onceAFrame } from "../charts/following.js";
-import { pathOf, scale, set, svg } from "../charts/svg.js";
-import { ticks } from "../curve/losses.js";
-import { element } from "../shared/element.js";
-import { defaults, knobs, seen, written } from "../shared/knobs.js";
-import { mount } from "../shared/mount.js";
-import { noteOf } from "./notes.js";
-import { at, curves, marksOf, sceneOf } from "./scenes.js";
+import { onceAFrame } from "../../charts/runSubscription.ts";
+import { pathOf, scale, set, svg } from "../../charts/svg.ts";
+import { ticks } from "../../charts/lossSeries.ts";
+import { element } from "../../lib/element.ts";
+import { defaults, knobs, seen, written } from "../../widgets/paramControls.ts";
+import { mount } from "../../lib/mount.ts";
+import { noteOf } from "./notes.ts";
+import { at, curves, marksOf, sceneOf } from "./scenes.ts";
+import style from "./lossPlot.css";
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  return mount(parentElement, (parent) => new LossPlot(parent), (plot) => {
+  return mount(parentElement, style, (parent) => new LossPlot(parent), (plot) => {
     plot.go = (params) => setTriggerValue("go", params);
     plot.update(data ?? {});
   });

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What the plot of each loss shows, in a sentence.
 
 const PAIR = "Two images at a distance: one of the same class is pulled where the loss rises, one of another class is pushed where it falls.";

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // What moves in the plot of a loss: a few points on a line or a circle, two curves. Pure: no DOM.
-import { Batch } from "../formulas/batch.js";
-import { lossOf } from "../formulas/index.js";
-import { cos, mul, sin, sqrt, square, sub, withSlopes } from "../formulas/tape.js";
+import { Batch } from "../../losses/batch.ts";
+import { lossOf } from "../../losses/index.ts";
+import { cos, mul, sin, sqrt, square, sub, withSlopes } from "../../losses/autodiff.ts";
 
 const RIGHT = Math.PI / 2;
 const DEGREE = Math.PI / 180;

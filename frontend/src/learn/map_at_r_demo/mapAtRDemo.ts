@@ -1,9 +1,11 @@
+// @ts-nocheck
 // Small spaces side by side with their scores; the point under the pointer shows whom its scores come from.
-import { set, svg } from "../charts/svg.js";
-import { element } from "../shared/element.js";
-import { classColours } from "../shared/palette.js";
-import { css, readTheme } from "../shared/theme.js";
-import { judged } from "./ranking.js";
+import { set, svg } from "../../charts/svg.ts";
+import { element } from "../../lib/element.ts";
+import { classColours } from "../../lib/palette.ts";
+import { css, readTheme } from "../../lib/theme.ts";
+import { judged } from "./ranking.ts";
+import style from "./mapAtRDemo.css";
 
 const EXTENT = 1.1;
 const RADIUS = 0.028;
@@ -19,8 +21,12 @@ export default function ({ parentElement, data }) {
   row.append(...(data?.spaces ?? []).map((space) => new Space(space, said).root));
   root.append(row, said);
   root.dataset.ready = "true";
-  parentElement.append(root);
-  return () => root.remove();
+  const sheet = element("style", null, style);
+  parentElement.append(sheet, root);
+  return () => {
+    sheet.remove();
+    root.remove();
+  };
 }
 
 class Space {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Who is near whom in a small space, and what R@1, R-precision and MAP@R make of it. Pure: no DOM.
 
 /** The others by distance, nearest first; at equal distance those of another class first, as the library ranks. */

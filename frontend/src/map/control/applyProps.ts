@@ -1,12 +1,13 @@
+// @ts-nocheck
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
-import { tellSelection } from "../shared/selection.js";
-import { classColours } from "../shared/palette.js";
-import { Sprites } from "../shared/sprites.js";
-import { stream } from "../shared/stream.js";
-import { pinned } from "./announce.js";
-import { recall } from "./memory.js";
-import { Model } from "./model.js";
-import { loadLabels, loadNearest, loadWatched } from "./sources.js";
+import { tellSelection } from "../../lib/selection.ts";
+import { classColours } from "../../lib/palette.ts";
+import { Sprites } from "../../lib/sprites.ts";
+import { stream } from "../../lib/eventStream.ts";
+import { pinned } from "../ui/ariaLive.ts";
+import { recall } from "./savedView.ts";
+import { Model } from "../data/model.ts";
+import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";
 
 const PICTURES_AFTER = 400; // milliseconds; they are wanted at the first hover, the frames go before
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Pointer, wheel and touch on the stage, told as what they mean. Capture is taken on the stage's canvas itself, never on
 // a container, which would swallow the clicks of the buttons in it.
 

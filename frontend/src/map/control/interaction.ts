@@ -1,8 +1,9 @@
+// @ts-nocheck
 // What the person points at: hover and card, pin and neighbours, lasso and box.
-import { bus } from "../shared/bus.js";
-import { tellSelection } from "../shared/selection.js";
-import { packBits, unpackBits } from "./bits.js";
-import { insideBox, insidePath, towards } from "./picking.js";
+import { bus } from "../../lib/bus.ts";
+import { tellSelection } from "../../lib/selection.ts";
+import { packBits, unpackBits } from "../../lib/bitmask.ts";
+import { insideBox, insidePath, towards } from "../math/picking.ts";
 
 const DWELL = 110; // milliseconds of rest before the card comes
 const REACH = 12; // pixels within which a point is meant

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The keyboard on the stage.
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };

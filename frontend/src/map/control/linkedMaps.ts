@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Maps of the same items side by side: what a person does on one of a group happens on the others. `data.link` names the
 // group; the runs differ.
-import { bus } from "../shared/bus.js";
+import { bus } from "../../lib/bus.ts";
 
 const LEADING = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
 

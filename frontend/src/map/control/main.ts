@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The map as a Streamlit component (Components v2). The default export runs at every change of data or theme with the
 // same parentElement: the map is made once and updated in place.
 //
@@ -22,7 +23,7 @@
 //   fallback {events, frames {id: base64}, from}
 // state: pinned, selected {count, bits}, step (where a person left the replay standing; null at its end),
 //   routes ("blocked"); triggers: ended (how a run that was running ended), remedy {alarm, index}
-import { MapView } from "./view.js";
+import { MapView } from "./mapView.ts";
 
 const views = new WeakMap();
 

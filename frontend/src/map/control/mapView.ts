@@ -1,27 +1,28 @@
+// @ts-nocheck
 // One map: its elements, what Python sent, what the person does, put together.
-import { bus, page } from "../shared/bus.js";
-import { classColours } from "../shared/palette.js";
-import { tellSelection } from "../shared/selection.js";
-import { readTheme } from "../shared/theme.js";
-import { summary } from "./announce.js";
-import { union } from "./camera.js";
-import { buildElements } from "./elements.js";
-import { listen } from "./gestures.js";
-import { Intake } from "./intake.js";
-import { meaningOf } from "./keys.js";
-import { Leaving } from "./leaving.js";
-import { Link } from "./link.js";
-import { keep } from "./memory.js";
-import { Model } from "./model.js";
-import { paintPoints } from "./paint.js";
-import { Picture } from "./picture.js";
-import { Orbit } from "./orbit.js";
-import { Playback } from "./playback.js";
-import { Pointing } from "./pointing.js";
-import { report } from "./report.js";
-import { Scene } from "./scene.js";
-import { QueryStar } from "./star.js";
-import { told } from "./told.js";
+import { bus, page } from "../../lib/bus.ts";
+import { classColours } from "../../lib/palette.ts";
+import { tellSelection } from "../../lib/selection.ts";
+import { readTheme } from "../../lib/theme.ts";
+import { summary } from "../ui/ariaLive.ts";
+import { union } from "../math/camera.ts";
+import { buildElements } from "../ui/layout.ts";
+import { listen } from "./gestures.ts";
+import { Intake } from "./applyProps.ts";
+import { meaningOf } from "./keys.ts";
+import { Leaving } from "./stepPersistence.ts";
+import { Link } from "./linkedMaps.ts";
+import { keep } from "./savedView.ts";
+import { Model } from "../data/model.ts";
+import { paintPoints } from "../render/pointColors.ts";
+import { Picture } from "../render/overlayRenderer.ts";
+import { Orbit } from "../math/orbit.ts";
+import { Playback } from "../playback/playback.ts";
+import { Pointing } from "./interaction.ts";
+import { report } from "./publishState.ts";
+import { Scene } from "../render/scene.ts";
+import { QueryStar } from "../math/queryMarker.ts";
+import { told } from "../data/expandProps.ts";
 
 const WIDE = 620; // pixels from which the legend stands beside the points
 let instances = 0;
@@ -99,7 +100,6 @@ export class MapView {
       changed: () => this.changed(),
     }));
     this.root.map = this; // for tests in a browser: root.map.clientOf(item)
-    this.style.addEventListener("load", () => this.measure());
     parent.append(this.style, this.root);
   }
 

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
-import { bus, page } from "../shared/bus.js";
-import { mark } from "./dom.js";
-import { statusOf } from "./status.js";
+import { bus, page } from "../../lib/bus.ts";
+import { mark } from "../../lib/dom.ts";
+import { statusOf } from "../ui/status.ts";
 
 const sum = (mask) => mask.reduce((a, b) => a + b, 0);
 

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // What a person left on a map when they went to another page: eye, hidden classes and selection, for when they come back;
 // of the map that was left last its frames, too.
-import { page } from "../shared/bus.js";
+import { page } from "../../lib/bus.ts";
 
 const shownOn = ({ data }) => [data.run, data.view, data.begun].join("/");
 

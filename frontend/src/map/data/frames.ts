@@ -1,5 +1,6 @@
+// @ts-nocheck
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
-import { Orbit, solid, turned } from "./orbit.js";
+import { Orbit, solid, turned } from "../math/orbit.ts";
 
 const KEPT_BYTES = 48e6;
 const KEPT_PLACED = 10;

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // How near the neighbours in the embedding are on the map: a picture of many dimensions moves some of them far away.
-import { bus, page } from "../shared/bus.js";
+import { bus, page } from "../../lib/bus.ts";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
 export function ranksOnMap(places, usable, place, items, itself = -1) {

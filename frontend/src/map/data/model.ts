@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What is known of the items, apart from where they are: labels, hidden classes, selection, pin.
 
 /** The items of one data set and what the person did with them. */

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What a run or a projection has shown so far, from its events: which frames there are, how far it is, how it ended.
 
 const OVER = { finished: "finished", stopped: "stopped", failed: "failed" };

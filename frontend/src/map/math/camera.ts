@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Where the eye is: {x, y} the world point in the middle of the stage, k pixels a world unit. All functions are pure.
 
 const MOST = 400;

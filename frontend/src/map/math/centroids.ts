@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Where a class's name is written, and whether the class is compact enough to carry one.
 
 /**

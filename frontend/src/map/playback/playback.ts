@@ -1,10 +1,11 @@
+// @ts-nocheck
 // From events to motion: follows a run's or a projection's timeline and brings its frames onto the stage.
-import { stream } from "../shared/stream.js";
-import { union } from "./camera.js";
-import { Frames } from "./frames.js";
-import { Player } from "./player.js";
-import { canRefit, emptyTimeline, framesOf, headOfStep, indexOfStep, isCommon, isOpen, takeEvent } from "./timeline.js";
-import { Tween } from "./tween.js";
+import { stream } from "../../lib/eventStream.ts";
+import { union } from "../math/camera.ts";
+import { Frames } from "../data/frames.ts";
+import { Player } from "./player.ts";
+import { canRefit, emptyTimeline, framesOf, headOfStep, indexOfStep, isCommon, isOpen, takeEvent } from "../data/timeline.ts";
+import { Tween } from "../math/tween.ts";
 
 const SEEK = 0.18; // seconds to ease to a frame that was asked for
 const REPLAY = 0.8; // to the final basis, when a run ends

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The playhead: a place between frames, moved by time. No drawing and no clock of its own.
 
 export const SPEEDS = [0.5, 1, 2, 4];

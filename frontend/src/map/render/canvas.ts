@@ -1,5 +1,6 @@
+// @ts-nocheck
 // Points by Canvas 2D, where WebGL2 is missing: the same interface as GlRenderer, from stamps drawn once a style.
-import { css } from "../shared/theme.js";
+import { css } from "../../lib/theme.ts";
 
 const PLAIN_ABOVE = 20000; // more points than that are little squares
 

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Points by WebGL2: the tween runs on the graphics card, a frame of animation only sets a few numbers.
-import { sources } from "./shaders.js";
-import { hermite } from "./tween.js";
+import { sources } from "./shaders.ts";
+import { hermite } from "../math/tween.ts";
 
 const UNIFORMS = ["weights", "share", "centre", "scale", "radius", "halo", "opacity", "layer", "ground"];
 

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // What is drawn over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
-import { css, mix } from "../shared/theme.js";
+import { css, mix } from "../../lib/theme.ts";
 
 const TAU = 2 * Math.PI;
 

@@ -1,12 +1,13 @@
+// @ts-nocheck
 // Everything that lies over the points, composed for one moment.
-import * as overlay from "./overlay.js";
-import { classCentres } from "./centroids.js";
-import { wrongColour } from "./paint.js";
-import { tellRanks } from "./ranks.js";
-import { drawSpace } from "./space.js";
-import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.js";
-import { Trails } from "./trails.js";
-import { hermite } from "./tween.js";
+import * as overlay from "./overlay.ts";
+import { classCentres } from "../math/centroids.ts";
+import { wrongColour } from "./pointColors.ts";
+import { tellRanks } from "../data/mapRanks.ts";
+import { drawSpace } from "./spaceOverlay.ts";
+import { drawThumbnails, LEAST_ZOOM, thumbnailSize } from "./thumbnails.ts";
+import { Trails } from "./trails.ts";
+import { hermite } from "../math/tween.ts";
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const LANDING = 0.32; // seconds in which a query's star lands

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Colours, markers and layers of all points, as the renderers take them.
-import { ramp } from "../shared/palette.js";
-import { mix } from "../shared/theme.js";
+import { ramp } from "../../lib/palette.ts";
+import { mix } from "../../lib/theme.ts";
 
 const HIDDEN = 0;
 const BEHIND = 1;

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // How large and how opaque points are: enough ink for a few hundred, no mush for sixty thousand.
 
 /**

@@ -1,11 +1,12 @@
+// @ts-nocheck
 // The stage: two canvases, the motion of the points, the eye. Draws only while something changes.
-import * as camera from "./camera.js";
-import { CanvasRenderer } from "./canvas.js";
-import { boundsOf } from "./frames.js";
-import { GlRenderer } from "./gl.js";
-import { pointLook } from "./look.js";
-import { buildGrid, nearest } from "./picking.js";
-import { Tween } from "./tween.js";
+import * as camera from "../math/camera.ts";
+import { CanvasRenderer } from "./canvas.ts";
+import { boundsOf } from "../data/frames.ts";
+import { GlRenderer } from "./gl.ts";
+import { pointLook } from "./pointStyle.ts";
+import { buildGrid, nearest } from "../math/picking.ts";
+import { Tween } from "../math/tween.ts";
 
 const SOFT = 0.3; // seconds in which the eye covers most of its way to new data
 const QUICK = 0.07; // and to where the person sends it

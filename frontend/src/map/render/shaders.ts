@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The WebGL2 program that draws the points. Distances in the fragment shader are in device pixels.
 
 const VERTEX = `

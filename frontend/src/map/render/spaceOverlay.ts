@@ -1,5 +1,6 @@
+// @ts-nocheck
 // A learned space drawn as it is: its circle, plane, sphere or axes, the loss's class centres, the wedges of a margin.
-import { css } from "../shared/theme.js";
+import { css } from "../../lib/theme.ts";
 
 const TAU = 2 * Math.PI;
 const STEPS = 96; // of a circle in three dimensions

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // At deep zoom points become their pictures, as many as there is room for.
-import { css } from "../shared/theme.js";
+import { css } from "../../lib/theme.ts";
 
 /** How close the eye must be for pictures. */
 export const LEAST_ZOOM = 3;

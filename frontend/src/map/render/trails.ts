@@ -1,5 +1,6 @@
+// @ts-nocheck
 // The ways that the pinned and the selected items went to where they are: lines through their last frames.
-import { css } from "../shared/theme.js";
+import { css } from "../../lib/theme.ts";
 
 const PINNED_FRAMES = 24;
 const SELECTED_FRAMES = 5;

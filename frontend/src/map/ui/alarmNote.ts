@@ -1,6 +1,7 @@
+// @ts-nocheck
 // What goes wrong, in a quiet note over the map: what is seen, and what to try, which one click sets.
-import { element, icon, mark } from "./dom.js";
-import { alarmAt } from "./timeline.js";
+import { element, icon, mark } from "../../lib/dom.ts";
+import { alarmAt } from "../data/timeline.ts";
 
 const CROSS = "M4 4l8 8M12 4l-8 8";
 const TITLES = {

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // The map in words, for screen readers.
-import { element, grouped } from "./dom.js";
+import { element, grouped } from "../../lib/dom.ts";
 
 const QUIET = 900; // milliseconds between two announcements; the last one wins
 

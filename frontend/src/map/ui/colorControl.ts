@@ -1,9 +1,10 @@
+// @ts-nocheck
 // What points are coloured by: the menu in the toolbar, the scale on the stage, the numbers behind it.
-import { ramp } from "../shared/palette.js";
-import { css } from "../shared/theme.js";
-import { element, grouped } from "./dom.js";
-import { loadNumbers } from "./sources.js";
-import { wrongColour } from "./paint.js";
+import { ramp } from "../../lib/palette.ts";
+import { css } from "../../lib/theme.ts";
+import { element, grouped } from "../../lib/dom.ts";
+import { loadNumbers } from "../data/fetchItems.ts";
+import { wrongColour } from "../render/pointColors.ts";
 
 const CHOICES = {
   class: { title: "Class" },

@@ -1,13 +1,15 @@
+// @ts-nocheck
 // The map's elements, and how they lie in one another.
-import { AlarmNote } from "./alarm.js";
-import { Announcer, HELP } from "./announce.js";
-import { Card } from "./card.js";
-import { Colouring } from "./colouring.js";
-import { element } from "./dom.js";
-import { Foot } from "./foot.js";
-import { Legend } from "./legend.js";
-import { PlayerBar } from "./playerbar.js";
-import { Toolbar } from "./toolbar.js";
+import { AlarmNote } from "./alarmNote.ts";
+import { Announcer, HELP } from "./ariaLive.ts";
+import { Card } from "./tooltip.ts";
+import { Colouring } from "./colorControl.ts";
+import { element } from "../../lib/dom.ts";
+import { Foot } from "./qualityFooter.ts";
+import { Legend } from "./legend.ts";
+import { PlayerBar } from "./playerBar.ts";
+import { Toolbar } from "./toolbar.ts";
+import css from "../map.css";
 
 /** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears legend, toolbar and player. */
 export function buildElements(id, mounts, on) {
@@ -35,7 +37,7 @@ export function buildElements(id, mounts, on) {
     { class: "map", "data-ready": "false", "data-mounts": mounts },
     stage, bar.node, foot.node, announcer.node, help,
   );
-  const style = element("link", { rel: "stylesheet", href: new URL("map.css", import.meta.url).href });
+  const style = element("style", {}, css);
   return {
     root, stage, points, overlay, legend, toolbar, colouring, card, bar, foot, announcer, alarm, caption, status, style,
   };

@@ -1,7 +1,8 @@
+// @ts-nocheck
 // The classes, inside the map: colour, name, how many. Click hides, alt-click shows that class alone.
-import { css } from "../shared/theme.js";
-import { traceShape } from "./canvas.js";
-import { element, grouped } from "./dom.js";
+import { css } from "../../lib/theme.ts";
+import { traceShape } from "../render/canvas.ts";
+import { element, grouped } from "../../lib/dom.ts";
 
 /** `on` holds toggle(class), solo(class), spotlight(class or null). */
 export class Legend {

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The slim bar under the map: play, step, scrub, how far, how fast.
-import { element, grouped, icon, mark } from "./dom.js";
-import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt } from "./timeline.js";
+import { element, grouped, icon, mark } from "../../lib/dom.ts";
+import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt } from "../data/timeline.ts";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
 const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";

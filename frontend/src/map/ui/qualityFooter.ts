@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Under the points: what the picture keeps of the embedding, measured, and what may not be read from it.
-import { element, grouped } from "./dom.js";
-import { loadMethods } from "./sources.js";
+import { element, grouped } from "../../lib/dom.ts";
+import { loadMethods } from "../data/fetchItems.ts";
 
 const MEASURES = {
   trustworthiness: ["trustworthiness", "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)"],

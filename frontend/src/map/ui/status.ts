@@ -1,5 +1,6 @@
+// @ts-nocheck
 // The two lines of text on the stage: what is shown, and why nothing is.
-import { grouped } from "./dom.js";
+import { grouped } from "../../lib/dom.ts";
 
 /** [caption at the edge, note in the middle] for a MapView with so many visible points. */
 export function statusOf({ model, playback, scene, trouble }, visible) {

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // The tools at the map's upper edge.
-import { element, icon, mark } from "./dom.js";
+import { element, icon, mark } from "../../lib/dom.ts";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",

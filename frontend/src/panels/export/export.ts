@@ -1,11 +1,13 @@
+// @ts-nocheck
 // What can be kept of the run on the screen: the script that gives it again, and files to download.
-import { element } from "../shared/element.js";
-import { mount, panel } from "../shared/mount.js";
+import { element } from "../../lib/element.ts";
+import { mount, panel } from "../../lib/mount.ts";
+import style from "./export.css";
 
 const SAID = 1600; // milliseconds that "Copied" stands on the button
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, keepIn, (keep) => keep.update(data ?? {}));
+  return mount(parentElement, style, keepIn, (keep) => keep.update(data ?? {}));
 }
 
 function keepIn(parent) {

@@ -1,9 +1,11 @@
+// @ts-nocheck
 // What was understood of somebody's files: classes with counts and pictures, what was done, what was left out.
-import { element } from "../shared/element.js";
-import { mount, panel } from "../shared/mount.js";
+import { element } from "../../lib/element.ts";
+import { mount, panel } from "../../lib/mount.ts";
+import style from "./importPreview.css";
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => panel(parent, "look", show), (look) => look.update(data ?? {}));
+  return mount(parentElement, style, (parent) => panel(parent, "look", show), (look) => look.update(data ?? {}));
 }
 
 const grouped = (number) => number.toLocaleString("en-US");

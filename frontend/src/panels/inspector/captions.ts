@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The sentences of the inspector. Pure: no DOM.
 
 const NEAR = 3; // a neighbour among the k nearest is near on the map when it is among the 3 k nearest there

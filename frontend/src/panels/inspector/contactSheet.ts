@@ -1,12 +1,13 @@
+// @ts-nocheck
 // The selection as a contact sheet: class by class, each picture a button that pins it.
-import { bus } from "../shared/bus.js";
-import { element } from "../shared/element.js";
-import { classColours } from "../shared/palette.js";
-import { byClass, csvOf } from "../shared/selection.js";
-import { tileStyle } from "../shared/sprites.js";
-import { css, readTheme } from "../shared/theme.js";
-import { download, textButton } from "./dom.js";
-import { countOf, reasonOf } from "./words.js";
+import { bus } from "../../lib/bus.ts";
+import { element } from "../../lib/element.ts";
+import { classColours } from "../../lib/palette.ts";
+import { byClass, csvOf } from "../../lib/selection.ts";
+import { tileStyle } from "../../lib/sprites.ts";
+import { css, readTheme } from "../../lib/theme.ts";
+import { download, textButton } from "../../lib/buttons.ts";
+import { countOf, reasonOf } from "./captions.ts";
 
 const AT_FIRST = 240; // pictures shown before somebody asks for more
 const LEAST_OF_A_CLASS = 16;

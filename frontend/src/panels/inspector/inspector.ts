@@ -1,17 +1,19 @@
+// @ts-nocheck
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
-import { bus, page } from "../shared/bus.js";
-import { element } from "../shared/element.js";
-import { mount } from "../shared/mount.js";
-import { onSelection } from "../shared/selection.js";
-import { paintBytes, tileStyle } from "../shared/sprites.js";
-import { textButton } from "./dom.js";
-import { sheetOf } from "./sheet.js";
-import { captionOf, placeOf, summaryOf, wayOf } from "./words.js";
+import { bus, page } from "../../lib/bus.ts";
+import { element } from "../../lib/element.ts";
+import { mount } from "../../lib/mount.ts";
+import { onSelection } from "../../lib/selection.ts";
+import { paintBytes, tileStyle } from "../../lib/sprites.ts";
+import { textButton } from "../../lib/buttons.ts";
+import { sheetOf } from "./contactSheet.ts";
+import { captionOf, placeOf, summaryOf, wayOf } from "./captions.ts";
+import style from "./inspector.css";
 
 const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  return mount(parentElement, (parent) => new Inspector(parent), (inspector) => {
+  return mount(parentElement, style, (parent) => new Inspector(parent), (inspector) => {
     inspector.tell = setTriggerValue;
     inspector.update(unpacked(data ?? {}));
   });

@@ -1,16 +1,18 @@
+// @ts-nocheck
 // The loss over the steps; a mark stands at the step the map shows, and dragging it moves the map.
-import { bus } from "../shared/bus.js";
-import { mount } from "../shared/mount.js";
-import { Following, onceAFrame } from "../charts/following.js";
-import { pathOf, scale, set, svg } from "../charts/svg.js";
+import { bus } from "../../lib/bus.ts";
+import { mount } from "../../lib/mount.ts";
+import { Following, onceAFrame } from "../../charts/runSubscription.ts";
+import { pathOf, scale, set, svg } from "../../charts/svg.ts";
 import {
   emptyLosses, frameStep, lastStep, pointAt, rangeOf, smoothed, takeLoss, thinned, ticks,
-} from "./losses.js";
+} from "../../charts/lossSeries.ts";
+import style from "./lossCurve.css";
 
 const EDGE = { left: 38, right: 8, top: 6, bottom: 16 };
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Curve(parent), (curve) => curve.update(data ?? {}));
+  return mount(parentElement, style, (parent) => new Curve(parent), (curve) => curve.update(data ?? {}));
 }
 
 class Curve {

@@ -1,10 +1,12 @@
+// @ts-nocheck
 // A picture from the clipboard: pasted anywhere on the page while this is open, made small, and handed to Python.
-import { mount } from "../shared/mount.js";
+import { mount } from "../../lib/mount.ts";
+import style from "./paste.css";
 
 const LARGEST = 256; // pixels a side: the net sees far fewer
 
 export default function ({ parentElement, setStateValue }) {
-  return mount(parentElement, pasteIn, (paste) => (paste.send = (picture) => setStateValue("picture", picture)));
+  return mount(parentElement, style, pasteIn, (paste) => (paste.send = (picture) => setStateValue("picture", picture)));
 }
 
 function pasteIn(parent) {

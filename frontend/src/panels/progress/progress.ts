@@ -1,12 +1,14 @@
+// @ts-nocheck
 // One line above the map: how the run or projection stands, how long it will take, and a way to stop it.
 // Where the host does not pass the event routes, this is also where polled events enter the page.
-import { mount } from "../shared/mount.js";
-import { stream } from "../shared/stream.js";
-import { Following, onceAFrame } from "../charts/following.js";
-import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./standing.js";
+import { mount } from "../../lib/mount.ts";
+import { stream } from "../../lib/eventStream.ts";
+import { Following, onceAFrame } from "../../charts/runSubscription.ts";
+import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./status.ts";
+import style from "./progress.css";
 
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
-  return mount(parentElement, (parent) => new Progress(parent), (progress) => {
+  return mount(parentElement, style, (parent) => new Progress(parent), (progress) => {
     progress.send = { state: setStateValue, trigger: setTriggerValue };
     progress.update(data ?? {});
   });

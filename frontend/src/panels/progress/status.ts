@@ -1,3 +1,4 @@
+// @ts-nocheck
 // How a run or a projection stands, as a sentence, a share and a time left. Pure: no DOM.
 
 const OVER = new Set(["finished", "stopped", "failed", "cut off"]);

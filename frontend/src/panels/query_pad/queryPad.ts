@@ -1,6 +1,8 @@
+// @ts-nocheck
 // The drawing pad: pen, finger or mouse leave ink; a moment after the pen is lifted Python receives it.
-import { mount } from "../shared/mount.js";
-import { WIDTH, drawingOf } from "./strokes.js";
+import { mount } from "../../lib/mount.ts";
+import { WIDTH, drawingOf } from "./strokes.ts";
+import style from "./queryPad.css";
 
 const PAUSE = 120; // ms after pen-up before a drawing is sent, so that a figure of two strokes is sent once
 
@@ -8,7 +10,7 @@ const PAUSE = 120; // ms after pen-up before a drawing is sent, so that a figure
 const drawings = (globalThis.__dmlvizDrawings ??= new Map());
 
 export default function ({ parentElement, key, data, setStateValue }) {
-  return mount(parentElement, (parent) => padIn(parent, key ?? "pad"), (pad) => {
+  return mount(parentElement, style, (parent) => padIn(parent, key ?? "pad"), (pad) => {
     pad.send = (drawing) => setStateValue("drawing", drawing);
     pad.update(data ?? {});
   });

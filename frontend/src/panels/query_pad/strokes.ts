@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Strokes as lists of points in the unit square, and the ink they leave on a small grey image. Pure: no DOM.
 
 export const SIDE = 56; // pixels a side of what is sent: four times the net's input, so that scaling stays smooth

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Which cards are shown and in what order, and what they say. Pure: no DOM.
 
 export const SORTS = { newest: "Newest", score: "Score", size: "Size" };

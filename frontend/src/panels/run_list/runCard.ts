@@ -1,6 +1,7 @@
+// @ts-nocheck
 // One run on the shelf.
-import { element, icon } from "../map/dom.js";
-import { SCORES, ago, lives, readable, standing, tagsOf } from "./cards.js";
+import { element, icon } from "../../lib/dom.ts";
+import { SCORES, ago, lives, readable, standing, tagsOf } from "./model.ts";
 
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
 const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";

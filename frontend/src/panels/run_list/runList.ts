@@ -1,13 +1,15 @@
+// @ts-nocheck
 // The cards of all runs, and how they are searched and sorted; what a person does to one is told to Python.
-import { element } from "../map/dom.js";
-import { mount } from "../shared/mount.js";
-import { addressOf, comparing, exploring, visit } from "../shared/pages.js";
-import { readTheme } from "../shared/theme.js";
-import { Card } from "./card.js";
-import { SORTS, arranged, readable } from "./cards.js";
+import { element } from "../../lib/dom.ts";
+import { mount } from "../../lib/mount.ts";
+import { addressOf, comparing, exploring, visit } from "../../lib/router.ts";
+import { readTheme } from "../../lib/theme.ts";
+import { Card } from "./runCard.ts";
+import { SORTS, arranged, readable } from "./model.ts";
+import style from "./runList.css";
 
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
-  return mount(parentElement, (parent) => new Shelf(parent), (shelf) => {
+  return mount(parentElement, style, (parent) => new Shelf(parent), (shelf) => {
     Object.assign(shelf, { setState: setStateValue, trigger: setTriggerValue });
     shelf.update(data);
   });

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The scores of a run at the step that is shown, from its events. Pure: no DOM.
 
 export const SCORES = [

@@ -1,5 +1,6 @@
+// @ts-nocheck
 // One score: its value, how it changed, its course, and two marks to measure it by.
-import { pathOf, scale, set, svg } from "../charts/svg.js";
+import { pathOf, scale, set, svg } from "../../charts/svg.ts";
 
 const WIDTH = 100;
 const HEIGHT = 22;

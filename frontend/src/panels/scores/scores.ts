@@ -1,16 +1,18 @@
+// @ts-nocheck
 // The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
-import { bus } from "../shared/bus.js";
-import { failing, isTestable, loadJudged } from "../shared/judged.js";
-import { mount } from "../shared/mount.js";
-import { onSelection } from "../shared/selection.js";
-import { Following, onceAFrame } from "../charts/following.js";
-import { SCORES, captionAt, emptyReadings, isFinal, reasonAt, scoresAt, stepAt, takeReading } from "./readings.js";
-import { Tile } from "./tile.js";
+import { bus } from "../../lib/bus.ts";
+import { failing, isTestable, loadJudged } from "../../lib/perImage.ts";
+import { mount } from "../../lib/mount.ts";
+import { onSelection } from "../../lib/selection.ts";
+import { Following, onceAFrame } from "../../charts/runSubscription.ts";
+import { SCORES, captionAt, emptyReadings, isFinal, reasonAt, scoresAt, stepAt, takeReading } from "./scoreState.ts";
+import { Tile } from "./scoreTile.ts";
+import style from "./scores.css";
 
 const SETTLED = 160; // milliseconds on one frame until the images that fail there are looked up
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, (parent) => new Readouts(parent), (readouts) => readouts.update(data ?? {}));
+  return mount(parentElement, style, (parent) => new Readouts(parent), (readouts) => readouts.update(data ?? {}));
 }
 
 class Readouts {
