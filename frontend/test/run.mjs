@@ -1,5 +1,5 @@
 // Bundles the tests, since Node.js 20 reads no TypeScript, and runs them; with words only those whose name has one of
-// them: `npm test -- timeline`. `node test/run.mjs --script terms` runs test/scripts/terms.ts, for a test in Python.
+// them: `npm test -- timeline`. `node test/run.mjs --script terms` runs test/scripts/terms.js, for a test in Python.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -10,8 +10,8 @@ import { styleAsText } from "../styles.mjs";
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..");
 const words = process.argv.slice(2);
 const script = words[0] === "--script";
-const wanted = (name) => (script ? name === `scripts/${words[1]}.ts`
-  : name.endsWith(".test.ts") && (!words.length || words.some((word) => name.includes(word))));
+const wanted = (name) => (script ? name === `scripts/${words[1]}.js`
+  : name.endsWith(".test.js") && (!words.length || words.some((word) => name.includes(word))));
 
 const folder = mkdtempSync(path.join(ROOT, "node_modules", ".test-"));
 try {
@@ -21,7 +21,7 @@ try {
     platform: "node", format: "esm", target: "node20", sourcemap: "inline", plugins: [styleAsText], logLevel: "warning",
     outExtension: { ".js": ".mjs" },
   });
-  const built = sources.map((name) => path.join(folder, name.replace(/ts$/, "mjs")));
+  const built = sources.map((name) => path.join(folder, name.replace(/js$/, "mjs")));
   const { status } = spawnSync(process.execPath, ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built], { stdio: "inherit" });
   process.exitCode = status ?? 1;
 } finally {

@@ -1,74 +1,86 @@
-// @ts-nocheck
-// Two drawers below the map: what the loss sees of a batch, and how far test images are apart. What is in them is loaded
-// when somebody opens them: closed, they ask nothing and follow nothing.
-import { Following } from "../charts/runSubscription.ts";
-import { element } from "../lib/dom.ts";
-import { mount } from "../lib/mount.ts";
+// Two drawers below the map: what the loss sees of a batch, and how far test images are apart. Closed, they ask nothing and
+// follow nothing.
+import type { Source } from "../protocol.ts";
+import { RunSubscription } from "../charts/runSubscription.ts";
+import { h, setData } from "../lib/dom.ts";
+import type { StreamEvent } from "../lib/eventStream.ts";
+import { mount, type ComponentArguments } from "../lib/mount.ts";
 import style from "./batchExplorer.css";
+import { BatchView } from "./batchView.ts";
+import { DistanceHistogram } from "./distanceHistogram.ts";
 
-export default function ({ parentElement, data }) {
-  return mount(parentElement, style, (parent) => new Drawers(parent), (drawers) => drawers.update(data ?? {}));
+export default function ({ parentElement, data }: ComponentArguments<Source>) {
+  return mount(parentElement, style, (parent) => new Accordion(parent, data), (drawers) => drawers.update(data));
 }
 
-class Drawers {
-  constructor(parent) {
-    this.drawers = [
-      new Drawer("What the loss sees", async () => new (await import("./batchView.ts")).BatchView()),
-      new Drawer("Distances", async () => new (await import("./distanceHistogram.ts")).DistancesView()),
+/** What lies in a drawer. */
+interface DrawerView {
+  readonly node: HTMLElement;
+  /** Another run, or the same anew: nothing is known of it yet. */
+  reset(): void;
+  follow(run: string, begun: string | null): void;
+  onEvent(event: StreamEvent): void;
+  open(open: boolean): void;
+  destroy(): void;
+}
+
+class Accordion {
+  private sections: AccordionSection[];
+  private root: HTMLElement;
+
+  constructor(parent: ParentNode, source: Source) {
+    this.sections = [
+      new AccordionSection("What the loss sees", source, () => new BatchView()),
+      new AccordionSection("Distances", source, () => new DistanceHistogram()),
     ];
-    const bar = element("div", { class: "bar", role: "group", "aria-label": "Look closer" });
-    bar.append(...this.drawers.map((drawer) => drawer.button));
-    this.root = element("section", { class: "lossview" }, bar, ...this.drawers.map((drawer) => drawer.panel));
+    const bar = h("div", { class: "bar", role: "group", "aria-label": "Look closer" }, ...this.sections.map(({ button }) => button));
+    this.root = h("section", "lossview", bar, ...this.sections.map(({ panel }) => panel));
     parent.append(this.root);
   }
 
-  update(source) {
-    for (const drawer of this.drawers) drawer.update(source);
-    Object.assign(this.root.dataset, { ready: "true", run: source.run });
+  update(source: Source): void {
+    for (const section of this.sections) section.update(source);
+    setData(this.root, { ready: true, run: source.run });
   }
 
-  stop() {
-    for (const drawer of this.drawers) drawer.stop();
+  destroy(): void {
+    for (const section of this.sections) section.destroy();
     this.root.remove();
   }
 }
 
 /** A button and the panel that it opens, with a view in it from the first time on. */
-class Drawer {
-  constructor(title, load) {
-    this.load = load;
-    this.view = null;
-    this.stopped = false;
-    this.button = element("button", { type: "button", "aria-expanded": "false", click: () => this.toggle() }, title);
-    this.panel = element("div", { class: "panel", hidden: true });
-    this.following = new Following(() => this.view.begin(), (event) => this.view.take(event));
+class AccordionSection {
+  readonly button: HTMLElement;
+  readonly panel = h("div", { class: "panel", hidden: true });
+  private view: DrawerView | null = null;
+  private subscription = new RunSubscription(() => this.view?.reset(), (event) => this.view?.onEvent(event));
+
+  constructor(title: string, private source: Source, private make: () => DrawerView) {
+    this.button = h("button", { type: "button", "aria-expanded": "false", click: () => this.toggle() }, title);
   }
 
-  update(source) {
+  update(source: Source): void {
     this.source = source;
     if (!this.view) return;
     this.view.follow(source.run, source.begun);
-    this.following.follow(source);
+    this.subscription.subscribe({ run: source.run, begun: source.begun, events_url: source.events_url });
   }
 
-  async toggle() {
-    const open = this.panel.hidden;
+  private toggle(): void {
+    const open = Boolean(this.panel.hidden);
     this.panel.hidden = !open;
     this.button.setAttribute("aria-expanded", String(open));
     if (open && !this.view) {
-      this.loading ??= this.load();
-      const view = await this.loading;
-      if (this.view || this.stopped) return;
-      this.view = view;
-      this.panel.append(view.node);
+      this.view = this.make();
+      this.panel.append(this.view.node);
       this.update(this.source);
     }
-    this.view?.open(!this.panel.hidden);
+    this.view?.open(open);
   }
 
-  stop() {
-    this.stopped = true;
-    this.following.stop();
-    this.view?.stop();
+  destroy(): void {
+    this.subscription.unsubscribe();
+    this.view?.destroy();
   }
 }

@@ -1,80 +1,116 @@
-// @ts-nocheck
 // What the loss sees of one batch: its picture, its distances, what is compared, and one step in slow motion.
-import { onceAFrame } from "../charts/runSubscription.ts";
-import { element } from "../lib/dom.ts";
-import { classColours } from "../lib/palette.ts";
+import { onAnimationFrame } from "../charts/runSubscription.ts";
+import { h, setData } from "../lib/dom.ts";
+import type { BatchAnswer } from "../protocol.ts";
+import type { StreamEvent } from "../lib/eventStream.ts";
+import { classColors } from "../lib/palette.ts";
 import { tileStyle } from "../lib/sprites.ts";
-import { css, readTheme } from "../lib/theme.ts";
-import { Active } from "./stepSlider.ts";
-import { matrix, readBatch } from "./batch.ts";
-import { Legend } from "./difficultyLegend.ts";
-import { Matrix, shades } from "./distanceMatrix.ts";
-import { EACH, GRADIENT, MOMENTS, MOVED, meanDistances, sentence, visible } from "./stepAnimation.ts";
-import { Answers } from "./jsonCache.ts";
-import { Stage } from "./batchCanvas.ts";
-import { drawn } from "./difficultyStyles.ts";
-import { describe } from "./termDetail.ts";
+import { css, readTheme, type Rgb, type Theme } from "../lib/theme.ts";
+import { digits } from "../lib/format.ts";
+import { StepSlider } from "./stepSlider.ts";
+import { distanceMatrix, parseBatch, type LoadedBatch } from "./batch.ts";
+import { DifficultyLegend } from "./difficultyLegend.ts";
+import { DistanceMatrix, shades, type Pair } from "./distanceMatrix.ts";
+import {
+  GRADIENT_MOMENT, meanDistances, MOMENT_MS, MOMENTS, momentText, UPDATE_MOMENT, visible, type MeanDistances,
+} from "./stepAnimation.ts";
+import { JsonCache } from "./jsonCache.ts";
+import { BatchCanvas } from "./batchCanvas.ts";
+import { DIFFICULTIES, pickLines, type Shown } from "./difficultyStyles.ts";
+import { termDetail } from "./termDetail.ts";
 import { termsOf } from "./lossTerms.ts";
 
-const TOGETHER = { light: [31, 138, 124], dark: [62, 190, 172] };
-const APART = { light: [201, 62, 85], dark: [240, 110, 128] };
+type Themed = Record<"light" | "dark", Rgb>;
+
+const POSITIVE_COLOR: Themed = { light: [31, 138, 124], dark: [62, 190, 172] };
+const NEGATIVE_COLOR: Themed = { light: [201, 62, 85], dark: [240, 110, 128] };
 const MEASURES = { euclidean: "Euclidean distance", sqeuclidean: "squared distance", cosine: "(1 − cosine)" };
 
 export class BatchView {
+  private draw = onAnimationFrame(() => this.render());
+  private answers = new JsonCache<BatchAnswer>(() => this.draw());
+  private slider = new StepSlider((step) => this.choose(step));
+  private canvas = new BatchCanvas({
+    onhover: (image, event) => this.hoverImage(image, event),
+    onpick: (image) => this.pickImage(image),
+    online: (line) => this.pickLine(line),
+    onstep: (by) => this.walk(by),
+  });
+  private matrix = new DistanceMatrix((pair, event) => this.hoverPair(pair, event), (pair) => this.pickPair(pair));
+  private legend = new DifficultyLegend((shown) => {
+    this.shown = shown;
+    this.draw();
+  });
+  private buttons = MOMENTS.map((name, moment) => h("button", { type: "button", click: () => this.setMoment(moment) }, name));
+  private play = h("button", { type: "button", class: "play", click: () => this.toggle() }, "Slow motion");
+  private words = h("p", { class: "sentence", "aria-live": "polite" });
+  private ramp = h("i");
+  private most = h("span"); // the greatest distance
+  private term = h("div", "term");
+  private card = h("div", { class: "card", hidden: true, "aria-hidden": "true" });
+  private message = h("p", "message");
+  private body: HTMLElement;
+  readonly node: HTMLElement;
+  private watcher = new ResizeObserver(() => this.draw());
+
+  private run = "";
+  private begun: string | null = null;
+  private steps: number[] = []; // that have a batch
+  private step: number | null = null;
+  private byHand = false; // whether a person chose the step
+  private over = false;
+  private final = false; // whether the picture is that of the end
+  private isOpen = false;
+  private error: string | null = null;
+  private url: string | null = null; // of the batch that is shown
+  private batch: LoadedBatch | null = null;
+  private means: MeanDistances = { same: 0, different: 0 };
+
+  private moment = GRADIENT_MOMENT;
+  private playing = false;
+  private since: number | null = null; // when the moment began; null: it is over
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  private shown: Shown = [true, true, true];
+  private of: number[] = []; // images whose comparisons are shown; all where there are none
+  private chosen: number | null = null; // comparison
+  private hover: number | null = null;
+  private pair: Pair | null = null;
+  private satisfied = new Map<number, boolean>();
+  private shownTerm: string | null = null;
+
   constructor() {
-    this.draw = onceAFrame(() => this.paint());
-    this.answers = new Answers(() => this.draw());
-    this.active = new Active((step) => this.choose(step));
-    this.stage = new Stage({
-      onhover: (image, event) => this.hoverImage(image, event),
-      onpick: (image) => this.pickImage(image),
-      online: (line) => this.pickLine(line),
-      onstep: (by) => this.walk(by),
-    });
-    this.matrix = new Matrix((pair, event) => this.hoverPair(pair, event), (pair) => this.pickPair(pair));
-    this.legend = new Legend((shown) => {
-      this.shown = shown;
-      this.draw();
-    });
-    this.moments = element("div", { class: "moments", role: "group", "aria-label": "Moments of one step" });
-    this.buttons = MOMENTS.map((name, moment) =>
-      element("button", { type: "button", click: () => this.go(moment) }, name));
-    this.play = element("button", { type: "button", class: "play", click: () => this.toggle() }, "Slow motion");
-    this.moments.append(...this.buttons);
-    this.words = element("p", { class: "sentence", "aria-live": "polite" });
-    [this.ramp, this.most] = [element("i", {}), element("span", {})];
-    const scale = element("p", { class: "scale" }, "0", this.ramp, this.most);
-    this.term = element("div", { class: "term" });
-    this.card = element("div", { class: "card", hidden: true, "aria-hidden": "true" });
-    this.message = element("p", { class: "message" });
-    const pictures = element("div", { class: "pictures" },
-      element("div", { class: "box" }, this.stage.canvas),
-      element("div", { class: "box" }, this.matrix.canvas, scale));
-    const side = element("div", { class: "words" }, element("div", { class: "player" }, this.play), this.moments, this.words, this.legend.node);
-    this.body = element("div", { class: "body" }, element("div", { class: "top" }, pictures, side), this.term, this.card);
-    this.node = element("div", { class: "batch" }, this.active.node, this.message, this.body);
-    this.watcher = new ResizeObserver(() => this.draw());
+    const moments = h("div", { class: "moments", role: "group", "aria-label": "Moments of one step" }, ...this.buttons);
+    const scale = h("p", { class: "scale" }, "0", this.ramp, this.most);
+    const pictures = h("div", { class: "pictures" },
+      h("div", { class: "box" }, this.canvas.canvas),
+      h("div", { class: "box" }, this.matrix.canvas, scale));
+    const side = h("div", { class: "words" }, h("div", { class: "player" }, this.play), moments, this.words, this.legend.node);
+    this.body = h("div", { class: "body" }, h("div", { class: "top" }, pictures, side), this.term, this.card);
+    this.node = h("div", { class: "batch" }, this.slider.node, this.message, this.body);
     this.watcher.observe(this.node);
-    this.isOpen = false;
-    this.shown = [true, true, true];
-    this.begin();
   }
 
-  begin() {
-    Object.assign(this, { steps: [], step: null, byHand: false, batch: null, url: null, over: false, final: false });
-    this.answers.forget();
-    this.active.begin();
-    this.rest(GRADIENT);
+  reset(): void {
+    this.steps = [];
+    this.step = null;
+    this.batch = null;
+    this.url = null;
+    this.byHand = this.over = this.final = false;
+    this.answers.clear();
+    this.slider.reset();
+    this.rest(GRADIENT_MOMENT);
     this.draw();
   }
 
-  follow(run, begun) {
-    Object.assign(this, { run, begun });
+  follow(run: string, begun: string | null): void {
+    this.run = run;
+    this.begun = begun;
     this.draw();
   }
 
-  take(event) {
-    if (event.event === "started") this.begin();
+  onEvent(event: StreamEvent): void {
+    if (event.event === "started") this.reset();
     if (event.event === "batch") {
       this.steps.push(event.step);
       if (!this.byHand && !this.playing) this.step = event.step;
@@ -83,79 +119,92 @@ export class BatchView {
     if (["finished", "stopped", "failed"].includes(event.event)) this.over = true;
     // A run that was over before anybody looked is opened early on, where a step still moves something.
     if (this.over && !this.byHand && !this.isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;
-    if (this.active.take(event) || event.event !== "snapshot") this.draw();
+    if (this.slider.onEvent(event) || event.event !== "snapshot") this.draw();
   }
 
-  open(open) {
+  open(open: boolean): void {
     this.isOpen = open;
     if (!open) this.rest(this.moment);
     this.draw();
   }
 
-  choose(step) {
-    Object.assign(this, { step, byHand: true });
+  private choose(step: number): void {
+    this.step = step;
+    this.byHand = true;
     this.draw();
   }
 
-  go(moment) {
+  private setMoment(moment: number): void {
     this.rest(moment);
-    if (moment === MOVED) this.proceed();
+    if (moment === UPDATE_MOMENT) this.nextMoment();
     this.draw();
   }
 
-  toggle() {
-    if (this.playing) return this.go(this.moment);
-    this.moment = this.moment >= MOVED || this.moment === GRADIENT ? 0 : this.moment;
+  private toggle(): void {
+    if (this.playing) {
+      this.setMoment(this.moment);
+      return;
+    }
+    this.moment = this.moment >= UPDATE_MOMENT || this.moment === GRADIENT_MOMENT ? 0 : this.moment;
     this.playing = true;
-    this.proceed();
+    this.nextMoment();
   }
 
-  rest(moment) {
+  /** Stand still at a moment. */
+  private rest(moment: number): void {
     clearTimeout(this.timer);
-    Object.assign(this, { playing: false, moment, since: null });
+    this.playing = false;
+    this.moment = moment;
+    this.since = null;
   }
 
   /** Let the moment that is shown run from now on, and the next one follow while playing. */
-  proceed() {
+  private nextMoment(): void {
     this.since = performance.now();
     clearTimeout(this.timer);
     if (this.playing) {
       this.timer = setTimeout(() => {
-        if (this.moment === MOVED) return this.rest(MOVED), this.draw();
+        if (this.moment === UPDATE_MOMENT) {
+          this.rest(UPDATE_MOMENT);
+          this.draw();
+          return;
+        }
         this.moment += 1;
-        this.proceed();
-      }, EACH);
+        this.nextMoment();
+      }, MOMENT_MS);
     }
     this.draw();
   }
 
-  load() {
+  private load(): void {
     if (this.step === null) return;
     const url = `/api/runs/${this.run}/batches/${this.step}.json?${this.begun}${this.final ? "" : "-live"}`;
     if (url === this.url) return;
     const answer = this.answers.get(url);
     if (!answer) return;
     this.url = url;
-    this.error = answer.error ?? null;
-    this.batch = this.error ? null : readBatch(answer);
-    Object.assign(this, { of: [], hover: null, pair: null, chosen: null });
-    if (!this.batch) return;
-    this.batch.sheet = { ...answer.sheet, urls: answer.sheet.urls.map((sheet) => `${sheet}?${this.begun}`) };
-    const distances = matrix(this.batch, this.batch.reach.measure);
-    this.means = meanDistances(this.batch, distances);
-    this.matrix.show(this.batch, distances);
-    this.stage.show(this.batch);
-    this.legend.show(this.batch);
-    this.chosen = mostTelling(this.batch);
-    this.terms = new Map();
+    this.of = [];
+    this.hover = this.pair = this.chosen = null;
+    this.error = "error" in answer ? answer.error : null;
+    this.batch = null;
+    if ("error" in answer) return;
+    const batch = (this.batch = parseBatch(answer));
+    batch.sheet = { ...batch.sheet, urls: batch.sheet.urls.map((sheet) => `${sheet}?${this.begun}`) };
+    const distances = distanceMatrix(batch, batch.reach.measure);
+    this.means = meanDistances(batch, distances);
+    this.matrix.show(batch, distances);
+    this.canvas.show(batch);
+    this.legend.show(batch);
+    this.chosen = mostInformative(batch);
+    this.satisfied.clear();
     this.shownTerm = null;
   }
 
-  paint() {
+  private render(): void {
     if (!this.isOpen || this.node.offsetParent === null) return;
     this.load();
-    this.active.paint(this.step, this.steps);
-    this.node.dataset.step = this.step ?? "";
+    this.slider.render(this.step, this.steps);
+    this.node.dataset.step = String(this.step ?? "");
     this.message.textContent = this.error ?? (this.steps.length ? "" : this.over
       ? "This run kept no batches: nothing was trained, they were too large, or it is older than this panel."
       : "The first batch is here as soon as the training has begun.");
@@ -166,126 +215,133 @@ export class BatchView {
     const { batch } = this;
     const elapsed = this.since === null ? Infinity : performance.now() - this.since;
     const look = visible(this.moment, theme.still ? Infinity : elapsed);
-    const colours = classColours(batch.classes.length, theme.dark);
-    const [positive, negative] = [TOGETHER, APART].map((pair) => pair[theme.dark ? "dark" : "light"]);
+    const colors = classColors(batch.classes.length, theme.dark);
+    const shade = theme.dark ? "dark" : "light";
+    const [positive, negative] = [POSITIVE_COLOR[shade], NEGATIVE_COLOR[shade]];
     const pixels = globalThis.devicePixelRatio || 1;
     const row = this.chosen === null ? null : batch.rows[this.chosen];
     const involved = [...(row ?? []).slice(0, batch.seen.kind === "classes" ? 1 : 3), ...(this.pair ?? [])];
-    const paint = { theme, colours, positive, negative, pixels, shown: this.shown, of: this.of, chosen: this.chosen, hover: this.hover };
-    const satisfied = (index) => this.satisfied(index);
-    this.stage.paint({ ...paint, ...look, satisfied, involved: look.lines ? involved : this.pair ?? [] });
-    this.matrix.paint({ ...paint, values: look.distances, marks: look.lines, pair: this.pair ?? (row && batch.seen.kind !== "classes" ? row.slice(0, 2) : null) });
-    this.describe(look, theme, positive, negative);
-    this.node.dataset.moment = this.moment;
-    this.node.dataset.batch = batch.step;
-    this.node.dataset.chosen = this.chosen ?? "";
-    if (look.gone < 1 && this.moment === MOVED) this.draw();
+    const paint = { theme, colors, positive, negative, pixels, shown: this.shown, of: this.of, chosen: this.chosen, hover: this.hover };
+    const isSatisfied = (index: number) => this.isSatisfied(batch, index);
+    this.canvas.render({ ...paint, ...look, isSatisfied, involved: look.lines ? involved : (this.pair ?? []) });
+    const pair: Pair | null = this.pair ?? (row && batch.seen.kind !== "classes" ? [row[0], row[1]] : null);
+    this.matrix.render({ ...paint, values: look.distances, marks: look.lines, pair });
+    this.describe(batch, theme, positive, negative);
+    setData(this.node, { moment: this.moment, batch: batch.step, chosen: this.chosen ?? "" });
+    if (look.gone < 1 && this.moment === UPDATE_MOMENT) this.draw();
   }
 
   /** Whether the terms that a comparison takes part in are next to nothing. */
-  satisfied(index) {
-    if (!this.terms.has(index)) {
-      const terms = termsOf(this.batch, this.batch.rows[index]);
-      this.terms.set(index, terms.length > 0 && terms.every(({ value }) => Math.abs(value) <= 0.01));
+  private isSatisfied(batch: LoadedBatch, index: number): boolean {
+    let satisfied = this.satisfied.get(index);
+    if (satisfied === undefined) {
+      const terms = termsOf(batch, batch.rows[index]);
+      satisfied = terms.length > 0 && terms.every(({ value }) => Math.abs(value) <= 0.01);
+      this.satisfied.set(index, satisfied);
     }
-    return this.terms.get(index);
+    return satisfied;
   }
 
-  describe(look, theme, positive, negative) {
-    const { batch } = this;
+  private describe(batch: LoadedBatch, theme: Theme, positive: Rgb, negative: Rgb): void {
     this.buttons.forEach((button, moment) => button.setAttribute("aria-pressed", String(moment === this.moment)));
     this.play.textContent = this.playing ? "Pause" : "Slow motion";
-    this.words.textContent = sentence(batch, this.moment, this.means);
-    const [near, far] = shades(theme).map((colour) => css(colour));
+    this.words.textContent = momentText(batch, this.moment, this.means);
+    const [near, far] = shades(theme).map((color) => css(color));
     this.ramp.style.background = `linear-gradient(to right, ${near}, ${far})`;
-    this.most.textContent = `${Number(this.matrix.top.toPrecision(3))} ${MEASURES[batch.reach.measure]}`;
-    this.legend.paint(this.shown, positive, negative);
-    this.stage.canvas.setAttribute("aria-label", this.words.textContent);
+    this.most.textContent = `${digits(this.matrix.top)} ${MEASURES[batch.reach.measure]}`;
+    this.legend.render(this.shown, positive, negative);
+    this.canvas.canvas.setAttribute("aria-label", this.words.textContent);
     const key = `${this.url} ${this.chosen} ${theme.dark}`;
     if (key === this.shownTerm) return;
     this.shownTerm = key;
-    this.term.replaceChildren(...(this.chosen === null ? [] : describe(batch, this.chosen, positive, negative)));
+    this.term.replaceChildren(...(this.chosen === null ? [] : termDetail(batch, this.chosen, positive, negative)));
   }
 
-  hoverImage(image, event) {
-    this.stage.canvas.style.cursor = image !== null || (event && this.stage.lineAt(event) !== null) ? "pointer" : "default";
+  private hoverImage(image: number | null, event?: PointerEvent): void {
+    this.canvas.canvas.style.cursor = image !== null || (event && this.canvas.lineAt(event) !== null) ? "pointer" : "default";
     if (image === this.hover && image === null) return;
     this.hover = image;
-    this.tell(event, image === null ? [] : [image]);
+    this.showTooltip(event, image === null ? [] : [image]);
     this.draw();
   }
 
-  hoverPair(pair, event) {
+  private hoverPair(pair: Pair | null, event?: PointerEvent): void {
     this.pair = pair;
-    this.tell(event, pair ?? []);
+    this.showTooltip(event, pair ?? []);
     this.draw();
   }
 
   /** A card at the pointer: the images, and how far apart they are. */
-  tell(event, images) {
-    this.card.hidden = !images.length;
-    if (!images.length) return;
+  private showTooltip(event: PointerEvent | undefined, images: number[]): void {
     const { batch } = this;
+    this.card.hidden = !images.length;
+    if (!batch || !event || !images.length) return;
     const tiles = images.map((image) => {
-      const tile = element("span", { class: "tile" });
+      const tile = h("span", { class: "tile" });
       Object.assign(tile.style, tileStyle(batch.sheet, image, 56));
       return tile;
     });
     const [i, j] = images;
     const said = images.length === 1
-      ? `${batch.classes[batch.labels[i]]} · training image ${batch.images[i]} · gradient ${Number(batch.force[i].toPrecision(2))}`
-      : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${Number(batch.batch.d(i, j, batch.reach.measure).toPrecision(3))}${this.standing(i, j)}`;
-    this.card.replaceChildren(element("div", { class: "tiles" }, ...tiles), element("span", {}, said));
+      ? `${batch.classes[batch.labels[i]]} · training image ${batch.images[i]} · gradient ${digits(batch.force[i], 2)}`
+      : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${digits(batch.batch.d(i, j, batch.reach.measure))}${this.difficultyLabel(batch, i, j)}`;
+    this.card.replaceChildren(h("div", { class: "tiles" }, ...tiles), h("span", {}, said));
     const box = this.body.getBoundingClientRect();
     const left = Math.max(0, Math.min(box.width - this.card.offsetWidth - 4, event.clientX - box.left + 14));
     this.card.style.transform = `translate(${left}px, ${Math.max(0, event.clientY - box.top - this.card.offsetHeight - 10)}px)`;
   }
 
-  standing(i, j) {
-    const kind = this.matrix.marks[i * this.batch.n + j];
-    return kind ? ` · ${["easy", "semi-hard", "hard"][kind - 1]}` : "";
+  private difficultyLabel({ n }: LoadedBatch, i: number, j: number): string {
+    const kind = this.matrix.marks[i * n + j];
+    return kind ? ` · ${DIFFICULTIES[kind - 1]}` : "";
   }
 
-  pickImage(image) {
+  private pickImage(image: number | null): void {
+    const { batch } = this;
+    if (!batch) return;
     this.of = image === null || this.of.includes(image) ? [] : [image];
     if (this.of.length) {
-      const own = this.batch.rows.findIndex((row, k) => row[0] === image && this.shown[this.batch.hardness[k]]);
+      const own = batch.rows.findIndex((row, k) => row[0] === image && this.shown[batch.hardness[k]]);
       if (own >= 0) this.chosen = own;
     }
     this.draw();
   }
 
-  pickLine(line) {
+  private pickLine(line: number): void {
     this.chosen = line;
     this.draw();
   }
 
   /** Choose the next comparison of those drawn, or let go of the picked image. */
-  walk(by) {
-    if (by === null) return this.pickImage(null);
-    const list = drawn(this.batch, { shown: this.shown, of: this.of }).reverse(); // hard ones first
-    if (list.length) this.chosen = list[(list.indexOf(this.chosen) + by + list.length) % list.length];
+  private walk(by: number | null): void {
+    if (by === null || !this.batch) {
+      this.pickImage(null);
+      return;
+    }
+    const list = pickLines(this.batch, { shown: this.shown, of: this.of }).reverse(); // hard ones first
+    if (list.length) this.chosen = list[(list.indexOf(this.chosen ?? -1) + by + list.length) % list.length];
     this.draw();
   }
 
-  pickPair(pair) {
-    if (!pair || this.batch.seen.kind === "classes") return;
-    const found = this.batch.rows.findIndex((row) => row[0] === pair[0] && row.includes(pair[1]));
-    const other = found >= 0 ? found : this.batch.rows.findIndex((row) => row[0] === pair[1] && row.includes(pair[0]));
+  private pickPair(pair: Pair | null): void {
+    const { batch } = this;
+    if (!pair || !batch || batch.seen.kind === "classes") return;
+    const found = batch.rows.findIndex((row) => row[0] === pair[0] && row.includes(pair[1]));
+    const other = found >= 0 ? found : batch.rows.findIndex((row) => row[0] === pair[1] && row.includes(pair[0]));
     if (other >= 0) this.chosen = other;
     this.draw();
   }
 
-  stop() {
+  destroy(): void {
     clearTimeout(this.timer);
     this.watcher.disconnect();
     this.draw.cancel();
-    this.active.stop();
+    this.slider.destroy();
   }
 }
 
 /** The comparison whose term is largest among a hundred, so that there is something to read at once. */
-function mostTelling(b) {
+function mostInformative(b: LoadedBatch): number | null {
   if (!b.rows.length) return null;
   const every = Math.max(1, Math.floor(b.rows.length / 100));
   let [best, most] = [0, -Infinity];

@@ -1,26 +1,51 @@
-// @ts-nocheck
 // The distances of a batch as a picture: rows and columns in the order of the classes, near pairs dark.
-import { css, mix } from "../lib/theme.ts";
-import { bands, byClass } from "./batch.ts";
+import { context2d, h } from "../lib/dom.ts";
+import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
+import { classBands, sortByClass, type Band, type LoadedBatch } from "./batch.ts";
 
-const EDGE = 8; // pixels of the band that names a class by its colour
+const BAND_PX = 8; // pixels of the band that names a class by its color
 
-export class Matrix {
-  constructor(onhover, onpick) {
-    this.canvas = document.createElement("canvas");
-    this.canvas.className = "matrix";
-    this.canvas.tabIndex = -1;
-    this.canvas.setAttribute("role", "img");
+/** Two images. */
+export type Pair = [number, number];
+
+export interface MatrixLook {
+  theme: Theme;
+  colors: Rgb[];
+  positive: Rgb;
+  negative: Rgb;
+  /** Whether what was chosen is marked, and whether distances are shown. */
+  marks: boolean;
+  values: boolean;
+  pair: Pair | null;
+  /** Of the device, a CSS pixel. */
+  pixels: number;
+}
+
+export class DistanceMatrix {
+  readonly canvas = h("canvas", { class: "matrix", tabindex: -1, role: "img" });
+  /** The greatest distance. */
+  top = 1;
+  /** See `marked`. */
+  marks = new Uint8Array();
+  private b: LoadedBatch | null = null;
+  private distances = new Float32Array();
+  private order: number[] = [];
+  private bands: Band[] = [];
+  private painted: HTMLCanvasElement | null = null;
+  private key = "";
+
+  constructor(onhover: (pair: Pair | null, event?: PointerEvent) => void, onpick: (pair: Pair | null) => void) {
     this.canvas.addEventListener("pointermove", (event) => onhover(this.pairAt(event), event));
     this.canvas.addEventListener("pointerleave", () => onhover(null));
     this.canvas.addEventListener("click", (event) => onpick(this.pairAt(event)));
   }
 
   /** Take another batch with its distances (n × n). */
-  show(b, distances) {
-    Object.assign(this, { b, distances });
-    this.order = byClass(b.labels);
-    this.bands = bands(b.labels, this.order);
+  show(b: LoadedBatch, distances: Float32Array<ArrayBuffer>): void {
+    this.b = b;
+    this.distances = distances;
+    this.order = sortByClass(b.labels);
+    this.bands = classBands(b.labels, this.order);
     let top = 0;
     for (const value of distances) if (value > top) top = value;
     this.top = top || 1;
@@ -29,36 +54,38 @@ export class Matrix {
   }
 
   /** The pair under the pointer, null outside and on the diagonal. */
-  pairAt(event) {
+  private pairAt(event: MouseEvent): Pair | null {
     if (!this.b) return null;
+    const { n } = this.b;
     const box = this.canvas.getBoundingClientRect();
-    const cell = (at, from) => Math.floor(((at - from - EDGE) / (box.width - EDGE)) * this.b.n);
+    const cell = (at: number, from: number) => Math.floor(((at - from - BAND_PX) / (box.width - BAND_PX)) * n);
     const [row, column] = [cell(event.clientY, box.top), cell(event.clientX, box.left)];
-    if (!(row >= 0 && column >= 0 && row < this.b.n && column < this.b.n) || row === column) return null;
+    if (!(row >= 0 && column >= 0 && row < n && column < n) || row === column) return null;
     return [this.order[row], this.order[column]];
   }
 
-  paint({ theme, colours, positive, negative, marks, values, pair, pixels }) {
-    if (!this.b) return;
+  render({ theme, colors, positive, negative, marks, values, pair, pixels }: MatrixLook): void {
+    const { b } = this;
+    if (!b) return;
     const side = Math.max(80, this.canvas.clientWidth) * pixels;
     if (this.canvas.width !== Math.round(side)) {
       this.canvas.width = this.canvas.height = Math.round(side);
       this.painted = null;
     }
-    const context = this.canvas.getContext("2d");
+    const context = context2d(this.canvas);
     const key = `${marks} ${values} ${theme.dark}`;
     if (this.key !== key || !this.painted) {
       this.key = key;
-      this.painted = this.picture(theme, marks ? [positive, negative] : null, values);
+      this.painted = this.picture(b, theme, marks ? [positive, negative] : null, values);
     }
-    const edge = EDGE * pixels;
-    const [width, n] = [this.canvas.width, this.b.n];
+    const edge = BAND_PX * pixels;
+    const [width, n] = [this.canvas.width, b.n];
     const cell = (width - edge) / n;
     context.clearRect(0, 0, width, width);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.painted, edge, edge, width - edge, width - edge);
     for (const { label, from, to } of this.bands) {
-      context.fillStyle = css(colours[label]);
+      context.fillStyle = css(colors[label]);
       context.fillRect(edge + from * cell, 0, (to - from) * cell - pixels * 0.5, edge - 2 * pixels);
       context.fillRect(0, edge + from * cell, edge - 2 * pixels, (to - from) * cell - pixels * 0.5);
     }
@@ -70,9 +97,9 @@ export class Matrix {
     context.strokeRect(edge + place[1] * cell - room, edge + place[0] * cell - room, cell + 2 * room, cell + 2 * room);
   }
 
-  picture(theme, marks, values) {
-    const { n } = this.b;
-    const small = document.createElement("canvas");
+  private picture(b: LoadedBatch, theme: Theme, marks: [Rgb, Rgb] | null, values: boolean): HTMLCanvasElement {
+    const { n } = b;
+    const small = h("canvas");
     small.width = small.height = n;
     const image = new ImageData(n, n);
     const [near, far] = shades(theme);
@@ -80,22 +107,22 @@ export class Matrix {
       this.order.forEach((j, column) => {
         const at = i * n + j;
         const share = values ? this.distances[at] / this.top : 1;
-        let colour = mix(near, far, share);
+        let color = mix(near, far, share);
         const kind = marks ? this.marks[at] : 0;
-        if (kind) colour = mix(colour, marks[this.b.labels[i] === this.b.labels[j] ? 0 : 1], 0.35 + 0.2 * kind);
-        image.data.set([...colour, 255], 4 * (row * n + column));
+        if (marks && kind) color = mix(color, marks[b.labels[i] === b.labels[j] ? 0 : 1], 0.35 + 0.2 * kind);
+        image.data.set([...color, 255], 4 * (row * n + column));
       }),
     );
-    small.getContext("2d").putImageData(image, 0, 0);
+    context2d(small).putImageData(image, 0, 0);
     return small;
   }
 }
 
 /** The shades of the nearest and of the farthest pair. */
-export const shades = ({ background, text }) => [mix(background, text, 0.82), mix(background, text, 0.05)];
+export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [mix(background, text, 0.82), mix(background, text, 0.05)];
 
 /** n × n: 0 where a pair was not chosen, else 1 to 3 for easy to hard; only where a miner or a sampler chose. */
-export function marked(b) {
+export function marked(b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "seen">): Uint8Array<ArrayBuffer> {
   const found = new Uint8Array(b.n * b.n);
   if (b.seen.kind === "classes" || b.seen.by !== "selection") return found;
   b.rows.forEach((row, k) => {

@@ -1,8 +1,14 @@
-// @ts-nocheck
 // What a threshold on the distance would accept and reject, from two histograms. Pure: no DOM.
 
+/** Pairs of one class and of two by distance, from 0 to `high`. */
+export interface Histograms {
+  same: number[];
+  different: number[];
+  high: number;
+}
+
 /** Share of `counts` (bins from 0 to `high`) that lie below `threshold`; within a bin in proportion. */
-export function below(counts, high, threshold) {
+export function cumulative(counts: number[], high: number, threshold: number): number {
   const at = (threshold / high) * counts.length;
   let sum = 0;
   let total = 0;
@@ -14,12 +20,12 @@ export function below(counts, high, threshold) {
 }
 
 /** "Same class" is said below the threshold: pairs of two classes accepted, pairs of one class rejected, as shares. */
-export function rates({ same, different, high }, threshold) {
-  return { accepted: below(different, high, threshold), rejected: 1 - below(same, high, threshold) };
+export function rates({ same, different, high }: Histograms, threshold: number): { accepted: number; rejected: number } {
+  return { accepted: cumulative(different, high, threshold), rejected: 1 - cumulative(same, high, threshold) };
 }
 
 /** The threshold at which both errors are equally frequent. */
-export function equalError(histograms) {
+export function eerThreshold(histograms: Histograms): number {
   let [low, up] = [0, histograms.high];
   for (let i = 0; i < 40; i++) {
     const middle = (low + up) / 2;
@@ -31,7 +37,7 @@ export function equalError(histograms) {
 }
 
 /** Bins put together, `by` at a time, as shares of the whole per unit of bin. */
-export function coarse(counts, by) {
+export function rebin(counts: number[], by: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0) || 1;
   return Array.from({ length: Math.ceil(counts.length / by) }, (_, i) =>
     counts.slice(i * by, (i + 1) * by).reduce((sum, count) => sum + count, 0) / total,
@@ -39,7 +45,7 @@ export function coarse(counts, by) {
 }
 
 /** Mean distance of the pairs counted. */
-export function mean(counts, high) {
+export function mean(counts: number[], high: number): number {
   let [sum, total] = [0, 0];
   counts.forEach((count, bin) => {
     sum += count * (bin + 0.5);

@@ -1,13 +1,18 @@
-// @ts-nocheck
 // The terms of a loss with the numbers of this batch, for losses that tell them; of others only distances are shown.
+import { grouped } from "../lib/format.ts";
 import { figure } from "../losses/format.ts";
+import type { LoadedBatch, Row } from "./batch.ts";
 
-/**
- * The terms that a comparison takes part in: [{value, latex, note}], `latex` being the formula, the numbers in it, and
- * what comes out. Empty for a loss that does not tell them.
- */
-export function termsOf({ batch, formula: { over, term, text, note } }, row) {
-  if (!text) return [];
+/** A term: what comes out, the formula with the numbers in it, and a sentence about it. */
+export interface Term {
+  value: number;
+  latex: string;
+  note: string;
+}
+
+/** The terms that a comparison takes part in; none for a loss that does not tell them. */
+export function termsOf({ batch, formula: { over, term, text, note } }: Pick<LoadedBatch, "batch" | "formula">, row: Row): Term[] {
+  if (!over || !term || !text) return [];
   return over.of(batch, row).map((images) => {
     const value = term(...images);
     return { value, latex: `${text(...images)} = ${figure(value)}`, note: note?.(...images) ?? "" };
@@ -15,9 +20,9 @@ export function termsOf({ batch, formula: { over, term, text, note } }, row) {
 }
 
 /** The mean of what? A phrase for the number of terms, or "" where they are not all known. */
-export function countOf({ batch, formula: { over, text }, rows, seen }) {
+export function countOf({ batch, formula: { over, text }, rows, seen }: LoadedBatch): string {
   const total = seen.counts.reduce((sum, count) => sum + count, 0);
-  if (!text || (over.compared && rows.length < total)) return "";
+  if (!over || !text || (over.compared && rows.length < total)) return "";
   const items = over.compared ? rows.flatMap((row) => over.of(batch, row)) : over.every(batch);
-  return `${items.length.toLocaleString("en")} ${over.noun}`;
+  return `${grouped(items.length)} ${over.noun}`;
 }

@@ -1,17 +1,32 @@
-// @ts-nocheck
 // The loss over the steps, thinned to what a line of a few hundred pixels can show. Pure: no DOM.
 
-export const emptyLosses = () => ({ total: null, points: [], frames: [], over: false });
+import type { StreamEvent } from "../lib/eventStream.ts";
+
+export interface LossPoint {
+  step: number;
+  loss: number;
+}
+
+export interface LossSeries {
+  /** How many steps there will be. */
+  total: number | null;
+  points: LossPoint[];
+  /** The steps that have a frame. */
+  frames: number[];
+  over: boolean;
+}
+
+export const emptySeries = (): LossSeries => ({ total: null, points: [], frames: [], over: false });
 
 /** Take one event in, in place; says whether anything shown may have changed. */
-export function takeLoss(losses, event) {
+export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
   switch (event.event) {
     case "started":
-      Object.assign(losses, emptyLosses(), { total: event.steps });
+      Object.assign(losses, emptySeries(), { total: event.steps ?? null });
       return true;
     case "step":
       if (!Number.isFinite(event.loss)) return false;
-      losses.points.push({ step: event.step, loss: event.loss, active: event.active });
+      losses.points.push({ step: event.step, loss: event.loss });
       return true;
     case "snapshot":
       losses.frames.push(event.step);
@@ -30,13 +45,13 @@ export function takeLoss(losses, event) {
 }
 
 /** The last step of the axis: all that will come while the run is on, all that came when it is over. */
-export function lastStep({ total, points, frames, over }) {
+export function lastStep({ total, points, frames, over }: LossSeries): number {
   const seen = Math.max(points.at(-1)?.step ?? 0, frames.at(-1) ?? 0, 1);
   return over ? seen : Math.max(seen, total ?? 0);
 }
 
 /** A running mean that forgets over `span` points, without the pull towards 0 at the start. */
-export function smoothed(points, span = Math.max(1, points.length / 40)) {
+export function smoothed(points: LossPoint[], span = Math.max(1, points.length / 40)): LossPoint[] {
   const keep = 1 - 1 / Math.max(1, span);
   let mean = 0;
   let weight = 0;
@@ -48,7 +63,7 @@ export function smoothed(points, span = Math.max(1, points.length / 40)) {
 }
 
 /** Lowest and highest loss to draw: a few wild batches may leave the picture, the mean may not. */
-export function rangeOf(points) {
+export function rangeOf(points: LossPoint[]): [number, number] {
   if (!points.length) return [0, 1];
   const sorted = points.map(({ loss }) => loss).sort((a, b) => a - b);
   const mean = smoothed(points).map(({ loss }) => loss);
@@ -58,10 +73,10 @@ export function rangeOf(points) {
 }
 
 /** At most `count` points: of each stretch its lowest and its highest, so that no spike is lost. */
-export function thinned(points, count = 400) {
+export function downsample(points: LossPoint[], count = 400): LossPoint[] {
   if (points.length <= count) return points;
   const every = (2 * points.length) / count;
-  const kept = [];
+  const kept: LossPoint[] = [];
   for (let from = 0; from < points.length; from += every) {
     const part = points.slice(Math.floor(from), Math.floor(from + every));
     let [low, high] = [part[0], part[0]];
@@ -75,29 +90,30 @@ export function thinned(points, count = 400) {
 }
 
 /** Two or three round numbers inside [low, high]. */
-export function ticks(low, high) {
+export function ticks(low: number, high: number): number[] {
   const rough = (high - low) / 2.5;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? 10 * power;
   const first = Math.ceil(low / step) * step;
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
-  const found = [];
+  const found: number[] = [];
   for (let tick = first; tick <= high + step * 1e-9; tick += step) found.push(Number(tick.toFixed(Math.min(digits, 12))));
   return found;
 }
 
 /** The step of the frame `by` frames after `step` (before it where negative), or of the nearest one with by = 0. */
-export function frameStep({ frames }, step, by = 0) {
-  if (!frames.length) return null;
+export function frameStep({ frames }: Pick<LossSeries, "frames">, step: number, by = 0): number | null {
+  const last = frames.at(-1);
+  if (last === undefined) return null;
   const later = frames.findIndex((candidate) => candidate > step);
-  if (by > 0) return later < 0 ? frames.at(-1) : frames[Math.min(frames.length - 1, later + by - 1)];
+  if (by > 0) return later < 0 ? last : frames[Math.min(frames.length - 1, later + by - 1)];
   if (by < 0) return frames[Math.max(0, frames.findLastIndex((candidate) => candidate < step) + by + 1)];
   return frames.reduce((best, candidate) => (Math.abs(candidate - step) < Math.abs(best - step) ? candidate : best));
 }
 
 /** The point nearest to a step. */
-export function pointAt(points, step) {
-  let best = null;
+export function pointAt(points: LossPoint[], step: number): LossPoint | null {
+  let best: LossPoint | null = null;
   for (const point of points) if (!best || Math.abs(point.step - step) < Math.abs(best.step - step)) best = point;
   return best;
 }

@@ -1,9 +1,8 @@
-// @ts-nocheck
 // How a small component follows a run: everything known so far, then everything that comes, drawn once a frame.
-import { stream } from "../lib/eventStream.ts";
+import { stream, type StreamEvent } from "../lib/eventStream.ts";
 
 /** Redraws on the next animation frame, however often it is asked. */
-export function onceAFrame(draw) {
+export function onAnimationFrame(draw: () => void): { (): void; cancel(): void } {
   let asked = 0;
   const ask = () => {
     asked ||= requestAnimationFrame(() => {
@@ -11,29 +10,37 @@ export function onceAFrame(draw) {
       draw();
     });
   };
-  ask.cancel = () => cancelAnimationFrame(asked);
-  return ask;
+  return Object.assign(ask, { cancel: () => cancelAnimationFrame(asked) });
 }
 
-/** Follows one stream of events at a time; `begin` is called before the first event of each, `take` with every one. */
-export class Following {
-  constructor(begin, take) {
-    Object.assign(this, { begin, take, name: null, leave: () => {} });
-  }
+export interface RunSource {
+  run: string;
+  pid?: string | null;
+  begun?: string | null;
+  events_url?: string | null;
+}
+
+/** Follows one stream of events at a time; `reset` is called before the first event of each, `onEvent` with every one. */
+export class RunSubscription {
+  /** What is followed: a run, a projection, and when it was begun. */
+  name: string | null = null;
+  private leave: () => void = () => {};
+
+  constructor(private reset: () => void, private onEvent: (event: StreamEvent) => void) {}
 
   /** Follow a run (or its projection `pid`) from `events_url`; `begun` tells a run that is trained again. */
-  follow({ run, pid = null, begun = null, events_url = null }) {
+  subscribe({ run, pid = null, begun = null, events_url = null }: RunSource): void {
     const name = `${run}/${pid}/${begun}`;
     if (name === this.name) return;
     this.name = name;
     this.leave();
     stream.renew({ run, pid, begun });
-    this.begin();
-    this.leave = stream.subscribe(run, (event) => (event.event === "begun" ? this.begin() : this.take(event)), pid);
+    this.reset();
+    this.leave = stream.subscribe(run, (event) => (event.event === "begun" ? this.reset() : this.onEvent(event)), pid);
     if (events_url) stream.open({ run, pid, events_url });
   }
 
-  stop() {
+  unsubscribe(): void {
     this.leave();
     this.name = null;
   }

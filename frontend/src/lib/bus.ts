@@ -1,27 +1,64 @@
-// @ts-nocheck
-// What all components of a page share. Where they are not put together into one script, each loads its own copy of a
-// module, so the one common place is globalThis.
+// What all components of a page share: a bus for what happens now, and what a component that comes later finds.
+import type { Film } from "../protocol.ts";
+import type { SavedView } from "../map/control/savedView.ts";
+import type { Selection } from "./selection.ts";
 
-/** The page's common ground: `streams` is filled by stream.js, `listeners` by the bus, `mounts` and `left` by the map. */
-export const page = (globalThis[Symbol.for("dmlviz.page")] ??= {
-  listeners: new Map(), mounts: {}, left: new Map(), streams: null,
-});
+/** Where an item lies on the map among all, by item; null for those that are not drawn. */
+export interface MapRanks {
+  run: string;
+  item: number | "query";
+  of: Map<number, number | null>;
+}
 
-/**
- * A tiny bus: "hover" and "pin" {run, item, source}, "frame" {run, view, index, count, step, playing}, "seek" {run,
- * step, scrub: whether to stand between frames too}, "play" {run}, "select" {run, items, reason} and "selection"
- * (selection.js), "pinned" {run, item}, "metric" its name, "ranks" (map/ranks.js), "study" {run, what, film}, the film
- * being that of a picture of one's own, of which "asked" {run, film} tells when there is a new one.
- */
+/** What happens on the page. `source` is whoever tells of it, so that it need not listen to itself. */
+export interface BusEvents {
+  hover: { run: string; item: number | null; source: unknown };
+  pin: { run: string; item: number | null; source: unknown };
+  /** A map stands at another frame. */
+  frame: {
+    run: string; view: string; index: number; count: number; step: number; playing: boolean; leads?: boolean; total?: number; source?: unknown;
+  };
+  /** Go to a step; between frames too where it is scrubbed. */
+  seek: { run: string; step: number; scrub?: boolean };
+  play: { run: string };
+  select: { run: string; items: number[]; reason: string | null };
+  selection: Selection | null;
+  pinned: { run: string; item: number | null };
+  metric: string;
+  ranks: MapRanks;
+  /** Look closer; `film` is that of a picture of one's own, of which "asked" tells when there is a new one. */
+  study: { run: string; what: "classes" | "film"; film?: Film | null };
+  asked: { run: string; film: Film };
+  /** Among linked maps. */
+  picked: { source: unknown; mask: Uint8Array | null; reason: string | null };
+  look: { source: unknown; eye: { zoom: number; x: number; y: number } | null; gliding: boolean };
+  lead: { source: unknown };
+}
+
+type Name = keyof BusEvents;
+type Listener<K extends Name> = (detail: BusEvents[K]) => void;
+
+/** What was said last, for components that come later. */
+export const shared: {
+  mounts: Record<string, number>;
+  left: Map<string, SavedView>;
+  pinned?: BusEvents["pinned"];
+  metric?: string;
+  ranks?: MapRanks;
+  selection?: Selection | null;
+} = { mounts: {}, left: new Map() };
+
+const listeners = new Map<Name, Set<Listener<never>>>();
+
 export const bus = {
-  emit(name, detail) {
-    for (const listener of [...(page.listeners.get(name) ?? [])]) listener(detail);
+  emit<K extends Name>(name: K, detail: BusEvents[K]): void {
+    for (const listener of [...(listeners.get(name) ?? [])] as Listener<K>[]) listener(detail);
   },
 
   /** Listen until the returned function is called. */
-  on(name, listener) {
-    if (!page.listeners.has(name)) page.listeners.set(name, new Set());
-    page.listeners.get(name).add(listener);
-    return () => page.listeners.get(name).delete(listener);
+  on<K extends Name>(name: K, listener: Listener<K>): () => void {
+    const heard = listeners.get(name) ?? new Set();
+    listeners.set(name, heard.add(listener as Listener<never>));
+    return () => void heard.delete(listener as Listener<never>);
   },
 };

@@ -1,12 +1,13 @@
-// @ts-nocheck
 // Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
-// `sprites` is {urls, tile}: the addresses of the sheets, and the pixels of a tile's side.
+import type { Ink, SpriteSheets } from "../protocol.ts";
+import { decodeBase64 } from "./base64.ts";
+import { context2d } from "./dom.ts";
 
 const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/sheets.py lays them out
 const PER_SHEET = 10_000;
 
 /** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */
-export function tileOf(sprites, item) {
+export function tileOf(sprites: SpriteSheets, item: number) {
   const within = item % PER_SHEET;
   const sheet = Math.floor(item / PER_SHEET);
   return {
@@ -18,7 +19,7 @@ export function tileOf(sprites, item) {
 }
 
 /** CSS properties of an element that shows tile `item` in `size` pixels. */
-export function tileStyle(sprites, item, size) {
+export function tileStyle(sprites: SpriteSheets, item: number, size: number) {
   const { url, x, y } = tileOf(sprites, item);
   const zoom = size / sprites.tile;
   return {
@@ -33,8 +34,8 @@ export function tileStyle(sprites, item, size) {
 }
 
 /** Draw base64 bytes, one a pixel of `width` × `height` for grey or three for colour, on a canvas. */
-export function paintBytes(canvas, { ink, width, height }) {
-  const bytes = Uint8Array.from(atob(ink), (letter) => letter.charCodeAt(0));
+export function paintBytes(canvas: HTMLCanvasElement, { ink, width, height }: Ink): void {
+  const bytes = decodeBase64(ink);
   [canvas.width, canvas.height] = [width, height];
   const image = new ImageData(width, height);
   const channels = bytes.length / (width * height);
@@ -42,19 +43,17 @@ export function paintBytes(canvas, { ink, width, height }) {
     const [red, green, blue] = [0, 1, 2].map((channel) => bytes[i * channels + Math.min(channel, channels - 1)]);
     image.data.set([red, green, blue, 255], 4 * i);
   }
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  context2d(canvas).putImageData(image, 0, 0);
 }
 
 /** The sheets of one data set as images for a canvas, loaded when first asked for. */
 export class Sprites {
-  constructor(layout, onload = () => {}) {
-    this.layout = layout;
-    this.onload = onload;
-    this.images = new Map();
-  }
+  private images = new Map<number, HTMLImageElement>();
+
+  constructor(readonly layout: SpriteSheets, private onload: () => void = () => {}) {}
 
   /** Draw item `item` into the square at (x, y) of a 2-D context; false while its sheet is still on the way. */
-  draw(context, item, x, y, size) {
+  draw(context: CanvasRenderingContext2D, item: number, x: number, y: number, size: number): boolean {
     const { sheet, x: sx, y: sy } = tileOf(this.layout, item);
     const image = this.image(sheet);
     if (!image) return false;
@@ -65,7 +64,7 @@ export class Sprites {
   }
 
   /** The decoded sheet, or null (and a request) when it is not there yet. */
-  image(sheet) {
+  image(sheet: number): HTMLImageElement | null {
     const known = this.images.get(sheet);
     if (known) return known.complete && known.naturalWidth ? known : null;
     const url = this.layout.urls[sheet];

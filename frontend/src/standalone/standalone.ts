@@ -1,80 +1,110 @@
-// @ts-nocheck
-// The page of an exported run: map, inspector, readouts and curve as in the app, fed from the file instead of a server.
-import renderCurve from "../panels/loss_curve/lossCurve.ts";
-import renderInspector from "../panels/inspector/inspector.ts";
-import renderMap from "../map/control/main.ts";
-import renderReadouts from "../panels/scores/scores.ts";
+// The page of an exported run: map, inspector, scores and curve as in the app, fed from the file instead of a server.
+import type { Fallback } from "../protocol.ts";
+import { decodeBase64 } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
-import { bytesOf, neighboursOf, numbers } from "./neighborData.ts";
+import renderMap from "../map/control/main.ts";
+import renderInspector from "../panels/inspector/inspector.ts";
+import renderLossCurve from "../panels/loss_curve/lossCurve.ts";
+import renderScores from "../panels/scores/scores.ts";
+import { neighborsOf, unpackNumbers, type NeighborTable, type NumberKind } from "./neighborData.ts";
+
+/** What dmlviz/export/page.py puts into the page; arrays are base64 of little-endian numbers. */
+interface PageData {
+  run: string;
+  view: string;
+  dataset: string;
+  classes: string[];
+  n: number;
+  labels: string;
+  watched: number[];
+  near: { k: number; wide: NumberKind; items: string; distances: string; unit: number };
+  sprites: { pngs: string[]; tile: number };
+  streams: { pid: string | null; events: Fallback["events"]; frames: Record<string, string> }[];
+}
 
 const HINT = "Click a point of the map: its nearest test images in the embedding appear here, with their distances.";
+const NAMES = ["map", "inspector", "readouts", "curve"] as const;
 
-const kept = JSON.parse(document.getElementById("kept").textContent);
-const near = { ...kept.near, items: numbers(kept.near.items, kept.near.wide), distances: numbers(kept.near.distances, "<u2") };
-const labels = numbers(kept.labels, "<u2");
-const pictures = kept.sprites.pngs.map((png) => URL.createObjectURL(new Blob([bytesOf(png)], { type: "image/png" })));
-const sprites = { ...kept.sprites, pngs: undefined, urls: pictures };
-let pinned = null;
+const pageData = JSON.parse(document.getElementById("kept")?.textContent ?? "") as PageData;
+const { run, view, classes, n } = pageData;
+const near: NeighborTable = {
+  ...pageData.near,
+  items: unpackNumbers(pageData.near.items, pageData.near.wide),
+  distances: unpackNumbers(pageData.near.distances, "<u2"),
+};
+const labels = unpackNumbers(pageData.labels, "<u2");
+const urls = pageData.sprites.pngs.map((png) => URL.createObjectURL(new Blob([decodeBase64(png)], { type: "image/png" })));
+const sprites = { urls, tile: pageData.sprites.tile };
+let pinned: number | null = null;
 
-/** A place of its own for a component. */
-const host = (name) => document.getElementById(name).attachShadow({ mode: "open" });
+/** A place of its own for each component. */
+const hosts = Object.fromEntries(NAMES.map((name) => {
+  const node = document.getElementById(name);
+  if (!node) throw new Error(`the page has no place for ${name}`);
+  return [name, node.attachShadow({ mode: "open" })];
+})) as Record<(typeof NAMES)[number], ShadowRoot>;
 
-const hosts = Object.fromEntries(["map", "inspector", "readouts", "curve"].map((name) => [name, host(name)]));
+const deaf = { setStateValue: () => {}, setTriggerValue: () => {} };
 
-function pin(item) {
-  pinned = Number.isInteger(item) ? item : null;
+function pin(item: unknown): void {
+  pinned = Number.isInteger(item) ? (item as number) : null;
   show();
 }
 
 /** Bring everything up to date, as the server does after a click. */
-function show() {
-  const found = pinned === null ? [] : neighboursOf(near, pinned);
-  const source = { run: kept.run, view: kept.view, begun: null, events_url: null };
+function show(): void {
+  const found = pinned === null ? [] : neighborsOf(near, pinned);
+  const source = { run, view, begun: null, events_url: null };
   renderMap({
     parentElement: hosts.map,
     name: "saved",
     data: {
       ...source,
-      dataset: kept.dataset,
-      classes: kept.classes,
-      n: kept.n,
+      dataset: pageData.dataset,
+      classes,
+      n,
       labels: Array.from(labels),
-      watched: kept.watched,
-      nearest_url: nearest,
+      watched: pageData.watched,
+      nearest_url: nearestUrl,
       sprites,
       autoplay: true,
       pinned,
       neighbours: found.map(([item]) => item),
       distance: found[0]?.[1],
     },
-    setStateValue: (name, value) => name === "pinned" && pin(value),
-    setTriggerValue: () => {},
+    ...deaf,
+    setStateValue: (name, value) => {
+      if (name === "pinned") pin(value);
+    },
   });
   renderInspector({
     parentElement: hosts.inspector,
     data: pinned === null ? { placeholder: HINT } : {
-      run: kept.run,
-      classes: kept.classes,
+      run,
+      classes: Object.fromEntries(classes.map((name, label) => [label, name])),
       sprites,
       subject: { item: pinned, label: labels[pinned] },
       near: found.map(([item, distance]) => [item, labels[item], distance]),
-      among: kept.n,
+      among: n,
     },
-    setTriggerValue: (name, value) => name === "pin" && pin(value),
+    ...deaf,
+    setTriggerValue: (name, value) => {
+      if (name === "pin") pin(value);
+    },
   });
-  renderReadouts({ parentElement: hosts.readouts, data: source, setStateValue: () => {}, setTriggerValue: () => {} });
-  renderCurve({ parentElement: hosts.curve, data: source, setStateValue: () => {}, setTriggerValue: () => {} });
+  renderScores({ parentElement: hosts.readouts, data: source, ...deaf });
+  renderLossCurve({ parentElement: hosts.curve, data: source, ...deaf });
 }
 
 /** The nearest of each, as the map takes it: int32 items, then float32 distances. */
-function nearestBytes() {
-  const items = new Int32Array(kept.n);
-  const distances = new Float32Array(kept.n);
-  for (let i = 0; i < kept.n; i++) [items[i], distances[i]] = neighboursOf(near, i)[0] ?? [i, 0];
+function nearestBytes(): Blob {
+  const items = new Int32Array(n);
+  const distances = new Float32Array(n);
+  for (let i = 0; i < n; i++) [items[i], distances[i]] = neighborsOf(near, i)[0] ?? [i, 0];
   return new Blob([items, distances]);
 }
 
-const nearest = near.k ? URL.createObjectURL(nearestBytes()) : undefined;
-for (const { pid, events, frames } of kept.streams) stream.feed({ run: kept.run, pid, events, frames });
+const nearestUrl = near.k ? URL.createObjectURL(nearestBytes()) : undefined;
+for (const { pid, events, frames } of pageData.streams) stream.feed({ run, pid, events, frames });
 show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);

@@ -1,11 +1,11 @@
 // @ts-nocheck
 // A plane (or a circle) with points to drag: the loss they cause together, and the force on each.
-import { onceAFrame } from "../../charts/runSubscription.ts";
-import { set, svg } from "../../charts/svg.ts";
-import { element } from "../../lib/element.ts";
-import { defaults, knobs, seen, written } from "../../widgets/paramControls.ts";
+import { onAnimationFrame } from "../../charts/runSubscription.ts";
+import { setAttributes, svg } from "../../charts/svg.ts";
+import { h } from "../../lib/dom.ts";
+import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
 import { mount } from "../../lib/mount.ts";
-import { classColours } from "../../lib/palette.ts";
+import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { arranged, arrowTips, EXTENT, ground, held, moved, nameOf, places, PRESETS, pulls, ring, SHOWN, stepped } from "./arrangement.ts";
 import style from "./forcePlayground.css";
@@ -20,28 +20,28 @@ export default function ({ parentElement, data }) {
 
 class Plane {
   constructor(parent) {
-    this.root = element("section", "plane");
-    this.ground = element("canvas");
+    this.root = h("section", "plane");
+    this.ground = h("canvas");
     this.chart = svg("svg", { viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`, role: "group", "aria-label": "Points to drag" });
-    this.stage = element("div", "stage");
+    this.stage = h("div", "stage");
     this.stage.append(this.ground, this.chart);
-    this.reading = element("p", "reading");
+    this.reading = h("p", "reading");
     this.reading.setAttribute("aria-live", "polite");
-    this.menu = element("select");
+    this.menu = h("select");
     this.menu.setAttribute("aria-label", "Loss");
     this.menu.addEventListener("change", () => this.choose(this.menu.value));
-    this.presets = element("select");
+    this.presets = h("select");
     this.presets.setAttribute("aria-label", "Points");
     this.presets.append(...Object.entries(PRESETS).map(([name, { title }]) => new Option(title, name)));
     this.presets.addEventListener("change", () => this.begin());
     this.circle = tick("On the circle", () => this.hold());
     this.shade = tick("Loss as the ground", () => this.draw());
     this.shade.input.checked = true;
-    this.own = element("div", "knobs");
-    this.rate = element("div", "knobs");
-    this.buttons = element("div", "buttons");
+    this.own = h("div", "knobs");
+    this.rate = h("div", "knobs");
+    this.buttons = h("div", "buttons");
     const button = (name, act) => {
-      const made = element("button", "", name);
+      const made = h("button", "", name);
       made.type = "button";
       made.addEventListener("click", act);
       this.buttons.append(made);
@@ -50,17 +50,17 @@ class Plane {
     button("Step", () => this.step());
     this.play = button("Play", () => (this.playing ? this.pause() : this.run()));
     button("Start again", () => this.begin());
-    const side = element("div", "side");
-    const choices = element("div", "choices");
+    const side = h("div", "side");
+    const choices = h("div", "choices");
     choices.append(this.menu, this.presets);
     side.append(choices, this.own, this.circle.row, this.shade.row, this.rate, this.buttons, this.reading);
     this.root.append(this.stage, side);
     parent.append(this.root);
-    this.draw = onceAFrame(() => this.paint());
+    this.draw = onAnimationFrame(() => this.paint());
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.stage);
     this.stepSize = 0.05;
-    knobs(this.rate, [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }], { rate: 0.05 },
+    renderControls(this.rate, [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }], { rate: 0.05 },
       (_, value) => (this.stepSize = value));
     this.listen();
   }
@@ -87,7 +87,7 @@ class Plane {
     this.menu.value = name;
     const { parameters, on_sphere: circle, needs_classes: proxies } = this.losses.get(name);
     this.params = defaults(parameters);
-    knobs(this.own, seen(parameters).filter(({ name }) => name !== "centers"), this.params, (key, value) => {
+    renderControls(this.own, visibleParams(parameters).filter(({ name }) => name !== "centers"), this.params, (key, value) => {
       this.params[key] = value;
       this.draw();
     });
@@ -198,18 +198,18 @@ class Plane {
   paint() {
     const found = this.pull();
     const theme = readTheme(this.root);
-    const colours = classColours(3, theme.dark).map((colour) => css(colour));
+    const colors = classColors(3, theme.dark).map((color) => css(color));
     const tips = arrowTips(this.now, found);
     places(this.now).forEach(([x, y], i) => {
       const label = i < this.now.points.length ? this.now.labels[i] : i - this.now.points.length;
       const force = Math.hypot(...found.forces[i]);
-      set(this.dots[i], {
+      setAttributes(this.dots[i], {
         transform: `translate(${x} ${-y})`,
-        style: `color: ${colours[label]}`,
+        style: `color: ${colors[label]}`,
         "data-chosen": i === this.chosen ? "true" : null,
-        "aria-label": `${nameOf(this.now, i)} at ${written(x)}, ${written(y)}, force ${written(force)}; arrow keys move it`,
+        "aria-label": `${nameOf(this.now, i)} at ${formatNumber(x)}, ${formatNumber(y)}, force ${formatNumber(force)}; arrow keys move it`,
       });
-      set(this.arrows[i], { d: arrow([x, -y], [tips[i][0], -tips[i][1]]) });
+      setAttributes(this.arrows[i], { d: arrow([x, -y], [tips[i][0], -tips[i][1]]) });
     });
     this.lines.replaceChildren(...this.partners());
     this.unit.classList.toggle("held", this.now.circle);
@@ -227,14 +227,14 @@ class Plane {
       const beside = [0, 1].map((k) => points[a][k] + 0.3 * (point[k] - points[a][k]));
       const distance = Math.hypot(points[a][0] - point[0], points[a][1] - point[1]);
       const line = svg("line", { x1: points[a][0], y1: -points[a][1], x2: point[0], y2: -point[1], class: labels[i] === labels[a] ? "near" : "far" });
-      return this.now.preset === "triplet" ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, written(distance))] : [line];
+      return this.now.preset === "triplet" ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, formatNumber(distance))] : [line];
     });
   }
 
   say({ loss, active, terms, longest }) {
     const share = terms === 1 ? (active ? "its one term active" : "its one term at rest") : `${active} of ${terms} terms active`;
-    const value = element("strong", "", written(loss));
-    this.reading.replaceChildren("Loss ", value, `, ${share}. Longest arrow: ${written(longest)}.`);
+    const value = h("strong", "", formatNumber(loss));
+    this.reading.replaceChildren("Loss ", value, `, ${share}. Longest arrow: ${formatNumber(longest)}.`);
     Object.assign(this.root.dataset, { ready: "true", loss: this.loss, value: loss, longest });
     this.root.dataset.places = JSON.stringify(places(this.now));
   }
@@ -267,7 +267,7 @@ class Plane {
     });
   }
 
-  stop() {
+  destroy(): void {
     this.pause();
     this.watcher.disconnect();
     this.draw.cancel();
@@ -276,8 +276,8 @@ class Plane {
 }
 
 function tick(label, act) {
-  const row = element("label", "tick");
-  const input = element("input");
+  const row = h("label", "tick");
+  const input = h("input");
   input.type = "checkbox";
   input.addEventListener("change", act);
   row.append(input, label);

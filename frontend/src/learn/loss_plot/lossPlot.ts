@@ -1,11 +1,11 @@
 // @ts-nocheck
 // The loss of a pair, a triplet or an image and its proxy against distance or angle, and its slope; the sliders move
 // it at once, without the server.
-import { onceAFrame } from "../../charts/runSubscription.ts";
-import { pathOf, scale, set, svg } from "../../charts/svg.ts";
+import { onAnimationFrame } from "../../charts/runSubscription.ts";
+import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import { ticks } from "../../charts/lossSeries.ts";
-import { element } from "../../lib/element.ts";
-import { defaults, knobs, seen, written } from "../../widgets/paramControls.ts";
+import { h } from "../../lib/dom.ts";
+import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
 import { mount } from "../../lib/mount.ts";
 import { noteOf } from "./notes.ts";
 import { at, curves, marksOf, sceneOf } from "./scenes.ts";
@@ -23,23 +23,23 @@ export default function ({ parentElement, data, setTriggerValue }) {
 
 class LossPlot {
   constructor(parent) {
-    this.root = element("section", "lossplot");
-    this.head = element("p", "reading");
+    this.root = h("section", "lossplot");
+    this.head = h("p", "reading");
     this.head.setAttribute("aria-live", "polite");
-    this.note = element("p", "note");
+    this.note = h("p", "note");
     this.chart = svg("svg", { tabindex: 0, role: "slider" });
-    this.own = element("div", "knobs");
-    this.held = element("div", "knobs held");
-    this.link = element("button", "try", "Try these settings in Explore");
+    this.own = h("div", "knobs");
+    this.held = h("div", "knobs held");
+    this.link = h("button", "try", "Try these settings in Explore");
     this.link.type = "button";
     this.link.addEventListener("click", () => this.go(this.params));
-    const left = element("div", "picture");
+    const left = h("div", "picture");
     left.append(this.head, this.chart, this.note);
-    const right = element("div", "side");
+    const right = h("div", "side");
     right.append(this.own, this.held, this.link);
     this.root.append(left, right);
     parent.append(this.root);
-    this.draw = onceAFrame(() => this.paint());
+    this.draw = onAnimationFrame(() => this.paint());
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.chart);
     this.listen();
@@ -68,7 +68,7 @@ class LossPlot {
   update({ loss, parameters = [] }) {
     if (loss === this.loss) return;
     Object.assign(this, { loss, parameters, params: defaults(parameters), probe: 0.4, kept: {} });
-    knobs(this.own, seen(parameters), this.params, (name, value) => {
+    renderControls(this.own, visibleParams(parameters), this.params, (name, value) => {
       this.params[name] = value;
       this.hold();
       this.draw();
@@ -85,7 +85,7 @@ class LossPlot {
     if (names === this.holding) return;
     this.holding = names;
     this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, value]));
-    knobs(this.held, held, this.kept, (name, value) => {
+    renderControls(this.held, held, this.kept, (name, value) => {
       this.kept[name] = value;
       this.draw();
     });
@@ -100,7 +100,7 @@ class LossPlot {
     const x = scale(drawn.low, drawn.high, EDGE.left, width - EDGE.right);
     const here = drawn.low + this.probe * (drawn.high - drawn.low);
     const split = height - EDGE.bottom - (height - EDGE.bottom) * SLOPES;
-    set(chart, { viewBox: `0 0 ${width} ${height}` });
+    setAttributes(chart, { viewBox: `0 0 ${width} ${height}` });
     const parts = [
       ...bottom(axis, x, drawn, width, height),
       ...panel(drawn, "loss", x, [EDGE.top, split - 14], width),
@@ -118,22 +118,22 @@ class LossPlot {
 
   say(axis, names, here) {
     const [near, far] = [true, false].map((side) => at(this.loss, this.params, this.kept, side, here));
-    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${written(here / axis.unit)}${axis.suffix}`;
+    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${formatNumber(here / axis.unit)}${axis.suffix}`;
     const entry = (name, { value, slopes }, kind) => {
-      const part = element("span", kind, name);
-      part.append(element("strong", "", written(value)), ` slope ${written(slopes[0])}`);
+      const part = h("span", kind, name);
+      part.append(h("strong", "", formatNumber(value)), ` slope ${formatNumber(slopes[0])}`);
       return part;
     };
-    this.head.replaceChildren(element("span", "place", place), entry(names[0], near, "near"), entry(names[1], far, "far"));
+    this.head.replaceChildren(h("span", "place", place), entry(names[0], near, "near"), entry(names[1], far, "far"));
     Object.assign(this.root.dataset, { near: near.value, far: far.value });
-    set(this.chart, {
+    setAttributes(this.chart, {
       "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
       "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(this.probe * 100),
-      "aria-valuetext": `${place}: ${names[0]} ${written(near.value)}, ${names[1]} ${written(far.value)}`,
+      "aria-valuetext": `${place}: ${names[0]} ${formatNumber(near.value)}, ${names[1]} ${formatNumber(far.value)}`,
     });
   }
 
-  stop() {
+  destroy(): void {
     this.watcher.disconnect();
     this.draw.cancel();
     this.root.remove();
@@ -144,7 +144,7 @@ function bottom(axis, x, { low, high }, width, height) {
   const y = height - EDGE.bottom;
   const marks = axis.suffix ? [0, 45, 90, 135, 180] : ticks(low, high).concat(low === 0 ? [0] : []);
   return [
-    ...marks.map((mark) => svg("text", { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" }, `${written(mark)}${axis.suffix}`)),
+    ...marks.map((mark) => svg("text", { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" }, `${formatNumber(mark)}${axis.suffix}`)),
     svg("text", { x: width - EDGE.right, y: height - 1, "text-anchor": "end" }, axis.title),
   ];
 }
@@ -155,7 +155,7 @@ function panel(drawn, key, x, [top, base], width) {
   const y = scale(low, high, base, top);
   const line = (points, kind) => svg("path", { class: kind, d: pathOf(points.map((point) => [x(point.x), y(point[key])])) });
   return [
-    ...ticks(low, high).map((tick) => svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, written(tick))),
+    ...ticks(low, high).map((tick) => svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick))),
     ...ticks(low, high).map((tick) => svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) })),
     svg("line", { class: "zero", x1: EDGE.left, x2: width - EDGE.right, y1: y(0), y2: y(0) }),
     svg("text", { class: "name", x: EDGE.left + 6, y: top + 10 }, key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away"),

@@ -1,10 +1,20 @@
-// @ts-nocheck
 // The keyboard on the stage.
 
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+import type { Mode } from "../data/state.ts";
 
-/** What a key means on the stage: [action, argument], or null for keys that are not ours. */
-export function meaningOf(event) {
+type Direction = readonly [number, number];
+
+/** What a person can do to a map, with its argument. */
+export type Action =
+  | ["mode", Mode]
+  | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
+  | ["walk", Direction]
+  | ["home" | "play" | "markers" | "names" | "trails" | "refit" | "speed" | "fullscreen" | "clear"];
+
+const ARROWS: Record<string, Direction> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** What a key means on the stage, or null for keys that are not ours. */
+export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey">): Action | null {
   if (event.ctrlKey || event.metaKey) return null;
   if (ARROWS[event.key]) return ["walk", ARROWS[event.key]];
   switch (event.key) {

@@ -1,31 +1,33 @@
-// @ts-nocheck
 // Tells Python at which step a person left the replay, once it has stood there for a moment, so that the address has it.
+import type { Playback } from "../playback/playback.ts";
 
-const AFTER = 600; // milliseconds; whoever scrubs is not done before
+const AFTER_MS = 600; // whoever scrubs is not done before
 
-export class Leaving {
-  constructor(view) {
-    Object.assign(this, { view, told: null, timer: 0 });
-  }
+type Standing = Pick<Playback, "shown" | "entries" | "open"> & { player: Pick<Playback["player"], "playing"> };
+
+export class StepPersistence {
+  private saved: number | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `pid()` is the projection that is shown, whose iterations are no steps. */
+  constructor(private playback: Standing, private pid: () => string | null, private save: (step: number | null) => void) {}
 
   /** What Python knows already. */
-  know(step) {
+  setSaved(step: number | null | undefined): void {
     clearTimeout(this.timer);
-    this.told = Number.isFinite(step) ? step : null;
+    this.saved = typeof step === "number" && Number.isFinite(step) ? step : null;
   }
 
   /** Look at the stage, after every change of it; at the end of a replay nothing is left standing. */
-  look() {
-    const { playback, pid } = this.view;
+  schedule(): void {
+    const { shown, entries, open, player } = this.playback;
     clearTimeout(this.timer);
-    if (pid || playback.open || playback.player.playing || !playback.shown) return;
-    const step = playback.shown === playback.entries.at(-1) ? null : playback.shown.step;
-    if (step !== this.told) this.timer = setTimeout(() => this.tell(step), AFTER);
-  }
-
-  tell(step) {
-    this.know(step);
-    this.view.intake.adopted.step = JSON.stringify(step); // its echo is no wish of Python's
-    this.view.setState?.("step", step);
+    if (this.pid() || open || player.playing || !shown) return;
+    const step = shown === entries.at(-1) ? null : shown.step;
+    if (step === this.saved) return;
+    this.timer = setTimeout(() => {
+      this.setSaved(step);
+      this.save(step);
+    }, AFTER_MS);
   }
 }

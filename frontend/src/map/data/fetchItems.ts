@@ -1,36 +1,49 @@
-// @ts-nocheck
 // What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
 
-const cache = new Map();
-const watchedAt = new Map(); // by address; a run that has begun watches the same items to its end
+import type { MethodInfo } from "../../protocol.ts";
+import type { Nearest } from "./model.ts";
+
+/** Where the facts about items are, or they themselves. */
+export interface ItemSources {
+  labels?: number[];
+  labels_url?: string;
+  watched?: number[] | null;
+  watched_url?: string;
+  nearest_url?: string;
+}
+
+const cache = new Map<string, Promise<ArrayBuffer>>();
+const watchedAt = new Map<string, Int32Array>(); // by address; a run that has begun watches the same items to its end
 
 /** Fetch once a page. */
-function bytes(url) {
-  if (!cache.has(url)) {
-    const wait = fetch(url).then((response) => {
+function bytes(url: string): Promise<ArrayBuffer> {
+  let wait = cache.get(url);
+  if (!wait) {
+    wait = fetch(url).then((response) => {
       if (!response.ok) throw new Error(`${url}: the server answered ${response.status}`);
       return response.arrayBuffer();
     });
     wait.catch(() => cache.delete(url));
     cache.set(url, wait);
   }
-  return cache.get(url);
+  return wait;
 }
 
 /** Labels, a byte an item. */
-export async function loadLabels(data) {
+export async function loadLabels(data: ItemSources): Promise<Uint8Array> {
   if (Array.isArray(data.labels)) return Uint8Array.from(data.labels);
-  return new Uint8Array(await bytes(data.labels_url));
+  return new Uint8Array(data.labels_url ? await bytes(data.labels_url) : new ArrayBuffer(0));
 }
 
 /**
  * Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when
  * they are not known (yet).
  */
-export async function loadWatched(data) {
+export async function loadWatched(data: ItemSources): Promise<Int32Array | null> {
   if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
   if (!data.watched_url) return null;
-  if (watchedAt.has(data.watched_url)) return watchedAt.get(data.watched_url);
+  const known = watchedAt.get(data.watched_url);
+  if (known) return known;
   const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
   if (!response.ok) throw new Error(`${data.watched_url}: the server answered ${response.status}`);
   const watched = itemsOf(await response.arrayBuffer());
@@ -38,16 +51,16 @@ export async function loadWatched(data) {
   return watched;
 }
 
-function itemsOf(buffer) {
+function itemsOf(buffer: ArrayBuffer): Int32Array | null {
   const first = new TextDecoder().decode(buffer.slice(0, 1));
   if (first !== "{" && first !== "[") return new Int32Array(buffer);
-  const json = JSON.parse(new TextDecoder().decode(buffer));
+  const json = JSON.parse(new TextDecoder().decode(buffer)) as number[] | { watched: number[] | null };
   const watched = Array.isArray(json) ? json : json.watched;
-  return watched && Int32Array.from(watched);
+  return watched ? Int32Array.from(watched) : null;
 }
 
 /** Nearest neighbour of every item in the embedding: int32 items, then float32 distances. Null when not known. */
-export async function loadNearest(data, n) {
+export async function loadNearest(data: ItemSources, n: number): Promise<Nearest | null> {
   if (!data.nearest_url) return null;
   const buffer = await bytes(data.nearest_url);
   if (!buffer.byteLength) return null;
@@ -55,11 +68,11 @@ export async function loadNearest(data, n) {
 }
 
 /** Title and caution of every projection, by name. */
-export async function loadMethods(api) {
-  return JSON.parse(new TextDecoder().decode(await bytes(`${api}/methods.json`)));
+export async function loadMethods(api: string): Promise<Record<string, MethodInfo>> {
+  return JSON.parse(new TextDecoder().decode(await bytes(`${api}/methods.json`))) as Record<string, MethodInfo>;
 }
 
 /** A number for each of `n` items, NaN where there is none. */
-export async function loadNumbers(url, n) {
+export async function loadNumbers(url: string, n: number): Promise<Float32Array> {
   return new Float32Array(await bytes(url), 0, n);
 }

@@ -1,14 +1,28 @@
-// @ts-nocheck
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
-import { Orbit, solid, turned } from "../math/orbit.ts";
+import type { FrameMeta } from "../../protocol.ts";
+import type { Bounds, Point } from "../math/camera.ts";
+import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
 
-const KEPT_BYTES = 48e6;
-const KEPT_PLACED = 10;
-const NOWHERE = -32768;
-const PATIENCE = 2000; // milliseconds before a frame that could not be had is asked for again
+const CACHE_BYTES = 48e6;
+const MAX_DECODED = 10;
+const MISSING = -32768; // of an item that has no place
+const RETRY_MS = 2000; // milliseconds before a frame that could not be had is asked for again
 
-/** Read raw little-endian int16 places of `frame` ({n, dims, centre, scale}) as world x, y pairs. */
-export function dequantise(buffer, frame) {
+/** Where all items are in a frame; present is 0 for those that have no place there. */
+export interface PlacedFrame {
+  xy: Float32Array;
+  present: Uint8Array;
+  count: number;
+  bounds: Bounds | null;
+  /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
+  xyz?: Float32Array;
+  pivot?: readonly number[];
+  reach?: number;
+  shade?: Uint8Array;
+}
+
+/** Read raw little-endian int16 places of `frame` as world x, y pairs. */
+export function dequantize(buffer: ArrayBuffer, frame: FrameMeta): Float32Array {
   const { n, dims, centre, scale } = frame;
   if (buffer.byteLength !== n * dims * 2) {
     throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × ${dims} places need ${n * dims * 2}`);
@@ -22,8 +36,8 @@ export function dequantise(buffer, frame) {
   return xy;
 }
 
-/** Write world x, y pairs as `dequantise` reads them. */
-export function quantise(xy, centre, scale) {
+/** Write world x, y pairs as `dequantize` reads them. */
+export function quantize(xy: Float32Array, centre: readonly number[], scale: number): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(xy.length * 2));
   xy.forEach((v, j) => {
     const q = Math.round(((v - centre[j % 2]) / scale) * 32767);
@@ -33,7 +47,7 @@ export function quantise(xy, centre, scale) {
 }
 
 /** Give every item of `total` its place: row j of the frame is item watched[j], or item j when the frame holds all. */
-export function place(xy, frame, watched, total) {
+export function placeItems(xy: Float32Array, frame: FrameMeta, watched: Int32Array | null, total: number): PlacedFrame {
   if (frame.items !== "watched" && frame.n === total) {
     return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
   }
@@ -49,9 +63,9 @@ export function place(xy, frame, watched, total) {
   return placed;
 }
 
-/** The box around x, y pairs (those that `usable` admits) as [x0, y0, x1, y1]; null when there are none. */
-export function boundsOf(xy, usable = null) {
-  const box = [Infinity, Infinity, -Infinity, -Infinity];
+/** The box around x, y pairs (those that `usable` admits) ; null when there are none. */
+export function boundsOf(xy: Float32Array, usable: Uint8Array | null = null): Bounds | null {
+  const box: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
   for (let j = 0; j < xy.length; j += 2) {
     if (usable && !usable[j >> 1]) continue;
     if (xy[j] < box[0]) box[0] = xy[j];
@@ -62,83 +76,123 @@ export function boundsOf(xy, usable = null) {
   return box[0] > box[2] ? null : box;
 }
 
-/**
- * Fetches frames by address and hands them out placed. `watched()` resolves to the watched items, or null while they are
- * not known (a run names them when it starts); `fed(id)` gives bytes that came another way, the only
- * way where `url` is null; `raw` are bytes that an earlier Frames of the same address has fetched, by id.
- */
+export interface FrameSource {
+  /** With {id}; null where frames come another way only. */
+  url: string | null;
+  /** Resolves to the watched items, or null while they are not known: a run names them when it starts. */
+  watched: () => Promise<Int32Array | null>;
+  total: number;
+  orbit?: Orbit;
+  /** What frames of three dimensions turn about, where that is not their centre. */
+  pivot?: readonly number[];
+  /** Gives bytes that came another way. */
+  fed?: (id: string) => ArrayBuffer | undefined;
+  /** Bytes that an earlier Frames of the same address has fetched, by id. */
+  raw?: Map<string, ArrayBuffer>;
+}
+
+interface Surroundings {
+  fetch?: (url: string) => Promise<Response>;
+  now?: () => number;
+}
+
+/** Fetches frames by address and hands them out placed. */
 export class Frames {
-  constructor({ url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, raw = new Map(), fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
-    Object.assign(this, { url, watched, total, orbit, pivot, fed, raw, fetch, now });
-    this.indices = null;
-    this.failed = new Map();
-    this.placed = new Map();
-    this.waiting = new Map();
+  readonly orbit: Orbit;
+  readonly raw: Map<string, ArrayBuffer>;
+  private indices: Int32Array | null = null;
+  private rows: Map<number, number> | null = null;
+  private failed = new Map<string, { error: unknown; until: number }>();
+  private placed = new Map<string, PlacedFrame>();
+  private waiting = new Map<string, Promise<void>>();
+  private bytes: number;
+  private url: string | null;
+  private watched: () => Promise<Int32Array | null>;
+  private total: number;
+  private pivot: readonly number[] | undefined;
+  private fed: (id: string) => ArrayBuffer | undefined;
+  private fetch: (url: string) => Promise<Response>;
+  private now: () => number;
+
+  constructor({
+    url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, raw = new Map(),
+    fetch = globalThis.fetch.bind(globalThis), now = Date.now,
+  }: FrameSource & Surroundings) {
+    this.url = url;
+    this.watched = watched;
+    this.total = total;
+    this.orbit = orbit;
+    this.pivot = pivot;
+    this.fed = fed;
+    this.raw = raw;
+    this.fetch = fetch;
+    this.now = now;
     this.bytes = [...raw.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Whether `have` would give it. */
-  has(frame) {
+  /** Whether `get` would give it. */
+  has(frame: FrameMeta): boolean {
     if (frame.items === "watched" && !this.indices) return false;
     return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
   }
 
   /** The placed frame if it is here, else null. */
-  have(frame) {
+  get(frame: FrameMeta): PlacedFrame | null {
     const known = this.placed.get(frame.id);
     if (known) {
       this.placed.delete(frame.id);
       this.placed.set(frame.id, known); // most recently used last
-      return known.xyz ? turned(known, this.orbit) : known;
+      return known.xyz ? rotated(known as PlacedFrame3d, this.orbit) : known;
     }
-    if (!this.has(frame)) return null;
-    const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
+    const buffer = this.has(frame) ? (this.raw.get(frame.id) ?? this.fed(frame.id)) : undefined;
+    if (!buffer) return null;
     const placed = frame.dims === 3
-      ? turned(solid(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
-      : place(dequantise(buffer, frame), frame, this.indices, this.total);
+      ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
+      : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
     this.placed.set(frame.id, placed);
-    if (this.placed.size > KEPT_PLACED) this.placed.delete(this.placed.keys().next().value);
+    if (this.placed.size > MAX_DECODED) this.placed.delete(this.placed.keys().next().value as string);
     return placed;
   }
 
   /** Where one item is in a frame, [x, y]; null where it has no place there, or the frame is not here. */
-  at(frame, item) {
+  at(frame: FrameMeta, item: number): Point | null {
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
     const row = frame.items === "watched" && frame.n !== this.total ? this.rowOf(item) : item;
     if (!buffer || row === undefined || row >= frame.n) return null;
     const { dims, centre, scale } = frame;
     const raw = new DataView(buffer);
     const [x, y, z] = [0, 1, 2].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
-    if (x === NOWHERE) return null;
+    if (x === MISSING) return null;
     const place = [x, y, z].map((q, axis) => (axis < dims ? centre[axis] + (q / 32767) * scale : 0));
-    return (dims === 3 ? this.orbit.see(place, this.pivot ?? centre) : place).slice(0, 2);
+    const [seenX, seenY] = dims === 3 ? this.orbit.project(place, this.pivot ?? centre) : place;
+    return [seenX, seenY];
   }
 
-  rowOf(item) {
+  private rowOf(item: number): number | undefined {
     if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((watched, row) => [watched, row]));
     return this.rows?.get(item);
   }
 
   /** Fetch a frame unless it is here; resolves to it placed, rejects when it cannot be had. */
-  async load(frame) {
-    await this.fetchOnly(frame);
-    return this.have(frame);
+  async load(frame: FrameMeta): Promise<PlacedFrame | null> {
+    await this.prefetch(frame);
+    return this.get(frame);
   }
 
   /** As load, without placing it yet. */
-  async fetchOnly(frame) {
+  async prefetch(frame: FrameMeta): Promise<void> {
     if (this.has(frame)) return;
     if (!this.waiting.has(frame.id)) {
       const before = this.failed.get(frame.id);
       if (before && this.now() < before.until) throw before.error;
       const wait = this.download(frame).finally(() => this.waiting.delete(frame.id));
-      wait.catch((error) => this.failed.set(frame.id, { error, until: this.now() + PATIENCE }));
+      wait.catch((error: unknown) => this.failed.set(frame.id, { error, until: this.now() + RETRY_MS }));
       this.waiting.set(frame.id, wait);
     }
     await this.waiting.get(frame.id);
   }
 
-  async download(frame) {
+  private async download(frame: FrameMeta): Promise<void> {
     if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
     if (this.fed(frame.id) || !this.url) return;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
@@ -147,7 +201,7 @@ export class Frames {
     this.raw.set(frame.id, buffer);
     this.bytes += buffer.byteLength;
     for (const [id, old] of this.raw) {
-      if (this.bytes <= KEPT_BYTES || id === frame.id) break;
+      if (this.bytes <= CACHE_BYTES || id === frame.id) break;
       this.raw.delete(id);
       this.bytes -= old.byteLength;
     }

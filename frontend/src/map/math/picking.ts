@@ -1,8 +1,21 @@
-// @ts-nocheck
 // Which point is meant: nearest to the pointer, within a lasso, within a box. Positions are world x, y pairs.
 
+import type { Bounds } from "./camera.ts";
+
+/** Items by cell, row after row of cells. */
+export interface Grid {
+  xy: Float32Array;
+  x0: number;
+  y0: number;
+  cell: number;
+  columns: number;
+  rows: number;
+  starts: Uint32Array;
+  items: Uint32Array;
+}
+
 /** Index of the points that `usable` admits (a byte an item), for quick nearest-point questions. */
-export function buildGrid(xy, usable) {
+export function buildGrid(xy: Float32Array, usable: Uint8Array): Grid {
   let [x0, y0, x1, y1, count] = [Infinity, Infinity, -Infinity, -Infinity, 0];
   for (let i = 0; i < usable.length; i++) {
     if (!usable[i]) continue;
@@ -19,7 +32,7 @@ export function buildGrid(xy, usable) {
   const columns = count ? Math.floor((x1 - x0) / cell) + 1 : 1;
   const rows = count ? Math.floor((y1 - y0) / cell) + 1 : 1;
   const starts = new Uint32Array(columns * rows + 1);
-  const cellOf = (i) => Math.floor((xy[2 * i + 1] - y0) / cell) * columns + Math.floor((xy[2 * i] - x0) / cell);
+  const cellOf = (i: number) => Math.floor((xy[2 * i + 1] - y0) / cell) * columns + Math.floor((xy[2 * i] - x0) / cell);
   for (let i = 0; i < usable.length; i++) if (usable[i]) starts[cellOf(i) + 1]++;
   for (let c = 0; c < columns * rows; c++) starts[c + 1] += starts[c];
   const items = new Uint32Array(count);
@@ -29,10 +42,10 @@ export function buildGrid(xy, usable) {
 }
 
 /** The item nearest to (x, y) within `reach`, or -1; of equally near ones the first. */
-export function nearest(grid, x, y, reach) {
+export function nearest(grid: Grid, x: number, y: number, reach: number): number {
   const { xy, x0, y0, cell, columns, rows, starts, items } = grid;
   if (!items.length) return -1;
-  const clamp = (value, most) => Math.max(0, Math.min(most, Math.floor(value)));
+  const clamp = (value: number, most: number) => Math.max(0, Math.min(most, Math.floor(value)));
   const from = clamp((x - reach - x0) / cell, columns - 1);
   const to = clamp((x + reach - x0) / cell, columns - 1);
   const low = clamp((y - reach - y0) / cell, rows - 1);
@@ -53,7 +66,7 @@ export function nearest(grid, x, y, reach) {
 }
 
 /** Mask of the usable points inside a closed path [x, y, x, y, …] (even-odd rule). */
-export function insidePath(xy, usable, path) {
+export function insidePath(xy: Float32Array, usable: Uint8Array, path: readonly number[]): Uint8Array {
   const mask = new Uint8Array(usable.length);
   if (path.length < 6) return mask;
   let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -79,7 +92,7 @@ export function insidePath(xy, usable, path) {
 }
 
 /** Mask of the usable points inside the box between two corners, borders included. */
-export function insideBox(xy, usable, [ax, ay, bx, by]) {
+export function insideBox(xy: Float32Array, usable: Uint8Array, [ax, ay, bx, by]: Bounds): Uint8Array {
   const [x0, x1, y0, y1] = [Math.min(ax, bx), Math.max(ax, bx), Math.min(ay, by), Math.max(ay, by)];
   const mask = new Uint8Array(usable.length);
   for (let i = 0; i < usable.length; i++) {
@@ -91,7 +104,7 @@ export function insideBox(xy, usable, [ax, ay, bx, by]) {
 }
 
 /** The usable item to go to from `item` in a direction (unit vector, world): near, and not far off to the side; or -1. */
-export function towards(xy, usable, item, [dx, dy]) {
+export function towards(xy: Float32Array, usable: Uint8Array, item: number, [dx, dy]: readonly [number, number]): number {
   let best = -1;
   let least = Infinity;
   for (let i = 0; i < usable.length; i++) {

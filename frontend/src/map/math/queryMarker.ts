@@ -1,10 +1,22 @@
-// @ts-nocheck
 // The query on the map: a star that has its own place in every frame.
+import type { Entry } from "../data/timeline.ts";
+import { carry, type Point, type View } from "./camera.ts";
 
-import { carry } from "./camera.ts";
+/** Two coordinates, or three. */
+type Place = readonly number[];
+/** A step and the place there. */
+type Station = readonly number[];
+
+/** A query as the map takes it. */
+export interface Query {
+  xy?: Place;
+  way?: Station[];
+  frames?: Record<string, Place>;
+  neighbours?: { item: number; distance?: number }[];
+}
 
 // Between two nets that were kept, straight on; null before the first.
-function onTheWay(way, step) {
+function onTheWay(way: Station[], step: number): Place | null {
   const next = way.findIndex(([at]) => at >= step);
   if (next < 0 || (next === 0 && way[0][0] > step)) return null;
   const [to, x, y] = way[next];
@@ -18,7 +30,7 @@ function onTheWay(way, step) {
  * Where the query lies at a timeline entry: by frame, by step, on its `way` ([step, x, y] in order), or one place for all
  * that are final; null elsewhere.
  */
-export function placeAt(query, entry) {
+export function placeAt(query: Query | null, entry: Entry | null): Place | null {
   if (!query || entry?.own) return null;
   if (query.way && entry) return onTheWay(query.way, entry.step);
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
@@ -26,19 +38,18 @@ export function placeAt(query, entry) {
 }
 
 /** Follows a query through the frames; `at(t)` goes with the scene's tween. */
-export class QueryStar {
-  query = null;
-  from = null;
-  to = null;
-  /** `flat(place)` gives the two coordinates of a place that may have three. */
-  constructor(flat = (place) => place) {
-    this.flat = flat;
-  }
-
+export class QueryMarker {
+  query: Query | null = null;
+  from: Place | null = null;
+  to: Place | null = null;
   age = 1; // 0 when it has just landed, 1 from a third of a second later
+  private even = false; // whether it moves with a play, at an even pace
 
-  set(query, entry, still) {
-    const placesOf = (asked) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
+  /** `toPlane(place)` gives the two coordinates of a place that may have three. */
+  constructor(private toPlane: (place: Place) => Point = ([x, y]) => [x, y]) {}
+
+  set(query: Query | null, entry: Entry | null, still: boolean): boolean {
+    const placesOf = (asked: Query | null) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
     const isNew = placesOf(query) !== placesOf(this.query);
     this.query = query;
     if (!isNew) return false;
@@ -48,7 +59,7 @@ export class QueryStar {
   }
 
   /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
-  move(a, b, t) {
+  move(a: Entry, b: Entry, t: number): void {
     const here = this.between(t);
     this.to = placeAt(this.query, b);
     this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
@@ -56,29 +67,30 @@ export class QueryStar {
   }
 
   /** Where it comes from, in the world of another view. */
-  carry(from, to) {
-    if (this.from?.length === 2) this.from = carry(this.from, from, to);
+  carry(from: View, to: View): void {
+    if (this.from?.length === 2) this.from = [...carry(Float32Array.from(this.from), from, to)];
   }
 
   /** Where it is seen, [x, y], or null. */
-  at(t) {
+  at(t: number): Point | null {
     const place = this.between(t);
-    return place && this.flat(place);
+    return place && this.toPlane(place);
   }
 
-  between(t) {
-    if (!this.from || this.from.length !== this.to?.length) return this.to;
+  private between(t: number): Place | null {
+    const { from, to } = this;
+    if (!from || !to || from.length !== to.length) return to;
     const share = this.even ? t : t * t * (3 - 2 * t);
-    return this.to.map((there, axis) => this.from[axis] + (there - this.from[axis]) * share);
+    return to.map((there, axis) => from[axis] + (there - from[axis]) * share);
   }
 
   /** The places it took up to an entry, oldest first. */
-  trail(entries, until) {
+  trail(entries: Entry[], until: Entry | null): Point[] {
     if (!this.query?.frames && !this.query?.way) return [];
-    const places = [];
+    const places: Point[] = [];
     for (const entry of entries) {
       const place = placeAt(this.query, entry);
-      if (place) places.push(this.flat(place));
+      if (place) places.push(this.toPlane(place));
       if (entry === until) break;
     }
     return places;

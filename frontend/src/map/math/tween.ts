@@ -1,36 +1,48 @@
-// @ts-nocheck
 // Motion between frames. Each point runs on a cubic from p0 to p1 with the tangents m0 and m1 (per whole tween), so
 // that neither a new frame in mid-motion nor the passage from one snapshot to the next makes a kink.
-//
-// A placed frame is {xy: Float32Array(2n), present: Uint8Array(n), count}: items without a place have present 0.
-import { carry } from "./camera.ts";
+import { carry, type Point, type View } from "./camera.ts";
+
+/** What a tween needs of a placed frame: items without a place have present 0. */
+export interface Stop {
+  xy: Float32Array;
+  present: Uint8Array;
+  count: number;
+  shade?: Uint8Array;
+}
+
+type Weights = [number, number, number, number];
 
 /** Weights of p0, p1, m0, m1 at t (cubic Hermite). */
-export function hermite(t) {
+export function hermite(t: number): Weights {
   const s = 1 - t;
   return [(1 + 2 * t) * s * s, t * t * (3 - 2 * t), t * s * s, -t * t * s];
 }
 
 // Derivatives of the weights by t.
-function slopes(t) {
+function slopes(t: number): Weights {
   return [6 * t * t - 6 * t, 6 * t - 6 * t * t, 1 - 4 * t + 3 * t * t, 3 * t * t - 2 * t];
 }
 
 /** Motion of n points; `fade` holds opacity at the start and at the end for each, 0 or 255 (or between, when interrupted). */
 export class Tween {
-  constructor(n) {
-    this.n = n;
+  p0: Float32Array;
+  p1: Float32Array;
+  m0: Float32Array;
+  m1: Float32Array;
+  fade: Uint8Array;
+  counts: Point = [0, 0];
+  moves = false;
+
+  constructor(public n: number) {
     this.p0 = new Float32Array(2 * n);
     this.p1 = new Float32Array(2 * n);
     this.m0 = new Float32Array(2 * n);
     this.m1 = new Float32Array(2 * n);
     this.fade = new Uint8Array(2 * n);
-    this.counts = [0, 0];
-    this.moves = false;
   }
 
   /** Stand still at a frame. */
-  static rest(frame) {
+  static rest(frame: Stop): Tween {
     const tween = new Tween(frame.present.length);
     tween.p0.set(frame.xy);
     tween.p1.set(frame.xy);
@@ -43,7 +55,7 @@ export class Tween {
    * Go from wherever `from` is at `t` to `frame` and come to rest there. `ratio` is the new duration over the old one,
    * which keeps each point's speed. Points that appear fade in at their new place; points that leave fade out at theirs.
    */
-  static ease(from, t, frame, ratio = 1) {
+  static ease(from: Tween, t: number, frame: Stop, ratio = 1): Tween {
     const tween = new Tween(frame.present.length);
     const { p0, p1, m0, fade } = tween;
     const sample = from.sample(t);
@@ -68,7 +80,7 @@ export class Tween {
    * The stretch from frame `a` to frame `b` of a longer motion through `before`, a, b, `after` (either end may be
    * null). Tangents are limited as in Fritsch and Carlson (1980), so that no coordinate overshoots a frame.
    */
-  static stretch(before, a, b, after) {
+  static stretch(before: Stop | null, a: Stop, b: Stop, after: Stop | null): Tween {
     const tween = new Tween(a.present.length);
     const { p0, p1, m0, m1, fade } = tween;
     for (let i = 0; i < tween.n; i++) {
@@ -89,23 +101,26 @@ export class Tween {
   }
 
   /** The same motion on the screen, told in the world of another view. */
-  carried(from, to) {
+  rebased(from: View, to: View): Tween {
     const tween = Object.assign(new Tween(0), this);
-    for (const name of ["p0", "p1"]) tween[name] = carry(this[name], from, to);
-    for (const name of ["m0", "m1"]) tween[name] = carry(this[name], from, to, false);
+    for (const name of ["p0", "p1"] as const) tween[name] = carry(this[name], from, to);
+    for (const name of ["m0", "m1"] as const) tween[name] = carry(this[name], from, to, false);
     return tween;
   }
 
   /** World position of item i at t. */
-  at(i, t) {
+  at(i: number, t: number): Point {
     const [a, b, c, d] = hermite(t);
-    const mixed = (j) => a * this.p0[j] + b * this.p1[j] + c * this.m0[j] + d * this.m1[j];
+    const mixed = (j: number) => a * this.p0[j] + b * this.p1[j] + c * this.m0[j] + d * this.m1[j];
     return [mixed(2 * i), mixed(2 * i + 1)];
   }
 
   /** World positions of all items at t, into `out`. */
-  sample(t, out = new Float32Array(2 * this.n)) {
-    if (!this.moves || t >= 1) return out.set(this.p1), out;
+  sample(t: number, out = new Float32Array(2 * this.n)): Float32Array {
+    if (!this.moves || t >= 1) {
+      out.set(this.p1);
+      return out;
+    }
     const [a, b, c, d] = hermite(t);
     const { p0, p1, m0, m1 } = this;
     for (let j = 0; j < out.length; j++) out[j] = a * p0[j] + b * p1[j] + c * m0[j] + d * m1[j];
@@ -113,27 +128,27 @@ export class Tween {
   }
 
   /** Rate of change of all positions at t, per whole tween. */
-  velocity(t) {
+  velocity(t: number): Float32Array {
     const [a, b, c, d] = slopes(t);
     const { p0, p1, m0, m1 } = this;
     return Float32Array.from(p0, (_, j) => a * p0[j] + b * p1[j] + c * m0[j] + d * m1[j]);
   }
 
   /** Opacity of item i at t, 0 to 255. */
-  opacity(i, t) {
+  opacity(i: number, t: number): number {
     const share = this.moves ? Math.min(1, Math.max(0, t)) : 1;
     return Math.round(this.fade[2 * i] + (this.fade[2 * i + 1] - this.fade[2 * i]) * share);
   }
 
   /** How many points there are to see at t, for sizes that change without a jump. */
-  visibleCount(t) {
+  visibleCount(t: number): number {
     return this.counts[0] + (this.counts[1] - this.counts[0]) * (this.moves ? Math.min(1, t) : 1);
   }
 }
 
-function tangent(one, two) {
+function tangent(one: number, two: number): number {
   return one * two <= 0 ? 0 : (2 * one * two) / (one + two);
 }
 
 // The opacity that item i has in a frame: 0 where it has no place, less towards the back of three dimensions.
-const shadeOf = ({ present, shade }, i) => (present[i] ? (shade?.[i] ?? 255) : 0);
+const shadeOf = ({ present, shade }: Stop, i: number): number => (present[i] ? (shade?.[i] ?? 255) : 0);

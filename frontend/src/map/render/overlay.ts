@@ -1,31 +1,38 @@
-// @ts-nocheck
 // What is drawn over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
-import { css, mix } from "../../lib/theme.ts";
+import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
+import type { Point } from "../math/camera.ts";
+
+type Context = CanvasRenderingContext2D;
 
 const TAU = 2 * Math.PI;
 
 /** Class names at the classes' centres, as clear as the classes are. */
-export function drawNames(context, centres, classes, colours, theme, screenOf) {
+export function drawNames(
+  context: Context, centers: { clear: number; position: Point }[], classes: string[], colors: Rgb[], theme: Theme,
+  screenOf: (place: Point) => Point,
+): void {
   context.save();
   context.font = `600 13px ${theme.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
-  centres.forEach(({ clear, position }, c) => {
+  centers.forEach(({ clear, position }, c) => {
     if (clear < 0.05) return;
     const [x, y] = screenOf(position);
     context.globalAlpha = clear;
     context.lineWidth = 4;
     context.strokeStyle = css(theme.background, 0.92);
     context.strokeText(classes[c], x, y);
-    context.fillStyle = css(mix(theme.text, colours[c], 0.25));
+    context.fillStyle = css(mix(theme.text, colors[c], 0.25));
     context.fillText(classes[c], x, y);
   });
   context.restore();
 }
 
 /** A ring about (x, y), legible on any ground. */
-export function drawRing(context, [x, y], radius, colour, theme, { width = 1.75, dashed = false } = {}) {
+export function drawRing(
+  context: Context, [x, y]: Point, radius: number, color: Rgb, theme: Theme, { width = 1.75, dashed = false } = {},
+): void {
   context.save();
   context.beginPath();
   context.arc(x, y, radius, 0, TAU);
@@ -34,13 +41,13 @@ export function drawRing(context, [x, y], radius, colour, theme, { width = 1.75,
   context.stroke();
   if (dashed) context.setLineDash([2.5, 2.5]);
   context.lineWidth = width;
-  context.strokeStyle = css(colour);
+  context.strokeStyle = css(color);
   context.stroke();
   context.restore();
 }
 
 /** A square about (x, y), `reach` to each side. */
-export function drawFrame(context, [x, y], reach, colour, theme, width) {
+export function drawFrame(context: Context, [x, y]: Point, reach: number, color: Rgb, theme: Theme, width: number): void {
   context.save();
   context.beginPath();
   context.roundRect(x - reach, y - reach, 2 * reach, 2 * reach, 4);
@@ -48,31 +55,31 @@ export function drawFrame(context, [x, y], reach, colour, theme, width) {
   context.strokeStyle = css(theme.background, 0.85);
   context.stroke();
   context.lineWidth = width;
-  context.strokeStyle = css(colour);
+  context.strokeStyle = css(color);
   context.stroke();
   context.restore();
 }
 
 /** A point drawn again, larger, above all others. */
-export function drawDisc(context, [x, y], radius, colour) {
+export function drawDisc(context: Context, [x, y]: Point, radius: number, color: Rgb): void {
   context.beginPath();
   context.arc(x, y, radius, 0, TAU);
-  context.fillStyle = css(colour);
+  context.fillStyle = css(color);
   context.fill();
 }
 
-/** Lines from one place to others: `ends` are {to: [x, y], colour, dashed}. */
-export function drawLinks(context, from, ends, theme) {
+/** Lines from one place to others. */
+export function drawLinks(context: Context, from: Point, ends: { to: Point; color: Rgb; dashed: boolean }[], theme: Theme): void {
   context.save();
   context.lineCap = "round";
   for (const pass of [0, 1]) {
-    for (const { to, colour, dashed } of ends) {
+    for (const { to, color, dashed } of ends) {
       context.setLineDash(dashed && pass ? [4, 4] : []);
       context.beginPath();
       context.moveTo(...from);
       context.lineTo(...to);
       context.lineWidth = pass ? 1.4 : 3.6;
-      context.strokeStyle = pass ? css(colour, 0.95) : css(theme.background, 0.6);
+      context.strokeStyle = pass ? css(color, 0.95) : css(theme.background, 0.6);
       context.stroke();
     }
   }
@@ -80,7 +87,7 @@ export function drawLinks(context, from, ends, theme) {
 }
 
 /** The query: a five-pointed star; `grow` above 1 while it lands. */
-export function drawStar(context, [x, y], theme, grow = 1) {
+export function drawStar(context: Context, [x, y]: Point, theme: Theme, grow = 1): void {
   const outer = 10.5 * grow;
   context.save();
   context.translate(x, y);
@@ -103,16 +110,17 @@ export function drawStar(context, [x, y], theme, grow = 1) {
 }
 
 /** The way a query took so far: places [x, y] in order. */
-export function drawTrail(context, places, theme) {
+export function drawTrail(context: Context, places: Point[], theme: Theme): void {
   context.save();
   context.lineJoin = context.lineCap = "round";
-  for (const [width, colour, clear] of [[4.5, theme.background, 0.8], [2, theme.primary, 0.95]]) {
+  const passes: [number, Rgb, number][] = [[4.5, theme.background, 0.8], [2, theme.primary, 0.95]];
+  for (const [width, color, clear] of passes) {
     context.lineWidth = width;
     for (let i = 1; i < places.length; i++) {
       context.beginPath();
       context.moveTo(...places[i - 1]);
       context.lineTo(...places[i]);
-      context.strokeStyle = css(colour, clear * (0.25 + (0.75 * i) / places.length));
+      context.strokeStyle = css(color, clear * (0.25 + (0.75 * i) / places.length));
       context.stroke();
     }
   }
@@ -120,7 +128,7 @@ export function drawTrail(context, places, theme) {
 }
 
 /** The lasso or box while it is drawn: `path` is [x, y, x, y, …]. */
-export function drawLasso(context, path, theme) {
+export function drawLasso(context: Context, path: readonly number[], theme: Theme): void {
   if (path.length < 4) return;
   context.save();
   context.beginPath();

@@ -1,11 +1,18 @@
-// @ts-nocheck
 // How large and how opaque points are: enough ink for a few hundred, no mush for sixty thousand.
+
+import type { Port } from "../math/camera.ts";
+
+export interface PointStyle {
+  radius: number;
+  opacity: number;
+  halo: number;
+}
 
 /**
  * Radius (CSS pixels), opacity and width of the halo for `count` points on a stage, `zoom` times closer than
  * Home; smaller again among pictures.
  */
-export function pointLook(count, port, zoom, pictured = false) {
+export function pointStyle(count: number, port: Port, zoom: number, pictured = false): PointStyle {
   const area = Math.sqrt((port.width * port.height) / (760 * 520));
   const crowd = Math.max(count, 150) / 10000;
   const base = 2.15 * crowd ** -0.27 * Math.min(1.25, Math.max(0.7, area ** 0.6));

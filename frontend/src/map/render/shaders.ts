@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The WebGL2 program that draws the points. Distances in the fragment shader are in device pixels.
 
 const VERTEX = `
@@ -7,17 +6,17 @@ layout(location = 1) in vec2 p1;
 layout(location = 2) in vec2 m0;
 layout(location = 3) in vec2 m1;
 layout(location = 4) in vec2 fade;   // opacity at the start and at the end of the tween
-layout(location = 5) in vec4 paint;  // colour, and how much of the opacity stays
+layout(location = 5) in vec4 paint;  // color, and how much of the opacity stays
 layout(location = 6) in vec2 mark;   // marker shape; layer: 0 hidden, 1 behind, 2 in front
 uniform vec4 weights;                // of p0, p1, m0, m1
 uniform float share;                 // how far the fade is
-uniform vec2 centre;
+uniform vec2 center;
 uniform vec2 scale;                  // world to clip
 uniform float radius;
 uniform float halo;
 uniform float opacity;
 uniform float layer;
-out vec4 colour;
+out vec4 color;
 flat out float shape;
 flat out float reach;
 
@@ -29,16 +28,16 @@ void main() {
     return;
   }
   vec2 world = weights.x * p0 + weights.y * p1 + weights.z * m0 + weights.w * m1;
-  gl_Position = vec4((world - centre) * scale, 0.0, 1.0);
+  gl_Position = vec4((world - center) * scale, 0.0, 1.0);
   reach = radius * SPREAD + halo + 0.75;
   gl_PointSize = 2.0 * reach;
-  colour = vec4(paint.rgb, visible);
+  color = vec4(paint.rgb, visible);
   shape = mark.x;
 }`;
 
 const FRAGMENT = `
 precision highp float;
-in vec4 colour;
+in vec4 color;
 flat in float shape;
 flat in float reach;
 uniform float radius;
@@ -90,8 +89,8 @@ void main() {
   float d = away(p, radius);
   float inside = clamp(0.5 - d, 0.0, 1.0);
   float around = clamp(0.5 + halo - d, 0.0, 1.0) * step(0.01, halo) * 0.85;
-  float alpha = max(inside, around) * colour.a;
-  pixel = vec4(mix(ground, colour.rgb, inside / max(max(inside, around), 1e-4)) * alpha, alpha);
+  float alpha = max(inside, around) * color.a;
+  pixel = vec4(mix(ground, color.rgb, inside / max(max(inside, around), 1e-4)) * alpha, alpha);
 }`;
 
 
@@ -99,7 +98,7 @@ void main() {
  * Sources of the program: one for plain discs, one for all marker shapes, which cost more than twice as much where
  * no graphics card does the work.
  */
-export function sources(markers) {
+export function sources(markers: boolean): [string, string] {
   const head = `#version 300 es\n#define SPREAD ${markers ? "1.25" : "1.0"}\n${markers ? "#define MARKERS\n" : ""}`;
   return [head + VERTEX, head + FRAGMENT];
 }

@@ -1,15 +1,15 @@
-// @ts-nocheck
 // At deep zoom points become their pictures, as many as there is room for.
-import { css } from "../../lib/theme.ts";
+import type { Sprites } from "../../lib/sprites.ts";
+import { css, type Rgb } from "../../lib/theme.ts";
 
 /** How close the eye must be for pictures. */
-export const LEAST_ZOOM = 3;
-const MOST_ON_STAGE = 700;
+export const MIN_ZOOM = 3;
+const MAX_ON_STAGE = 700;
 
 /** Side of a thumbnail in pixels at this zoom; 0 while points stay points. */
-export function thumbnailSize(zoom, onStage, tile) {
-  if (zoom < LEAST_ZOOM || onStage > MOST_ON_STAGE) return 0;
-  const wanted = Math.min(56, 26 + 4 * Math.log2(zoom / LEAST_ZOOM) ** 1.4);
+export function thumbnailSize(zoom: number, onStage: number, tile: number): number {
+  if (zoom < MIN_ZOOM || onStage > MAX_ON_STAGE) return 0;
+  const wanted = Math.min(56, 26 + 4 * Math.log2(zoom / MIN_ZOOM) ** 1.4);
   return tile < 16 ? Math.round(wanted / tile) * tile : Math.round(wanted);
 }
 
@@ -17,10 +17,10 @@ export function thumbnailSize(zoom, onStage, tile) {
  * Which of `items` get a thumbnail: in order, each that overlaps none before it. `places` are their stage
  * positions [x, y, …], in the same order.
  */
-export function roomFor(items, places, size) {
+export function roomFor(items: readonly number[], places: readonly number[], size: number): number[] {
   const cell = size + 2;
-  const taken = new Map();
-  const chosen = [];
+  const taken = new Map<string, [number, number]>();
+  const chosen: number[] = [];
   for (let j = 0; j < items.length; j++) {
     const [x, y] = [places[2 * j], places[2 * j + 1]];
     const [column, row] = [Math.floor(x / cell), Math.floor(y / cell)];
@@ -38,9 +38,12 @@ export function roomFor(items, places, size) {
   return chosen;
 }
 
-/** Draw the pictures of `items` about their places, framed in their class's colour; returns the items drawn. */
-export function drawThumbnails(context, sprites, items, places, size, frameOf, alphaOf) {
-  const drawn = [];
+/** Draw the pictures of `items` about their places, framed in their class's color; returns the items drawn. */
+export function drawThumbnails(
+  context: CanvasRenderingContext2D, sprites: Sprites, items: readonly number[], places: readonly number[], size: number,
+  frameOf: (item: number) => Rgb, alphaOf: (item: number) => number,
+): number[] {
+  const drawn: number[] = [];
   for (const j of roomFor(items, places, size)) {
     const item = items[j];
     const [x, y] = [Math.round(places[2 * j] - size / 2), Math.round(places[2 * j + 1] - size / 2)];

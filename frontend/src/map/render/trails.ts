@@ -1,14 +1,19 @@
-// @ts-nocheck
 // The ways that the pinned and the selected items went to where they are: lines through their last frames.
-import { css } from "../../lib/theme.ts";
+import { css, type Rgb } from "../../lib/theme.ts";
+import type { MapState } from "../data/state.ts";
+import type { Frames } from "../data/frames.ts";
+import type { Entry } from "../data/timeline.ts";
+import type { Point } from "../math/camera.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "./scene.ts";
 
 const PINNED_FRAMES = 24;
 const SELECTED_FRAMES = 5;
-const MOST_ITEMS = 150; // more lines than that are a cloud
+const MAX_ITEMS = 150; // more lines than that are a cloud
 
 /** The places of an item in the last `most` entries up to index `upto`, oldest first: [x, y] each. */
-export function wayOf(frames, entries, upto, item, most) {
-  const places = [];
+export function trailPoints(frames: Pick<Frames, "at">, entries: Entry[], upto: number, item: number, most: number): Point[] {
+  const places: Point[] = [];
   for (let i = Math.max(0, upto - most + 1); i <= upto; i++) {
     const place = entries[i] && frames.at(entries[i].frame, item);
     if (place) places.push(place);
@@ -17,61 +22,63 @@ export function wayOf(frames, entries, upto, item, most) {
 }
 
 /** The first `most` items that a mask holds. */
-export function firstOf(mask, most) {
-  const items = [];
+export function firstOf(mask: ArrayLike<number>, most: number): number[] {
+  const items: number[] = [];
   for (let i = 0; i < mask.length && items.length < most; i++) if (mask[i]) items.push(i);
   return items;
 }
 
-/** `view` is the MapView. */
+interface Trail {
+  item: number;
+  points: Point[];
+  pinned: boolean;
+}
+
 export class Trails {
-  constructor(view) {
-    this.view = view;
-    this.known = {};
-  }
+  /** The trails that were looked up last, and of what. */
+  private known: { key: unknown[]; trails: Trail[] } = { key: [], trails: [] };
+
+  constructor(private state: MapState, private playback: Playback) {}
 
   /** Whether the selection is small enough to be drawn. */
-  get drawable() {
-    const { selected } = this.view.model;
-    return selected !== null && firstOf(selected, MOST_ITEMS + 1).length <= MOST_ITEMS;
+  get drawable(): boolean {
+    const { selected } = this.state.model;
+    return selected !== null && firstOf(selected, MAX_ITEMS + 1).length <= MAX_ITEMS;
   }
 
-  draw(context, scene) {
-    const { view } = this;
-    const { model, playback, theme, colours } = view;
-    if (!view.trails || !playback.common || !playback.shown) return;
+  draw(context: CanvasRenderingContext2D, scene: Scene): void {
+    const { playback } = this;
+    const { model, theme, colors, trails } = this.state;
+    if (!trails || !playback.sharesBasis || !playback.shown) return;
     if (model.pinned === null && model.selected === null) return;
-    for (const { item, way, pinned } of this.ways()) {
-      if (!scene.frame.present[item] || !model.shows(item)) continue;
-      const places = [...way.map(scene.toScreen), scene.screenOf(item)];
-      if (pinned) drawWay(context, places, theme.text, 1.6, 0.8);
-      else drawWay(context, places, colours[model.labels[item]], 1.1, 0.45);
+    for (const { item, points, pinned } of this.lookUp()) {
+      if (!scene.frame?.present[item] || !model.isVisible(item)) continue;
+      const places = [...points.map(scene.toScreen), scene.screenOf(item)];
+      if (pinned) drawTrail(context, places, theme.text, 1.6, 0.8);
+      else drawTrail(context, places, colors[model.labels[item]], 1.1, 0.45);
     }
   }
 
   // Looked up once a frame, not at every drawing between two.
-  ways() {
-    const { model, playback } = this.view;
-    const { entries, frames, player } = playback;
-    const upto = Math.floor(player.head);
-    const { known } = this;
-    const same = known.entries === entries && known.frames === frames && known.upto === upto
-      && known.pinned === model.pinned && known.selected === model.selected && known.here === frames.raw.size
-      && known.turned === frames.orbit.version;
-    if (same) return known.ways;
-    const items = this.drawable ? firstOf(model.selected, MOST_ITEMS) : [];
-    const ways = items.filter((item) => item !== model.pinned)
-      .map((item) => ({ item, way: wayOf(frames, entries, upto, item, SELECTED_FRAMES) }));
-    if (model.pinned !== null) {
-      ways.push({ item: model.pinned, way: wayOf(frames, entries, upto, model.pinned, PINNED_FRAMES), pinned: true });
-    }
-    this.known = { entries, frames, upto, pinned: model.pinned, selected: model.selected, here: frames.raw.size, turned: frames.orbit.version, ways };
-    return ways;
+  private lookUp(): Trail[] {
+    const { model } = this.state;
+    const { entries, frames, player } = this.playback;
+    if (!frames) return [];
+    const upto = Math.floor(player.position);
+    const key = [entries, frames, upto, model.pinned, model.selected, frames.raw.size, frames.orbit.version];
+    if (key.every((part, i) => part === this.known.key[i])) return this.known.trails;
+    const trailOf = (item: number, most: number, pinned: boolean): Trail =>
+      ({ item, points: trailPoints(frames, entries, upto, item, most), pinned });
+    const items = model.selected && this.drawable ? firstOf(model.selected, MAX_ITEMS) : [];
+    const trails = items.filter((item) => item !== model.pinned).map((item) => trailOf(item, SELECTED_FRAMES, false));
+    if (model.pinned !== null) trails.push(trailOf(model.pinned, PINNED_FRAMES, true));
+    this.known = { key, trails };
+    return trails;
   }
 }
 
 // `clear` is the opacity of its newest piece.
-function drawWay(context, places, colour, width, clear) {
+function drawTrail(context: CanvasRenderingContext2D, places: Point[], color: Rgb, width: number, clear: number): void {
   context.save();
   context.lineWidth = width;
   context.lineCap = "round";
@@ -79,7 +86,7 @@ function drawWay(context, places, colour, width, clear) {
     context.beginPath();
     context.moveTo(...places[i - 1]);
     context.lineTo(...places[i]);
-    context.strokeStyle = css(colour, clear * (0.1 + (0.9 * i) / places.length));
+    context.strokeStyle = css(color, clear * (0.1 + (0.9 * i) / places.length));
     context.stroke();
   }
   context.restore();

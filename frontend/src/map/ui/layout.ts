@@ -1,44 +1,56 @@
-// @ts-nocheck
 // The map's elements, and how they lie in one another.
+import type { Remedy } from "../../protocol.ts";
+import { h } from "../../lib/dom.ts";
+import style from "../map.css";
 import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
-import { Card } from "./tooltip.ts";
-import { Colouring } from "./colorControl.ts";
-import { element } from "../../lib/dom.ts";
-import { Foot } from "./qualityFooter.ts";
-import { Legend } from "./legend.ts";
-import { PlayerBar } from "./playerBar.ts";
-import { Toolbar } from "./toolbar.ts";
-import css from "../map.css";
+import { ColorControl } from "./colorControl.ts";
+import { Legend, type LegendHooks } from "./legend.ts";
+import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
+import { QualityFooter } from "./qualityFooter.ts";
+import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
+import { Tooltip } from "./tooltip.ts";
 
-/** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears legend, toolbar and player. */
-export function buildElements(id, mounts, on) {
-  const points = element("canvas", { class: "points" });
-  const overlay = element("canvas", {
+export interface LayoutHooks extends LegendHooks, ToolbarHooks, PlayerHooks {
+  /** Color points by something else. */
+  color: (name: string) => void;
+  remedy: (chosen: Remedy) => void;
+  /** There is more or less to show. */
+  changed: () => void;
+}
+
+export type Layout = ReturnType<typeof buildLayout>;
+
+/** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears what a person does. */
+export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
+  const points = h("canvas", "points");
+  const overlay = h("canvas", {
     class: "overlay",
     tabindex: 0,
     role: "application",
     "aria-roledescription": "scatter map",
     "aria-describedby": `help-${id}`,
   });
-  const colouring = new Colouring(on.colour);
-  const [legend, toolbar, card, bar] = [new Legend(on), new Toolbar(on, colouring.menu), new Card(), new PlayerBar(on)];
-  const [foot, announcer] = [new Foot(on.changed), new Announcer()];
-  const alarm = new AlarmNote(on);
-  const caption = element("div", { class: "caption" });
-  const status = element("div", { class: "status" });
-  const stage = element(
-    "div", { class: "stage" },
-    points, overlay, legend.node, toolbar.node, caption, status, colouring.scale, alarm.node, card.node,
+  const colorControl = new ColorControl(on.color);
+  const legend = new Legend(on);
+  const toolbar = new Toolbar(on, colorControl.menu);
+  const tooltip = new Tooltip();
+  const bar = new PlayerBar(on);
+  const footer = new QualityFooter(on.changed);
+  const announcer = new Announcer();
+  const alarm = new AlarmNote(on.remedy);
+  const caption = h("div", "caption");
+  const status = h("div", "status");
+  const stage = h(
+    "div", "stage",
+    points, overlay, legend.node, toolbar.node, caption, status, colorControl.scale, alarm.node, tooltip.node,
   );
-  const help = element("div", { class: "spoken", id: `help-${id}` }, HELP);
-  const root = element(
+  const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
+  const root = h(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
-    stage, bar.node, foot.node, announcer.node, help,
+    stage, bar.node, footer.node, announcer.node, help,
   );
-  const style = element("style", {}, css);
-  return {
-    root, stage, points, overlay, legend, toolbar, colouring, card, bar, foot, announcer, alarm, caption, status, style,
-  };
+  const sheet = h("style", null, style);
+  return { root, stage, points, overlay, legend, toolbar, colorControl, tooltip, bar, footer, announcer, alarm, caption, status, sheet };
 }

@@ -1,23 +1,36 @@
-// @ts-nocheck
 // The classes, inside the map: colour, name, how many. Click hides, alt-click shows that class alone.
 import { css } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
-import { element, grouped } from "../../lib/dom.ts";
+import { context2d, h } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import type { MapState } from "../data/state.ts";
 
-/** `on` holds toggle(class), solo(class), spotlight(class or null). */
+export interface LegendHooks {
+  toggle: (label: number) => void;
+  solo: (label: number) => void;
+  /** A class under the pointer, or none. */
+  spotlight: (label: number | null) => void;
+}
+
+interface Row {
+  row: HTMLElement;
+  swatch: HTMLCanvasElement;
+  count: HTMLElement;
+  name: string;
+}
+
 export class Legend {
-  constructor(on) {
-    this.on = on;
-    this.node = element("div", { class: "legend", role: "group", "aria-label": "Classes" });
-    this.rows = [];
-  }
+  readonly node = h("div", { class: "legend", role: "group", "aria-label": "Classes" });
+  private rows: Row[] = [];
+
+  constructor(private on: LegendHooks) {}
 
   /** Rebuild for other classes. */
-  setClasses(classes) {
+  setClasses(classes: string[]): void {
     this.rows = classes.map((name, c) => {
-      const swatch = element("canvas", { class: "swatch", width: 24, height: 24 });
-      const count = element("span", { class: "count" });
-      const row = element(
+      const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
+      const count = h("span", { class: "count" });
+      const row = h(
         "button",
         {
           type: "button",
@@ -29,7 +42,7 @@ export class Legend {
           pointerleave: () => this.on.spotlight(null),
         },
         swatch,
-        element("span", { class: "name" }, name),
+        h("span", { class: "name" }, name),
         count,
       );
       return { row, swatch, count, name };
@@ -38,14 +51,14 @@ export class Legend {
   }
 
   /** Show counts, hidden classes, colours. */
-  update({ model, counts, colours, shapes, theme }) {
+  update({ model, colors, markers: shapes, theme }: MapState, counts: { total: number[]; selected: number[] }): void {
     this.rows.forEach(({ row, swatch, count, name }, c) => {
       const hidden = model.hidden.has(c);
       row.setAttribute("aria-pressed", String(!hidden));
       const of = grouped(counts.total[c]);
       count.textContent = model.selected ? `${grouped(counts.selected[c])} / ${of}` : of;
       row.setAttribute("aria-label", `${name}: ${count.textContent}${hidden ? ", hidden" : ""}`);
-      const context = swatch.getContext("2d");
+      const context = context2d(swatch);
       context.setTransform(1, 0, 0, 1, 0, 0);
       context.clearRect(0, 0, 24, 24);
       context.translate(12, 12);
@@ -55,7 +68,7 @@ export class Legend {
         context.strokeStyle = css(theme.muted);
         context.stroke();
       } else {
-        context.fillStyle = css(colours[c]);
+        context.fillStyle = css(colors[c]);
         context.fill("evenodd");
       }
     });

@@ -1,6 +1,6 @@
-// @ts-nocheck
 // The tools at the map's upper edge.
-import { element, icon, mark } from "../../lib/dom.ts";
+import { h, icon, updateAttribute } from "../../lib/dom.ts";
+import type { MapState, Mode } from "../data/state.ts";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",
@@ -13,11 +13,26 @@ const ICONS = {
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
 };
 
-/** `on` holds mode(name), home(), markers(), names(), trails(), fullscreen(); `menus` stand before the tools. */
+export interface ToolbarHooks {
+  mode: (mode: Mode) => void;
+  home: () => void;
+  markers: () => void;
+  names: () => void;
+  trails: () => void;
+  fullscreen: () => void;
+}
+
 export class Toolbar {
-  constructor(on, ...menus) {
-    const tool = (name, label, act) =>
-      element(
+  readonly node: HTMLElement;
+  private modes: Record<Mode, HTMLElement>;
+  private markers: HTMLElement;
+  private names: HTMLElement;
+  private trails: HTMLElement;
+
+  /** `menus` stand before the tools. */
+  constructor(on: ToolbarHooks, ...menus: HTMLElement[]) {
+    const tool = (name: keyof typeof ICONS, label: string, act: () => void) =>
+      h(
         "button",
         { type: "button", class: "tool", "data-tool": name, title: label, "aria-label": label, click: act },
         icon(ICONS[name]),
@@ -30,24 +45,24 @@ export class Toolbar {
     this.markers = tool("markers", "A marker shape for each class (M)", () => on.markers());
     this.names = tool("names", "Names of classes on the map (N)", () => on.names());
     this.trails = tool("trails", "Trails of what is pinned or selected (T)", () => on.trails());
-    this.fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
-    const group = (...tools) => element("div", { class: "group" }, ...tools);
-    this.node = element(
+    const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
+    const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
+    this.node = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
       ...menus,
       group(...Object.values(this.modes)),
       group(tool("home", "Show everything (Home, or double click)", () => on.home())),
-      group(this.names, this.markers, this.trails, this.fullscreen),
+      group(this.names, this.markers, this.trails, fullscreen),
     );
-    if (!document.fullscreenEnabled) this.fullscreen.hidden = true;
+    if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }
 
-  update({ solid, mode, markers, names, trails }) {
-    for (const [name, button] of Object.entries(this.modes)) mark(button, "aria-pressed", name === mode);
-    mark(this.modes.pan, "title", solid ? "Turn the map (V)" : "Move the map (V)");
-    mark(this.markers, "aria-pressed", markers);
-    mark(this.names, "aria-pressed", names);
-    mark(this.trails, "aria-pressed", trails);
+  update({ mode, markers, names, trails }: MapState, solid: boolean): void {
+    for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
+    updateAttribute(this.modes.pan, "title", solid ? "Turn the map (V)" : "Move the map (V)");
+    updateAttribute(this.markers, "aria-pressed", markers);
+    updateAttribute(this.names, "aria-pressed", names);
+    updateAttribute(this.trails, "aria-pressed", trails);
   }
 }

@@ -1,11 +1,23 @@
-// @ts-nocheck
 // Two runs' scores at the steps that are shown, and the words beside them. Pure: no DOM.
-import { captionAt, scoresAt } from "../scores/scoreState.ts";
+import { captionAt, scoresAt, type ScoreState } from "../scores/scoreState.ts";
 
-export const CELLS = ["both", "first", "second", "neither"];
+export interface ScoreRow {
+  key: string;
+  label: string;
+  title: string;
+  a: number | null;
+  b: number | null;
+  difference: number | null;
+}
 
-/** The scores of two readings, row by row: {key, label, title, a, b, difference}; null where one is not known. */
-export function rowsOf([a, b], [stepA, stepB]) {
+/** Of two runs. */
+type Both<T> = readonly [T, T];
+
+export const AGREEMENT_CELLS = ["both", "first", "second", "neither"] as const;
+export type AgreementName = (typeof AGREEMENT_CELLS)[number];
+
+/** The scores of two readings, row by row; null where one is not known. */
+export function scoreRows([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number | null>): ScoreRow[] {
   const others = scoresAt(b, stepB);
   return scoresAt(a, stepA).map(({ key, label, title, value }, i) => {
     const other = others[i].value;
@@ -14,15 +26,15 @@ export function rowsOf([a, b], [stepA, stepB]) {
 }
 
 /** On which images both were measured and when; where that differs it is said of each. */
-export function captionOf([a, b], [stepA, stepB]) {
+export function captionOf([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number | null>): string {
   const [one, other] = [captionAt(a, stepA), captionAt(b, stepB)];
-  return one === other ? `Both: ${one.charAt(0).toLowerCase()}${one.slice(1)}.` : `First: ${lower(one)}. Second: ${lower(other)}.`;
+  return one === other ? `Both: ${one.charAt(0).toLowerCase()}${one.slice(1)}.` : `First: ${lowerFirst(one)}. Second: ${lowerFirst(other)}.`;
 }
 
-const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1);
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** What a cell of the table holds, as the reason of a selection. */
-export function reasonOf(cell, [a, b]) {
+export function agreementReason(cell: AgreementName, [a, b]: Both<string>): string {
   const images = "Their nearest test image is of their own class";
   return {
     both: `${images} in both runs`,
@@ -31,6 +43,3 @@ export function reasonOf(cell, [a, b]) {
     neither: "Their nearest test image is of another class in both runs",
   }[cell];
 }
-
-/** A difference of shares with its sign. */
-export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;

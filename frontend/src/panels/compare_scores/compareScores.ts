@@ -1,116 +1,132 @@
-// @ts-nocheck
 // What tells two runs apart: their scores at the steps that the maps show, and the images that only one gets right.
-import { Following, onceAFrame } from "../../charts/runSubscription.ts";
+import type { Agreement, ComparedSide, CompareProps } from "../../protocol.ts";
+import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { unpackBits } from "../../lib/bitmask.ts";
-import { element } from "../../lib/dom.ts";
-import { emptyReadings, takeReading } from "../scores/scoreState.ts";
 import { bus } from "../../lib/bus.ts";
-import { mount } from "../../lib/mount.ts";
-import { captionOf, reasonOf, rowsOf, signed } from "./agreement.ts";
+import { h, setData } from "../../lib/dom.ts";
+import { grouped, signed } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { emptyScores, reduceScores, type ScoreState } from "../scores/scoreState.ts";
+import { agreementReason, captionOf, scoreRows, type AgreementName, type ScoreRow } from "./agreement.ts";
 import style from "./compareScores.css";
 
-export default function ({ parentElement, data }) {
-  return mount(parentElement, style, (parent) => new Versus(parent), (versus) => versus.update(data));
+const ALIKE = 5e-4; // a difference that three digits do not show
+
+export default function ({ parentElement, data }: ComponentArguments<CompareProps>) {
+  return mount(parentElement, style, (parent) => new CompareScores(parent), (scores) => scores.update(data));
 }
 
-class Versus {
-  constructor(parent) {
-    this.root = element("section", { class: "versus", "aria-label": "Scores of both runs" });
+class CompareScores {
+  private root = h("section", { class: "versus", "aria-label": "Scores of both runs" });
+  private draw = onAnimationFrame(() => this.render());
+  private readings: [ScoreState, ScoreState] = [emptyScores(), emptyScores()];
+  private steps: [number | null, number | null] = [null, null];
+  private sides: ComparedSide[] = [];
+  private complete = false;
+  private cells: Agreement | null = null;
+  private url: string | null = null;
+  private subscriptions: RunSubscription[];
+  private leave: () => void;
+
+  constructor(parent: ParentNode) {
     parent.append(this.root);
-    this.draw = onceAFrame(() => this.paint());
-    this.readings = [emptyReadings(), emptyReadings()];
-    this.steps = [null, null];
-    this.followings = [0, 1].map((side) => new Following(
+    this.subscriptions = ([0, 1] as const).map((side) => new RunSubscription(
       () => {
-        this.readings[side] = emptyReadings();
+        this.readings[side] = emptyScores();
         this.steps[side] = null;
         this.draw();
       },
-      (event) => takeReading(this.readings[side], event) && this.draw(),
+      (event) => {
+        if (reduceScores(this.readings[side], event)) this.draw();
+      },
     ));
     this.leave = bus.on("frame", ({ run, step, index, count }) => {
-      const side = this.sides?.findIndex((one) => one.run === run) ?? -1;
+      const side = this.sides.findIndex((one) => one.run === run);
       if (side < 0) return;
       this.steps[side] = index === count - 1 ? null : step;
       this.draw();
     });
   }
 
-  update({ sides, complete, cells = null, cells_url: url = null }) {
-    Object.assign(this, { sides, complete });
-    if (url !== this.url || cells) this.cells = cells;
-    if (url && url !== this.url) this.fetch(url);
-    this.url = url;
-    sides.forEach((side, i) => this.followings[i].follow(side));
+  update({ sides, complete, cells = undefined, cells_url: url = undefined }: CompareProps): void {
+    this.sides = sides;
+    this.complete = complete;
+    if (cells || (url ?? null) !== this.url) this.cells = cells ?? null;
+    if (url && url !== this.url) void this.fetchCells(url);
+    this.url = url ?? null;
+    sides.forEach((side, i) => this.subscriptions[i].subscribe({ run: side.run, begun: side.begun, events_url: side.events_url }));
     this.draw();
   }
 
-  async fetch(url) {
+  private async fetchCells(url: string): Promise<void> {
     const response = await fetch(url).catch(() => null);
-    const cells = response?.ok ? await response.json() : null;
+    const cells = response?.ok ? ((await response.json()) as Agreement) : null;
     if (this.url !== url) return;
     this.cells = cells;
     this.draw();
   }
 
-  paint() {
-    const rows = rowsOf(this.readings, this.steps);
-    const number = (value) => (value === null ? "–" : value.toFixed(3));
-    const body = rows.map(({ key, label, title, a, b, difference }) => {
-      const better = difference === null || Math.abs(difference) < 5e-4 ? "" : difference > 0 ? "second" : "first";
-      return element(
-        "tr", { title, "data-score": key, "data-better": better },
-        element("th", { scope: "row" }, label), element("td", { class: "a" }, number(a)), element("td", { class: "b" }, number(b)),
-        element("td", { class: "difference" }, difference === null ? "–" : signed(difference)),
-      );
-    });
-    const titles = this.sides.map((side) => side.title);
-    const head = element("tr", {}, ...["Score", "First", "Second", "Difference"].map((name, i) =>
-      element("th", { scope: "col", title: i === 1 || i === 2 ? titles[i - 1] : null }, name)));
+  private get titles(): [string, string] {
+    return [this.sides[0]?.title ?? "", this.sides[1]?.title ?? ""];
+  }
+
+  private render(): void {
+    const [first, second] = this.titles;
+    const heads = [["Score"], ["First", first], ["Second", second], ["Difference"]];
+    const head = h("tr", null, ...heads.map(([name, title]) => h("th", { scope: "col", title }, name)));
     this.root.replaceChildren(
-      element("table", { class: "scores" }, element("thead", {}, head), element("tbody", {}, ...body)),
-      element("p", { class: "quiet" }, captionOf(this.readings, this.steps)),
-      this.cells ? this.contest() : element("p", { class: "quiet" }, this.complete
+      h("table", "scores", h("thead", null, head), h("tbody", null, ...scoreRows(this.readings, this.steps).map(rowView))),
+      h("p", "quiet", captionOf(this.readings, this.steps)),
+      this.cells ? this.renderAgreement(this.cells) : h("p", "quiet", this.complete
         ? "Looking which images only one of them gets right …"
         : "Which images only one of them gets right can be told when both have come to their end."),
     );
-    Object.assign(this.root.dataset, { ready: "true", runs: this.sides.map((side) => side.run).join(" ") });
+    setData(this.root, { ready: true, runs: this.sides.map((side) => side.run).join(" ") });
   }
 
-  contest() {
-    const total = Object.values(this.cells).reduce((sum, { count }) => sum + count, 0);
-    const cell = (name) => {
-      const { count } = this.cells[name];
-      const share = element("span", { class: "share" }, `${((100 * count) / total).toFixed(1)} %`);
-      const button = element(
+  private renderAgreement(cells: Agreement): HTMLElement {
+    const total = totalOf(cells);
+    const cell = (name: AgreementName) => {
+      const { count } = cells[name];
+      return h("td", name, h(
         "button",
-        { type: "button", "data-cell": name, disabled: count === 0, title: "Select these images on both maps", click: () => this.select(name) },
-        element("b", {}, count.toLocaleString("en")), share,
-      );
-      return element("td", { class: name }, button);
+        { type: "button", "data-cell": name, disabled: count === 0, title: "Select these images on both maps", click: () => this.select(cells, name) },
+        h("b", null, grouped(count)), h("span", "share", `${((100 * count) / total).toFixed(1)} %`),
+      ));
     };
-    const row = (label, ...cells) => element("tr", {}, element("th", { scope: "row" }, label), ...cells.map(cell));
-    const head = element("tr", {}, ...["", "Second right", "Second wrong"].map((name) => element("th", { scope: "col" }, name)));
-    return element(
-      "div", { class: "contest" },
-      element("table", {}, element("thead", {}, head), element("tbody", {}, row("First right", "both", "first"), row("First wrong", "second", "neither"))),
-      element("p", { class: "quiet" },
-        `All ${total.toLocaleString("en")} test images at the end of both runs; right: the nearest other test image is of the same class.`),
+    const row = (label: string, ...names: AgreementName[]) => h("tr", null, h("th", { scope: "row" }, label), ...names.map(cell));
+    const head = h("tr", null, ...["", "Second right", "Second wrong"].map((name) => h("th", { scope: "col" }, name)));
+    return h(
+      "div", "contest",
+      h("table", null, h("thead", null, head), h("tbody", null, row("First right", "both", "first"), row("First wrong", "second", "neither"))),
+      h("p", "quiet", `All ${grouped(total)} test images at the end of both runs; right: the nearest other test image is of the same class.`),
     );
   }
 
-  select(name) {
-    const total = Object.values(this.cells).reduce((sum, { count }) => sum + count, 0);
-    const items = [];
-    unpackBits(this.cells[name].bits, total).forEach((chosen, item) => chosen && items.push(item));
-    const reason = reasonOf(name, this.sides.map((side) => side.title));
-    bus.emit("select", { run: this.sides[0].run, items, reason });
+  private select(cells: Agreement, name: AgreementName): void {
+    const items: number[] = [];
+    unpackBits(cells[name].bits, totalOf(cells)).forEach((chosen, item) => {
+      if (chosen) items.push(item);
+    });
+    bus.emit("select", { run: this.sides[0].run, items, reason: agreementReason(name, this.titles) });
   }
 
-  stop() {
+  destroy(): void {
     this.leave();
-    this.followings.forEach((following) => following.stop());
+    this.subscriptions.forEach((subscription) => subscription.unsubscribe());
     this.draw.cancel();
     this.root.remove();
   }
+}
+
+const totalOf = (cells: Agreement) => Object.values(cells).reduce((sum, { count }) => sum + count, 0);
+
+function rowView({ key, label, title, a, b, difference }: ScoreRow): HTMLElement {
+  const number = (value: number | null) => (value === null ? "–" : value.toFixed(3));
+  const better = difference === null || Math.abs(difference) < ALIKE ? "" : difference > 0 ? "second" : "first";
+  return h(
+    "tr", { title, "data-score": key, "data-better": better },
+    h("th", { scope: "row" }, label), h("td", "a", number(a)), h("td", "b", number(b)),
+    h("td", "difference", difference === null ? "–" : signed(difference)),
+  );
 }

@@ -1,106 +1,129 @@
-// @ts-nocheck
-// A closer look, below the scores: class by class, or one image's neighbours over the training. Closed until asked for.
-import { bus, page } from "../../lib/bus.ts";
-import { mount } from "../../lib/mount.ts";
+// A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
+import type { DetailProps, Film } from "../../protocol.ts";
+import { bus, shared, type BusEvents } from "../../lib/bus.ts";
+import { h } from "../../lib/dom.ts";
+import { messageOf } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
-import { classesView } from "./classScores.ts";
-import { filmView } from "./neighborTimeline.ts";
+import { classScoresView } from "./classScores.ts";
+import { neighborTimeline } from "./neighborTimeline.ts";
 import style from "./detail.css";
 
-const VIEWS = { classes: classesView, film: filmView };
-const TITLES = { classes: "Class by class", film: "Neighbours over the training" };
-const SETTLED = 160; // milliseconds on one frame until it is looked at closely
+type What = "classes" | "film";
 
-export default function ({ parentElement, data }) {
-  return mount(parentElement, style, (parent) => new Study(parent), (study) => study.update(data ?? {}));
+/** What is shown, and what to do when the map stands at another step. */
+export interface DetailView {
+  node: HTMLElement;
+  caption: string;
+  onStep?: (step: number | undefined, first?: boolean) => void;
 }
 
-class Study {
-  constructor(parent) {
-    this.root = Object.assign(document.createElement("section"), { className: "study", hidden: true });
-    this.title = document.createElement("h3");
-    this.caption = Object.assign(document.createElement("span"), { className: "quiet" });
-    this.close = Object.assign(document.createElement("button"), { type: "button", className: "close", textContent: "Close" });
-    this.close.addEventListener("click", () => this.open(null));
-    this.body = Object.assign(document.createElement("div"), { className: "body" });
-    const head = Object.assign(document.createElement("header"), {});
-    head.append(this.title, this.caption, this.close);
-    this.root.append(head, this.body);
+/** What a view is made of. */
+export interface DetailSource extends DetailProps {
+  /** Null at the end. */
+  step: number | null;
+  /** Of a picture of one's own; null: of what is pinned. */
+  film: Film | null;
+  item: number | null;
+  metric?: string;
+}
+
+const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = { classes: classScoresView, film: neighborTimeline };
+const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbours over the training" };
+const SETTLED_MS = 160; // on one frame until it is looked at closely
+
+export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {
+  return mount(parentElement, style, (parent) => new DetailPanel(parent, data), (panel) => panel.update(data));
+}
+
+class DetailPanel {
+  private title = h("h3");
+  private caption = h("span", "quiet");
+  private body = h("div", "body");
+  private root: HTMLElement;
+  private frame: HTMLElement | null;
+  private what: What | null = null;
+  private film: Film | null = null;
+  private step: number | null = null;
+  private shown: number | undefined; // the step on the map
+  private view: DetailView | null = null;
+  private token: object | null = null; // of the newest question
+  private settling: ReturnType<typeof setTimeout> | undefined;
+  private offs: (() => void)[];
+
+  constructor(parent: HTMLElement | ShadowRoot, private data: DetailProps) {
+    const close = h("button", { type: "button", class: "close", click: () => this.open(null) }, "Close");
+    this.root = h("section", { class: "study", hidden: true }, h("header", null, this.title, this.caption, close), this.body);
     parent.append(this.root);
     // An element of no height still has the page's gap around it.
-    this.frame = (parent.host ?? parent).closest?.(".st-key-study") ?? null;
-    this.what = null;
-    this.film = null; // of a picture of one's own; null: of what is pinned
-    this.step = null; // of the shown frame; null at the end
+    this.frame = (parent instanceof ShadowRoot ? parent.host : parent).closest<HTMLElement>(".st-key-study");
     this.show(false);
+    const isHere = ({ run }: { run: string }) => run === this.data.run;
     this.offs = [
-      bus.on("study", ({ run, what, film = null }) => run === this.data.run && this.open(what, film)),
-      bus.on("frame", (detail) => this.moved(detail)),
-      bus.on("pinned", () => this.refilm(null)),
-      bus.on("asked", ({ run, film }) => run === this.data.run && this.film && this.refilm(film)),
-      bus.on("metric", () => this.refilm(this.film)),
+      bus.on("study", (detail) => isHere(detail) && this.open(detail.what, detail.film)),
+      bus.on("frame", (detail) => isHere(detail) && this.onFrame(detail)),
+      bus.on("pinned", () => this.setHistory(null)),
+      bus.on("asked", (detail) => isHere(detail) && this.film && this.setHistory(detail.film)),
+      bus.on("metric", () => this.setHistory(this.film)),
     ];
   }
 
-  update(data) {
-    const other = data.run !== this.data?.run || data.begun !== this.data?.begun;
+  update(data: DetailProps): void {
+    const other = data.run !== this.data.run || data.begun !== this.data.begun;
     this.data = data;
-    if (other) {
-      this.step = this.film = null;
-      if (this.what) this.refresh();
-    }
+    if (!other) return;
+    this.step = this.film = null;
+    if (this.what) void this.refresh();
   }
 
-  moved({ run, view, step, index, count, playing }) {
-    if (run !== this.data.run) return;
+  private onFrame({ view, step, index, count, playing }: BusEvents["frame"]): void {
     this.step = view !== "live" || index === count - 1 ? null : step;
     this.shown = step;
-    this.view?.at?.(step);
+    this.view?.onStep?.(step);
     clearTimeout(this.settling);
-    if (this.what === "classes" && !playing) this.settling = setTimeout(() => this.refresh(), SETTLED);
+    if (this.what === "classes" && !playing) this.settling = setTimeout(() => void this.refresh(), SETTLED_MS);
   }
 
-  refilm(film) {
+  private setHistory(film: Film | null): void {
     this.film = film;
-    if (this.what === "film") this.refresh();
+    if (this.what === "film") void this.refresh();
   }
 
-  open(what, film = null) {
+  private open(what: What | null, film: Film | null = null): void {
     this.what = what === this.what && film === this.film ? null : what;
     this.film = film;
     this.show(this.what !== null);
-    if (!this.what) return this.body.replaceChildren();
+    this.body.replaceChildren();
+    if (!this.what) return;
     this.title.textContent = TITLES[this.what];
     this.caption.textContent = "";
-    this.body.replaceChildren();
-    this.refresh().then(() => this.root.scrollIntoView?.({ block: "end", behavior: readTheme(this.root).still ? "auto" : "smooth" }));
+    const behavior = readTheme(this.root).still ? "auto" : "smooth";
+    void this.refresh().then(() => this.root.scrollIntoView?.({ block: "end", behavior }));
   }
 
-  show(open) {
+  private show(open: boolean): void {
     this.root.hidden = !open;
     if (this.frame) this.frame.style.display = open ? "" : "none";
     this.root.dataset.what = this.what ?? "";
   }
 
   /** Ask for what is shown now, and draw it where nothing newer was asked meanwhile. */
-  async refresh() {
+  private async refresh(): Promise<void> {
     const { what, data, step, film } = this;
+    if (!what) return;
     const token = (this.token = {});
-    let view;
-    try {
-      view = await VIEWS[what]({ ...data, step, film, item: page.pinned?.run === data.run ? page.pinned.item : null, metric: page.metric });
-    } catch (error) {
-      view = { node: Object.assign(document.createElement("p"), { className: "quiet", textContent: error.message }), caption: "" };
-    }
+    const item = shared.pinned?.run === data.run ? shared.pinned.item : null;
+    const view = await VIEWS[what]({ ...data, step, film, item, metric: shared.metric })
+      .catch((error: unknown): DetailView => ({ node: h("p", "quiet", messageOf(error)), caption: "" }));
     if (this.token !== token || this.what !== what) return;
     this.view = view;
     this.caption.textContent = view.caption;
     this.body.replaceChildren(view.node);
-    view.at?.(this.shown, true);
+    view.onStep?.(this.shown, true);
     this.root.dataset.ready = "true";
   }
 
-  stop() {
+  destroy(): void {
     clearTimeout(this.settling);
     this.offs.forEach((off) => off());
     this.root.remove();

@@ -1,73 +1,76 @@
-// @ts-nocheck
 // The film-strip: for one image its nearest at every look, a column a step; a click goes to that step.
+import type { Film } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
+import { h } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
+import type { DetailSource, DetailView } from "./detail.ts";
 
-const SIDE = 28; // pixels, about
-const make = (tag, className = "", text = "") => Object.assign(document.createElement(tag), { className, textContent: text });
-const grouped = (n) => n.toLocaleString("en");
+const SIDE_PX = 28; // about
 
-/** The view of a picture's `film`, of the pinned image's where none is given: {node, caption, at(step)}. */
-export async function filmView({ run, events_url, film, item, metric = "euclidean", classes, sprites, begun }) {
-  if (!film && item === null) return { node: make("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
-  film ??= await filmOf(events_url.replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`));
-  const node = make("div", "film");
-  const strip = make("ol", "strip");
-  node.append(strip);
-  const columns = film.steps.map((step, i) => column(step, film.near[i], i === film.steps.length - 1));
-  strip.append(...columns);
-  return { node, caption: captionOf(film, classes, metric), at };
+/** The view of a picture's `film`, of the pinned image's where none is given. */
+export async function neighborTimeline(source: DetailSource): Promise<DetailView> {
+  const { run, events_url, item, metric = "euclidean", classes, sprites, begun } = source;
+  if (!source.film && item === null) {
+    return { node: h("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
+  }
+  const film = source.film ?? (await fetchFilm((events_url ?? "").replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`)));
+  const columns = film.steps.map((step, i) => column(step, film.near[i]));
+  const strip = h("ol", "strip", ...columns);
+  const node = h("div", "film", strip);
+  return { node, caption: captionOf(film, classes, metric), onStep };
 
-  function at(step, first = false) {
-    let here = film.steps.findLastIndex((known) => known <= (step ?? Infinity));
-    if (here < 0) here = 0;
+  function onStep(step: number | undefined, first = false): void {
+    const here = Math.max(0, film.steps.findLastIndex((known) => known <= (step ?? Infinity)));
     columns.forEach((one, i) => one.toggleAttribute("data-here", i === here));
     const one = columns[here];
+    if (!one) return;
     const [left, right] = [strip.scrollLeft, strip.scrollLeft + strip.clientWidth];
     if (first || one.offsetLeft < left || one.offsetLeft + one.offsetWidth > right) {
       strip.scrollLeft = one.offsetLeft - strip.clientWidth / 2;
     }
   }
 
-  function column(step, near) {
+  function column(step: number, near: [number, number][]): HTMLElement {
     const right = near.filter(([other]) => film.labels[other] === film.label).length;
-    const place = make("li");
-    const button = make("button");
-    button.type = "button";
     const said = film.item === null ? `say ${classes[film.label]}` : "right";
-    button.title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
-    button.setAttribute("aria-label", button.title);
-    button.dataset.step = step;
-    const share = make("span", "share");
-    share.style.setProperty("--share", right / Math.max(1, near.length));
-    button.append(make("span", "step", grouped(step)), share, ...near.map(([other, far]) => frame(other, far)));
-    button.addEventListener("click", () => bus.emit("seek", { run, step }));
-    place.append(button);
-    return place;
+    const title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
+    const share = h("span", "share");
+    share.style.setProperty("--share", String(right / Math.max(1, near.length)));
+    return h("li", null, h(
+      "button",
+      { type: "button", title, "aria-label": title, "data-step": step, click: () => bus.emit("seek", { run, step }) },
+      h("span", "step", grouped(step)), share, ...near.map(([other, far]) => frame(other, far)),
+    ));
   }
 
-  function frame(other, far) {
-    const one = make("span", film.labels[other] === film.label ? "frame right" : "frame wrong");
-    const tile = make("span", "tile");
-    if (sprites.urls.length) Object.assign(tile.style, tileStyle(sprites, other, Math.max(1, Math.round(SIDE / sprites.tile)) * sprites.tile));
-    one.append(tile, make("span", "far", Number(far).toPrecision(2)));
-    one.title = `Test image ${grouped(other)}, ${classes[film.labels[other]]}, ${far} away`;
-    one.dataset.item = other;
-    one.addEventListener("pointerenter", () => bus.emit("hover", { run, item: other, source: node }));
-    one.addEventListener("pointerleave", () => bus.emit("hover", { run, item: null, source: node }));
-    return one;
+  function frame(other: number, far: number): HTMLElement {
+    const tile = h("span", "tile");
+    if (sprites.urls.length) {
+      Object.assign(tile.style, tileStyle(sprites, other, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile));
+    }
+    const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source: node });
+    return h(
+      "span",
+      {
+        class: film.labels[other] === film.label ? "frame right" : "frame wrong", "data-item": other,
+        title: `Test image ${grouped(other)}, ${classes[film.labels[other]]}, ${far} away`,
+        pointerenter: hover(other), pointerleave: hover(null),
+      },
+      tile, h("span", "far", Number(far).toPrecision(2)),
+    );
   }
 }
 
-async function filmOf(url) {
+async function fetchFilm(url: string): Promise<Film> {
   const response = await fetch(url);
-  const film = await response.json();
+  const film = (await response.json()) as Film & { error?: string };
   if (!response.ok) throw new Error(film.error);
   return film;
 }
 
-/** Whose neighbours, among which, by which distance. */
-export function captionOf({ item, label, among, nets }, classes, metric) {
+/** Whose neighbors, among which, by which distance. */
+export function captionOf({ item, label, among, nets }: Film, classes: string[], metric: string): string {
   if (item === null) {
     return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} watched test images, by Euclidean distance.`;
   }

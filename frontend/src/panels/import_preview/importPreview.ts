@@ -1,75 +1,52 @@
-// @ts-nocheck
 // What was understood of somebody's files: classes with counts and pictures, what was done, what was left out.
-import { element } from "../../lib/element.ts";
-import { mount, panel } from "../../lib/mount.ts";
+import type { ImportedClass, ImportedTiles, ImportPreviewProps, LeftOut } from "../../protocol.ts";
+import { h, setData } from "../../lib/dom.ts";
+import { counted, grouped } from "../../lib/format.ts";
+import { mount, mountStatic, type ComponentArguments } from "../../lib/mount.ts";
 import style from "./importPreview.css";
 
-export default function ({ parentElement, data }) {
-  return mount(parentElement, style, (parent) => panel(parent, "look", show), (look) => look.update(data ?? {}));
+const TILE_PX = 32;
+
+export default function ({ parentElement, data }: ComponentArguments<ImportPreviewProps>) {
+  return mount(parentElement, style, (parent) => mountStatic(parent, "look", renderPreview), (preview) => preview.update(data));
 }
 
-const grouped = (number) => number.toLocaleString("en-US");
-
-function show(root, { summary = "", classes = [], notes = [], warnings = [], left_out = [], tiles = null }) {
-  const said = element("ul", "said");
-  for (const note of notes) said.append(element("li", "", note));
-  for (const warning of warnings) said.append(element("li", "warning", warning));
-  root.replaceChildren(element("p", "summary", summary), tableOf(classes, tiles), said);
-  if (left_out.length) root.append(leftOut(left_out));
-  Object.assign(root.dataset, { ready: "true", classes: classes.length });
+function renderPreview(root: HTMLElement, { summary, classes, notes, warnings, left_out, tiles }: ImportPreviewProps): void {
+  const said = [...notes.map((note) => h("li", null, note)), ...warnings.map((warning) => h("li", "warning", warning))];
+  root.replaceChildren(h("p", "summary", summary), tableOf(classes, tiles), h("ul", "said", ...said));
+  if (left_out.length) root.append(skippedList(left_out));
+  setData(root, { ready: true, classes: classes.length });
 }
 
-function tableOf(classes, tiles) {
-  const frame = element("div", "frame");
-  frame.tabIndex = 0;
-  const table = element("table");
+function tableOf(classes: ImportedClass[], tiles: ImportedTiles | null): HTMLElement {
   const trains = classes.some(({ train }) => train !== undefined);
-  const head = element("tr");
-  head.append(element("th", "", "Class"));
-  if (trains) head.append(element("th", "number", "Train"));
-  head.append(element("th", "number", trains ? "Test" : "Vectors"));
-  if (tiles) head.append(element("th", "", "The first of them, as the net will see them"));
-  table.append(head);
-  classes.forEach(({ name, train, test }, row) => {
-    const line = element("tr");
-    line.append(element("td", "name", name));
-    if (trains) line.append(element("td", "number", grouped(train)));
-    line.append(element("td", "number", grouped(test)));
-    if (tiles) {
-      const cell = element("td", "tiles");
-      for (let column = 0; column < tiles.counts[row]; column++) cell.append(tileOf(tiles, row, column, classes.length));
-      line.append(cell);
-    }
-    table.append(line);
-  });
-  frame.append(table);
-  return frame;
+  const number = (count: number | undefined) => h("td", "number", count === undefined ? "" : grouped(count));
+  const rows = classes.map(({ name, train, test }, row) => h(
+    "tr", null, h("td", "name", name), trains ? number(train) : null, number(test),
+    tiles ? h("td", "tiles", ...Array.from({ length: tiles.counts[row] }, (_, column) => tileOf(tiles, row, column, classes.length))) : null,
+  ));
+  const head = h(
+    "tr", null, h("th", null, "Class"), trains ? h("th", "number", "Train") : null, h("th", "number", trains ? "Test" : "Vectors"),
+    tiles ? h("th", null, "The first of them, as the net will see them") : null,
+  );
+  return h("div", { class: "frame", tabindex: 0 }, h("table", null, head, ...rows));
 }
 
-function tileOf({ url, columns }, row, column, rows) {
-  const size = 32;
-  const tile = element("span", "tile");
+function tileOf({ url, columns }: ImportedTiles, row: number, column: number, rows: number): HTMLElement {
+  const tile = h("span", "tile");
   Object.assign(tile.style, {
-    width: `${size}px`,
-    height: `${size}px`,
+    width: `${TILE_PX}px`,
+    height: `${TILE_PX}px`,
     backgroundImage: `url("${url}")`,
-    backgroundSize: `${columns * size}px ${rows * size}px`,
-    backgroundPosition: `${-column * size}px ${-row * size}px`,
+    backgroundSize: `${columns * TILE_PX}px ${rows * TILE_PX}px`,
+    backgroundPosition: `${-column * TILE_PX}px ${-row * TILE_PX}px`,
   });
   return tile;
 }
 
-function leftOut(reasons) {
-  const details = element("details");
+function skippedList(reasons: LeftOut[]): HTMLElement {
   const count = reasons.reduce((sum, reason) => sum + reason.count, 0);
-  details.append(element("summary", "", `${grouped(count)} ${count === 1 ? "file" : "files"} left out`));
-  const list = element("ul");
-  for (const { reason, count, names } of reasons) {
-    const more = count > names.length ? ", …" : "";
-    const line = element("li", "", `${grouped(count)}: ${reason} `);
-    line.append(element("span", "quiet", `${names.join(", ")}${more}`));
-    list.append(line);
-  }
-  details.append(list);
-  return details;
+  const lines = reasons.map(({ reason, count: files, names }) =>
+    h("li", null, `${grouped(files)}: ${reason} `, h("span", "quiet", `${names.join(", ")}${files > names.length ? ", …" : ""}`)));
+  return h("details", null, h("summary", null, `${counted(count, "file")} left out`), h("ul", null, ...lines));
 }

@@ -1,210 +1,193 @@
-// @ts-nocheck
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
-import { bus, page } from "../../lib/bus.ts";
-import { element } from "../../lib/element.ts";
-import { mount } from "../../lib/mount.ts";
-import { onSelection } from "../../lib/selection.ts";
+import type { Film, Ink, InspectorProps } from "../../protocol.ts";
+import { bus, shared } from "../../lib/bus.ts";
+import { h, setData, textButton } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { onSelection, type Selection } from "../../lib/selection.ts";
 import { paintBytes, tileStyle } from "../../lib/sprites.ts";
-import { textButton } from "../../lib/buttons.ts";
-import { sheetOf } from "./contactSheet.ts";
-import { captionOf, placeOf, summaryOf, wayOf } from "./captions.ts";
+import {
+  captionOf, classOf, mapRankCaption, summaryOf, trajectoryCaption, type Inspected, type InspectedNeighbor, type WithSubject,
+} from "./captions.ts";
+import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
 
 const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }: ComponentArguments<InspectorProps | null>) {
   return mount(parentElement, style, (parent) => new Inspector(parent), (inspector) => {
     inspector.tell = setTriggerValue;
-    inspector.update(unpacked(data ?? {}));
+    inspector.update(decodeProps(data ?? {}));
   });
 }
 
-// Neighbours come as [item, label, distance], nearest first.
-function unpacked({ near = [], ...data }) {
+// Neighbors come as [item, label, distance], nearest first.
+function decodeProps({ near = [], ...data }: InspectorProps): Inspected {
   return { ...data, neighbours: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
-const subjectOf = ({ subject }) => (subject ? String(subject.item ?? "query") : "");
+const subjectName = ({ subject }: Pick<Inspected, "subject">) => (subject ? String(subject.item ?? "query") : "");
+const hasSubject = (data: Inspected): data is WithSubject => data.subject !== undefined;
 
 class Inspector {
-  constructor(parent) {
-    this.root = element("div", "inspector");
+  tell: (name: string, value: unknown) => void = () => {};
+  private root = h("div", "inspector");
+  private data: Inspected = { neighbours: [] };
+  private selection: Selection | null = null;
+  private sheet = false; // whether the selection is shown, or what is pinned
+  private offs: (() => void)[];
+
+  constructor(parent: ParentNode) {
     parent.append(this.root);
-    this.data = {};
-    this.selection = null;
-    this.sheet = false; // whether the selection is shown, or what is pinned
     this.offs = [
       onSelection((selection) => this.select(selection)),
-      bus.on("ranks", () => this.markPlaces()),
+      bus.on("ranks", () => this.updateMapRanks()),
     ];
   }
 
-  update(data) {
+  update(data: Inspected): void {
     // A new pin comes before the selection it was picked from, to which a link leads back.
-    if (subjectOf(data) && subjectOf(data) !== subjectOf(this.data)) this.sheet = false;
+    if (subjectName(data) && subjectName(data) !== subjectName(this.data)) this.sheet = false;
     this.data = data;
-    if (data.metric && data.metric !== page.metric) {
-      page.metric = data.metric;
+    if (data.metric && data.metric !== shared.metric) {
+      shared.metric = data.metric;
       bus.emit("metric", data.metric);
     }
-    if (data.film?.steps) bus.emit("asked", { run: data.run, film: data.film });
+    if (data.run && typeof data.film === "object" && data.film?.steps) bus.emit("asked", { run: data.run, film: data.film });
     this.show();
   }
 
-  select(selection) {
+  private select(selection: Selection | null): void {
     this.selection = selection;
-    this.sheet = selection !== null;
-    this.show();
+    this.setTab(selection !== null);
   }
 
-  pin(item) {
-    if (String(item) === subjectOf(this.data)) return this.turn(false); // pinned already: nothing new will come
-    this.tell("pin", item);
+  private pin(item: number): void {
+    if (String(item) === subjectName(this.data)) this.setTab(false); // pinned already: nothing new will come
+    else this.tell("pin", item);
   }
 
-  turn(sheet) {
+  private setTab(sheet: boolean): void {
     this.sheet = sheet;
     this.show();
   }
 
-  show() {
-    const { root, data, selection } = this;
-    const { subject, neighbours = [], steps = [], placeholder = "" } = data;
-    const sheet = this.sheet && selection && data.sheet !== false;
-    Object.assign(root.dataset, {
-      below: data.below ?? "", subject: subjectOf(data), neighbours: neighbours.length, sheet: Boolean(sheet),
-      selected: selection?.items.length ?? 0, metric: data.metric ?? "",
+  private show(): void {
+    const { root, data } = this;
+    const selection = data.sheet === false ? null : this.selection;
+    const sheet = this.sheet && selection !== null;
+    setData(root, {
+      below: data.below ?? "", subject: subjectName(data), neighbours: data.neighbours.length, sheet,
+      selected: this.selection?.items.length ?? 0, metric: data.metric ?? "",
     });
-    if (sheet) {
-      const pinned = subject?.item;
-      root.replaceChildren(sheetOf(selection, { pin: (item) => this.pin(item), pinned, at: root }));
-    } else {
-      const back = selection && data.sheet !== false
-        ? [textButton(`‹ ${selection.items.length.toLocaleString("en")} selected`, () => this.turn(true), "Back to the selection")]
+    if (sheet) root.replaceChildren(contactSheet(selection, { pin: (item) => this.pin(item), pinned: data.subject?.item, at: root }));
+    else {
+      const back = selection
+        ? [textButton(`‹ ${grouped(selection.items.length)} selected`, () => this.setTab(true), "Back to the selection")]
         : [];
-      const far = data.far ? [element("p", "far", data.far)] : [];
-      const strip = steps.length ? [stripOf(steps)] : [];
-      root.replaceChildren(...back, ...(subject
-        ? [headOf(data), ...strip, ...far, ...this.choices(), this.list(), this.key()]
-        : [element("p", "quiet", placeholder)]));
-      this.markPlaces();
+      root.replaceChildren(...back, ...(hasSubject(data) ? this.subjectView(data) : [h("p", "quiet", data.placeholder)]));
+      this.updateMapRanks();
     }
     root.dataset.ready = "true";
   }
 
+  private subjectView(data: WithSubject): HTMLElement[] {
+    return [
+      headOf(data),
+      ...(data.steps?.length ? [stripOf(data.steps)] : []),
+      ...(data.far ? [h("p", "far", data.far)] : []),
+      ...this.renderMetricTabs(data), this.list(data), this.key(data),
+    ];
+  }
+
   // Which distance is meant, and the way to the same question over the whole training.
-  choices() {
-    const { data } = this;
+  private renderMetricTabs(data: WithSubject): HTMLElement[] {
     if (!data.metric) return [];
-    const row = element("div", "choices");
-    const group = element("span", "metrics");
-    group.setAttribute("role", "group");
-    group.setAttribute("aria-label", "Distance");
+    const group = h("span", { class: "metrics", role: "group", "aria-label": "Distance" });
     for (const [name, title] of Object.entries(METRICS)) {
       const button = textButton(title, () => this.tell("metric", name), `Nearest by ${title} distance`);
-      button.setAttribute("aria-pressed", name === data.metric);
+      button.setAttribute("aria-pressed", String(name === data.metric));
       group.append(button);
     }
-    row.append(group);
-    if (data.film) row.append(overTheTraining(data));
-    return [row];
+    return [h("div", "choices", group, data.film ? historyButton(data) : null)];
   }
 
-  list() {
-    const { run, subject, neighbours, classes, sprites, vote } = this.data;
-    const list = element("ol", "list");
+  private list(data: WithSubject): HTMLElement {
+    const { subject, neighbours, vote } = data;
     const truth = subject.label ?? vote?.label;
-    const farthest = Math.max(...neighbours.map((neighbour) => neighbour.distance), 1e-9);
-    for (const { item, label, distance } of neighbours) {
-      const right = label === truth;
-      const row = element("li");
-      const button = element("button", right ? "row right" : "row wrong");
-      button.type = "button";
-      button.dataset.item = item;
-      button.title = `Test image ${item}: pin it`;
-      const tile = element("span", "tile");
-      Object.assign(tile.style, tileStyle(sprites, item, 32));
-      const bar = element("span", "bar");
-      bar.style.setProperty("--share", distance / farthest);
-      const name = element("span", "name", classes[label]);
-      if (!right) name.append(element("span", "mark", subject.label === undefined ? " other" : " wrong"));
-      button.append(tile, name, bar, element("span", "where"), element("span", "distance", distance.toFixed(3)));
-      button.addEventListener("click", () => this.pin(item));
-      for (const [event, value] of [["pointerenter", item], ["focus", item], ["pointerleave", null], ["blur", null]]) {
-        button.addEventListener(event, () => bus.emit("hover", { run, item: value, source: this }));
-      }
-      row.append(button);
-      list.append(row);
-    }
-    return list;
+    const farthest = Math.max(...neighbours.map((neighbor) => neighbor.distance), 1e-9);
+    const wrong = subject.label === undefined ? " other" : " wrong";
+    return h("ol", "list", ...neighbours.map((neighbor) => h("li", null, this.row(data, neighbor, neighbor.label === truth ? "" : wrong, farthest))));
   }
 
-  key() {
-    const key = element("p", "quiet key places");
-    key.append(element("span", "where near"), " near on the map too ", element("span", "where off"), " far on the map");
-    key.hidden = true;
-    const foot = element("div");
-    foot.append(key, element("p", "quiet key", wayOf(this.data)));
-    return foot;
+  private row({ run = "", sprites, classes }: WithSubject, { item, label, distance }: InspectedNeighbor, wrong: string, farthest: number) {
+    const tile = h("span", "tile");
+    if (sprites) Object.assign(tile.style, tileStyle(sprites, item, 32));
+    const bar = h("span", "bar");
+    bar.style.setProperty("--share", String(distance / farthest));
+    const name = h("span", "name", classOf({ classes }, label), wrong ? h("span", "mark", wrong) : null);
+    const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source: this });
+    return h(
+      "button",
+      {
+        type: "button", class: wrong ? "row wrong" : "row right", "data-item": item, title: `Test image ${item}: pin it`,
+        click: () => this.pin(item), pointerenter: hover(item), focus: hover(item), pointerleave: hover(null), blur: hover(null),
+      },
+      tile, name, bar, h("span", "where"), h("span", "distance", distance.toFixed(3)),
+    );
+  }
+
+  private key(data: WithSubject): HTMLElement {
+    const places = h(
+      "p", { class: "quiet key places", hidden: true },
+      h("span", "where near"), " near on the map too ", h("span", "where off"), " far on the map",
+    );
+    return h("div", null, places, h("p", "quiet key", trajectoryCaption(data)));
   }
 
   // The map tells how near each of them is drawn.
-  markPlaces() {
+  private updateMapRanks(): void {
     const { data, root } = this;
-    const { ranks } = page;
-    if (!ranks || ranks.run !== data.run || String(ranks.item) !== subjectOf(data)) return;
+    const { ranks } = shared;
+    if (!ranks || ranks.run !== data.run || String(ranks.item) !== subjectName(data)) return;
     let some = false;
-    for (const row of root.querySelectorAll(".row")) {
-      const place = placeOf(ranks.of.get(Number(row.dataset.item)), data.neighbours.length);
-      const where = row.querySelector(".where");
+    for (const row of root.querySelectorAll<HTMLElement>(".row")) {
+      const place = mapRankCaption(ranks.of.get(Number(row.dataset.item)), data.neighbours.length);
+      const where = row.querySelector<HTMLElement>(".where");
+      if (!where) continue;
       where.className = place ? `where ${place.near ? "near" : "off"}` : "where";
       where.title = place?.words ?? "Not in this frame";
       some ||= place !== null;
     }
-    const key = root.querySelector(".key");
+    const key = root.querySelector<HTMLElement>(".key");
     if (key) key.hidden = !some;
   }
 
-  stop() {
+  destroy(): void {
     this.offs.forEach((off) => off());
     this.root.remove();
   }
 }
 
-function headOf(data) {
-  const { subject, sprites, classes } = data;
-  const head = element("div", "head");
-  const picture = element("div", "picture");
-  if (subject.item !== undefined) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
-  else picture.append(canvasOf(subject));
-  const words = element("div", "words");
-  const title = element("span", "title");
-  title.append(element("strong", null, data.title ?? classes[subject.label]));
-  if (data.film?.steps) title.append(overTheTraining(data, data.film));
-  words.append(title);
-  words.append(element("span", null, summaryOf(data)));
-  words.append(element("span", "quiet", captionOf(data)));
-  head.append(picture, words);
-  return head;
+function headOf(data: WithSubject): HTMLElement {
+  const { subject, sprites } = data;
+  const picture = h("div", "picture");
+  if (subject.item === undefined) picture.append(canvasOf(subject as Ink));
+  else if (sprites) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
+  const title = h("span", "title", h("strong", null, data.title ?? classOf(data, subject.label)));
+  if (typeof data.film === "object" && data.film?.steps) title.append(historyButton(data, data.film));
+  return h("div", "head", picture, h("div", "words", title, h("span", null, summaryOf(data)), h("span", "quiet", captionOf(data))));
 }
 
-function overTheTraining({ run }, film = null) {
-  const open = () => bus.emit("study", { run, what: "film", film });
-  return textButton("Over the training", open, "Its nearest images at every frame");
+function historyButton({ run = "" }: Inspected, film: Film | null = null): HTMLElement {
+  return textButton("Over the training", () => bus.emit("study", { run, what: "film", film }), "Its nearest images at every frame");
 }
 
-function canvasOf(picture) {
-  const canvas = element("canvas");
+function canvasOf(picture: Ink): HTMLElement {
+  const canvas = h("canvas");
   paintBytes(canvas, picture);
   return canvas;
 }
 
-function stripOf(steps) {
-  const strip = element("ol", "strip");
-  for (const step of steps) {
-    const figure = element("li");
-    figure.append(canvasOf(step), element("span", "quiet", step.caption));
-    strip.append(figure);
-  }
-  return strip;
-}
+const stripOf = (steps: NonNullable<Inspected["steps"]>) =>
+  h("ol", "strip", ...steps.map((step) => h("li", null, canvasOf(step), h("span", "quiet", step.caption))));

@@ -1,25 +1,34 @@
-// @ts-nocheck
 // A picture from the clipboard: pasted anywhere on the page while this is open, made small, and handed to Python.
-import { mount } from "../../lib/mount.ts";
+import type { PastedPicture, PasteProps } from "../../protocol.ts";
+import { context2d, h } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import style from "./paste.css";
 
-const LARGEST = 256; // pixels a side: the net sees far fewer
+const MAX_SIDE = 256; // pixels: the net sees far fewer
 
-export default function ({ parentElement, setStateValue }) {
-  return mount(parentElement, style, pasteIn, (paste) => (paste.send = (picture) => setStateValue("picture", picture)));
+export default function ({ parentElement, setStateValue }: ComponentArguments<PasteProps>) {
+  return mount(parentElement, style, mountPaste, (paste) => {
+    paste.send = (picture) => setStateValue("picture", picture);
+  });
 }
 
-function pasteIn(parent) {
-  const root = Object.assign(document.createElement("p"), { className: "paste", tabIndex: 0 });
-  root.textContent = "or paste a picture (Ctrl V)";
+function mountPaste(parent: ParentNode) {
+  const root = h("p", { class: "paste", tabindex: 0 }, "or paste a picture (Ctrl V)");
   parent.append(root);
-  const paste = { send: () => {}, stop };
   let count = 0;
-  document.addEventListener("paste", take);
+  const paste = {
+    send: (_picture: PastedPicture) => {},
+    destroy() {
+      document.removeEventListener("paste", onPaste);
+      root.remove();
+    },
+  };
+  const onPaste = (event: ClipboardEvent) => void take(event);
+  document.addEventListener("paste", onPaste);
   root.dataset.ready = "true";
   return paste;
 
-  async function take(event) {
+  async function take(event: ClipboardEvent): Promise<void> {
     const file = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
     if (!file) return;
     event.preventDefault();
@@ -30,21 +39,16 @@ function pasteIn(parent) {
       root.textContent = "The clipboard holds no picture that can be read.";
     }
   }
-
-  function stop() {
-    document.removeEventListener("paste", take);
-    root.remove();
-  }
 }
 
-/** The picture on white ground, at most LARGEST pixels a side, as base64 of a JPEG. */
-async function smallJpeg(file) {
+/** The picture on white ground, at most MAX_SIDE pixels a side, as base64 of a JPEG. */
+async function smallJpeg(file: File): Promise<string> {
   const picture = await createImageBitmap(file);
-  const zoom = Math.min(1, LARGEST / Math.max(picture.width, picture.height));
+  const zoom = Math.min(1, MAX_SIDE / Math.max(picture.width, picture.height));
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.round(picture.width * zoom));
   canvas.height = Math.max(1, Math.round(picture.height * zoom));
-  const context = canvas.getContext("2d");
+  const context = context2d(canvas);
   context.fillStyle = "#fff";
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(picture, 0, 0, canvas.width, canvas.height);

@@ -1,98 +1,103 @@
-// @ts-nocheck
 // One line above the map: how the run or projection stands, how long it will take, and a way to stop it.
 // Where the host does not pass the event routes, this is also where polled events enter the page.
-import { mount } from "../../lib/mount.ts";
-import { stream } from "../../lib/eventStream.ts";
-import { Following, onceAFrame } from "../../charts/runSubscription.ts";
-import { isOver, secondsLeft, sentenceOf, shareOf, standingOf, takeStanding, timeOf } from "./status.ts";
+import type { Fallback, Fed, ProgressProps } from "../../protocol.ts";
+import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
+import { h, setData } from "../../lib/dom.ts";
+import { stream, type StreamEvent } from "../../lib/eventStream.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { initialStatus, isOver, reduceStatus, secondsLeft, shareOf, statusText, timeOf, type Status } from "./status.ts";
 import style from "./progress.css";
 
-export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
-  return mount(parentElement, style, (parent) => new Progress(parent), (progress) => {
-    progress.send = { state: setStateValue, trigger: setTriggerValue };
-    progress.update(data ?? {});
+const RESUMABLE = ["stopped", "failed", "cut off"];
+
+type Request = "resume" | "stop" | "cancel";
+type Host = Pick<ComponentArguments<ProgressProps>, "setStateValue" | "setTriggerValue">;
+
+export default function (component: ComponentArguments<ProgressProps>) {
+  const { parentElement, data } = component;
+  return mount(parentElement, style, (parent) => new Progress(parent, data, component), (progress) => {
+    progress.host = component;
+    progress.update(data);
   });
 }
 
 class Progress {
-  constructor(parent) {
-    const make = (tag, className) => Object.assign(document.createElement(tag), { className });
-    this.root = make("div", "progress");
-    this.words = make("span", "words");
-    this.words.setAttribute("role", "status");
-    this.left = make("span", "left");
-    const button = (name, act) => {
-      const made = Object.assign(make("button", name), { type: "button" });
-      made.addEventListener("click", act);
-      return made;
-    };
-    this.pause = button("pause", () => this.ask(this.paused ? "resume" : "stop"));
-    this.button = button("stop", () => this.ask(this.data.drawing ? "cancel" : "stop"));
-    this.bar = make("div", "bar");
-    this.fill = make("div", "fill");
-    this.bar.append(this.fill);
-    this.root.append(this.words, this.left, this.pause, this.button, this.bar);
+  private words = h("span", { class: "words", role: "status" });
+  private left = h("span", "left");
+  private pause = h("button", { class: "pause", type: "button", click: () => this.ask(this.paused ? "resume" : "stop") });
+  private button = h("button", { class: "stop", type: "button", click: () => this.ask(this.data.drawing ? "cancel" : "stop") });
+  private fill = h("div", "fill");
+  private bar = h("div", "bar", this.fill);
+  private root = h("div", "progress", this.words, this.left, this.pause, this.button, this.bar);
+  private draw = onAnimationFrame(() => this.render());
+  private status: Status;
+  /** What Python was asked for and has not done yet. */
+  private asked: Request | null = null;
+  private fed: Fed | null = null;
+  private refreshed: string | null = null; // for which run Python was told to look again
+  private subscription: RunSubscription;
+
+  constructor(parent: ParentNode, private data: ProgressProps, public host: Host) {
     parent.append(this.root);
-    this.draw = onceAFrame(() => this.paint());
-    this.following = new Following(
+    this.status = initialStatus(data);
+    this.subscription = new RunSubscription(
       () => {
-        this.standing = standingOf(this.data);
+        this.status = initialStatus(this.data);
         this.asked = null;
         this.draw();
       },
-      (event) => this.take(event),
+      (event) => this.onEvent(event),
     );
   }
 
   /** Tell Python what is wanted; until it has come about the buttons rest. */
-  ask(what) {
+  private ask(what: Request): void {
     this.asked = what;
-    this.send.trigger(what, true);
+    this.host.setTriggerValue(what, true);
     this.draw();
   }
 
   /** Whether a layout stands still that could go on. */
-  get paused() {
-    const { phase, done } = this.standing;
-    return Boolean(this.data.pausable && done > 0 && ["stopped", "failed", "cut off"].includes(phase));
+  private get paused(): boolean {
+    const { phase, done } = this.status;
+    return this.data.pausable && done > 0 && RESUMABLE.includes(phase);
   }
 
-  update(data) {
+  update(data: ProgressProps): void {
     this.data = data;
     const pid = data.view && data.view !== "live" ? data.view : null;
-    this.following.follow({ run: data.run, pid, begun: data.begun });
-    if (data.fallback) this.feed(pid, data);
+    this.subscription.subscribe({ run: data.run, pid, begun: data.begun });
+    if (data.fallback) this.feed(data.run, pid, data.fallback);
     this.draw();
   }
 
-  feed(pid, { run, fallback }) {
-    const { stream: name, from, events, frames } = fallback;
-    stream.feed({ run, pid, events, frames, from });
+  private feed(run: string, pid: string | null, fallback: Fallback): void {
+    const { stream: name = "", from, events } = fallback;
+    stream.feed({ run, pid, ...fallback });
     const count = from + events.filter((event) => event.event !== "end").length;
     if (this.fed?.stream === name && this.fed.count >= count) return;
-    this.fed = { stream: name, count };
-    const told = this.fed;
-    setTimeout(() => this.send.state("fed", told), 0);
+    const fed = (this.fed = { stream: name, count });
+    setTimeout(() => this.host.setStateValue("fed", fed), 0);
   }
 
-  take(event) {
-    const changed = takeStanding(this.standing, event);
+  private onEvent(event: StreamEvent): void {
+    const changed = reduceStatus(this.status, event);
     // Python could not name the pictures before the data set was on disk; now it can.
-    if (event.event === "started" && this.data.waits_for_pictures && this.refreshed !== this.following.name) {
-      this.refreshed = this.following.name;
-      setTimeout(() => this.send.trigger("refresh", true), 0);
+    if (event.event === "started" && this.data.waits_for_pictures && this.refreshed !== this.subscription.name) {
+      this.refreshed = this.subscription.name;
+      setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
     }
     if (changed) this.draw();
   }
 
-  paint() {
-    const { standing, data } = this;
-    const over = isOver(standing);
+  private render(): void {
+    const { status, data } = this;
+    const over = isOver(status);
     if (over && this.asked !== "resume") this.asked = null;
-    const stopping = Boolean(this.asked) && !over;
-    const share = shareOf(standing);
-    const seconds = stopping ? null : secondsLeft(standing);
-    const words = sentenceOf(stopping ? { ...standing, phase: "stopping" } : standing, data.title);
+    const stopping = this.asked !== null && !over;
+    const share = shareOf(status);
+    const seconds = stopping ? null : secondsLeft(status);
+    const words = statusText(stopping ? { ...status, phase: "stopping" } : status, data.title);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.left.textContent = seconds === null ? "" : `${timeOf(seconds)} left`;
@@ -100,18 +105,16 @@ class Progress {
     this.pause.textContent = this.paused ? "Continue" : "Pause";
     this.button.hidden = over ? !this.paused : !data.running;
     this.button.textContent = data.drawing ? "Cancel" : "Stop";
-    this.pause.disabled = this.button.disabled = Boolean(this.asked);
+    this.pause.disabled = this.button.disabled = this.asked !== null;
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
     this.root.classList.toggle("over", over);
-    this.root.classList.toggle("trouble", standing.phase === "failed" || standing.phase === "cut off");
-    Object.assign(this.root.dataset, {
-      ready: "true", run: data.run, phase: stopping ? "stopping" : standing.phase, done: standing.done,
-    });
+    this.root.classList.toggle("trouble", status.phase === "failed" || status.phase === "cut off");
+    setData(this.root, { ready: true, run: data.run, phase: stopping ? "stopping" : status.phase, done: status.done });
   }
 
-  stop() {
-    this.following.stop();
+  destroy(): void {
+    this.subscription.unsubscribe();
     this.draw.cancel();
     this.root.remove();
   }

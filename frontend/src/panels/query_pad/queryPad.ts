@@ -1,38 +1,53 @@
-// @ts-nocheck
 // The drawing pad: pen, finger or mouse leave ink; a moment after the pen is lifted Python receives it.
-import { mount } from "../../lib/mount.ts";
-import { WIDTH, drawingOf } from "./strokes.ts";
+import type { PadProps } from "../../protocol.ts";
+import { context2d, h } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import style from "./queryPad.css";
+import { encodeDrawing, WIDTH, type Stroke } from "./strokes.ts";
 
-const PAUSE = 120; // ms after pen-up before a drawing is sent, so that a figure of two strokes is sent once
+const SUBMIT_DELAY_MS = 120; // after pen-up, so that a figure of two strokes is sent once
 
 // Drawings outlive their component: switching a tab unmounts it, and nobody wants to draw again.
-const drawings = (globalThis.__dmlvizDrawings ??= new Map());
+const drawings = new Map<string, Stroke[]>();
 
-export default function ({ parentElement, key, data, setStateValue }) {
-  return mount(parentElement, style, (parent) => padIn(parent, key ?? "pad"), (pad) => {
+export default function ({ parentElement, key = "pad", data, setStateValue }: ComponentArguments<PadProps>) {
+  return mount(parentElement, style, (parent) => mountPad(parent, key), (pad) => {
     pad.send = (drawing) => setStateValue("drawing", drawing);
-    pad.update(data ?? {});
+    pad.update(data);
   });
 }
 
-function padIn(parent, key) {
-  const root = document.createElement("div");
-  root.className = "pad";
-  root.innerHTML = `
-    <canvas tabindex="0" role="img" aria-label="Drawing pad. Draw with pen, finger or mouse."></canvas>
-    <div class="beside"><button type="button" data-do="undo">Undo</button>
-      <button type="button" data-do="clear">Clear</button><span class="hint"></span></div>`;
-  parent.appendChild(root);
-  const canvas = root.querySelector("canvas");
-  const hint = root.querySelector(".hint");
-  const context = canvas.getContext("2d");
+function mountPad(parent: ParentNode, key: string) {
+  const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": "Drawing pad. Draw with pen, finger or mouse." });
+  const buttons = [
+    h("button", { type: "button", "data-do": "undo", click: () => change(strokes.slice(0, -1)) }, "Undo"),
+    h("button", { type: "button", "data-do": "clear", click: () => change([]) }, "Clear"),
+  ];
+  const hint = h("span", "hint");
+  const root = h("div", "pad", canvas, h("div", "beside", ...buttons, hint));
+  parent.append(root);
+  const context = context2d(canvas);
   let strokes = drawings.get(key) ?? [];
-  let stroke = null;
-  let timer = 0;
-  const pad = { send: () => {}, update, stop };
+  let stroke: Stroke | null = null;
+  let words = "";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const watcher = new ResizeObserver(render);
+  watcher.observe(canvas);
+  const pad = {
+    send: (_drawing: ReturnType<typeof encodeDrawing>) => {},
+    update(data: PadProps) {
+      words = data.hint;
+      render();
+      root.dataset.ready = "true";
+    },
+    destroy() {
+      clearTimeout(timer);
+      watcher.disconnect();
+      root.remove();
+    },
+  };
 
-  function paint() {
+  function render(): void {
     const side = canvas.clientWidth * devicePixelRatio;
     if (canvas.width !== side) canvas.width = canvas.height = side;
     context.clearRect(0, 0, side, side);
@@ -45,19 +60,20 @@ function padIn(parent, key) {
       for (const [x, y] of points) context.lineTo(x * side, y * side);
       context.stroke();
     }
-    root.dataset.strokes = strokes.length;
-    hint.textContent = strokes.length ? "" : hint.dataset.words ?? "";
-    for (const button of root.querySelectorAll("button")) button.disabled = !strokes.length;
+    root.dataset.strokes = String(strokes.length);
+    hint.textContent = strokes.length ? "" : words;
+    for (const button of buttons) button.disabled = !strokes.length;
   }
 
-  function changed() {
+  function change(next: Stroke[]): void {
+    strokes = next;
     drawings.set(key, strokes);
-    paint();
+    render();
     clearTimeout(timer);
-    timer = setTimeout(() => pad.send(drawingOf(strokes)), PAUSE);
+    timer = setTimeout(() => pad.send(encodeDrawing(strokes)), SUBMIT_DELAY_MS);
   }
 
-  function pointOf(event) {
+  function pointOf(event: PointerEvent): [number, number] {
     const box = canvas.getBoundingClientRect();
     return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
   }
@@ -69,45 +85,23 @@ function padIn(parent, key) {
     canvas.setPointerCapture(event.pointerId);
     stroke = [pointOf(event)];
     strokes = [...strokes, stroke];
-    paint();
+    render();
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!stroke) return;
     for (const part of event.getCoalescedEvents?.() ?? [event]) stroke.push(pointOf(part));
-    paint();
+    render();
   });
   const lift = () => {
     if (!stroke) return;
     stroke = null;
-    changed();
+    change(strokes);
   };
   canvas.addEventListener("pointerup", lift);
   canvas.addEventListener("pointercancel", lift);
-  root.addEventListener("click", (event) => {
-    const what = event.target.dataset?.do;
-    if (!what) return;
-    strokes = what === "undo" ? strokes.slice(0, -1) : [];
-    changed();
-  });
   canvas.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" || (event.key === "z" && (event.ctrlKey || event.metaKey))) {
-      strokes = event.key === "Escape" ? [] : strokes.slice(0, -1);
-      changed();
-    }
+    if (event.key === "Escape") change([]);
+    if (event.key === "z" && (event.ctrlKey || event.metaKey)) change(strokes.slice(0, -1));
   });
-  const watcher = new ResizeObserver(paint);
-  watcher.observe(canvas);
-
-  function update({ hint: words }) {
-    hint.dataset.words = words ?? "Draw here";
-    paint();
-    root.dataset.ready = "true";
-  }
-
-  function stop() {
-    clearTimeout(timer);
-    watcher.disconnect();
-    root.remove();
-  }
   return pad;
 }

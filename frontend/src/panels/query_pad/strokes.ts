@@ -1,11 +1,16 @@
-// @ts-nocheck
 // Strokes as lists of points in the unit square, and the ink they leave on a small grey image. Pure: no DOM.
+
+import type { Drawing } from "../../protocol.ts";
+import { encodeBase64 } from "../../lib/base64.ts";
+
+/** The way of a pen, in the unit square. */
+export type Stroke = [number, number][];
 
 export const SIDE = 56; // pixels a side of what is sent: four times the net's input, so that scaling stays smooth
 export const WIDTH = 0.075; // of the pad: about two pixels of a digit 28 pixels high
 
 /** The ink of `strokes` as SIDE × SIDE bytes, 255 where the pen went; edges are smooth over one pixel. */
-export function inkOf(strokes, side = SIDE, width = WIDTH) {
+export function rasterize(strokes: Stroke[], side = SIDE, width = WIDTH): Uint8Array {
   const ink = new Uint8Array(side * side);
   const radius = (width * side) / 2;
   for (const stroke of strokes) {
@@ -16,12 +21,12 @@ export function inkOf(strokes, side = SIDE, width = WIDTH) {
   return ink;
 }
 
-function segment(ink, side, from, to, radius) {
+function segment(ink: Uint8Array, side: number, from: Stroke[number], to: Stroke[number], radius: number): void {
   const [ax, ay, bx, by] = [from[0] * side, from[1] * side, to[0] * side, to[1] * side];
   const [dx, dy] = [bx - ax, by - ay];
   const length2 = dx * dx + dy * dy;
   const reach = radius + 1;
-  const clamp = (value) => Math.max(0, Math.min(side - 1, value));
+  const clamp = (value: number) => Math.max(0, Math.min(side - 1, value));
   const [left, right] = [clamp(Math.floor(Math.min(ax, bx) - reach)), clamp(Math.ceil(Math.max(ax, bx) + reach))];
   const [top, bottom] = [clamp(Math.floor(Math.min(ay, by) - reach)), clamp(Math.ceil(Math.max(ay, by) + reach))];
   for (let y = top; y <= bottom; y++) {
@@ -36,15 +41,8 @@ function segment(ink, side, from, to, radius) {
   }
 }
 
-/** Bytes as base64. */
-export function base64Of(bytes) {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
-}
-
 /** What Python receives: the image, its side, and how many strokes made it; null for an empty pad. */
-export function drawingOf(strokes) {
+export function encodeDrawing(strokes: Stroke[]): Drawing | null {
   if (!strokes.length) return null;
-  return { side: SIDE, strokes: strokes.length, ink: base64Of(inkOf(strokes)) };
+  return { side: SIDE, strokes: strokes.length, ink: encodeBase64(rasterize(strokes)) };
 }

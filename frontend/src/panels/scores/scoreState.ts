@@ -1,5 +1,44 @@
-// @ts-nocheck
 // The scores of a run at the step that is shown, from its events. Pure: no DOM.
+import { counted, grouped } from "../../lib/format.ts";
+
+import type { StreamEvent } from "../../lib/eventStream.ts";
+
+type Metrics = Record<string, number>;
+
+export interface Reading {
+  step: number;
+  metrics: Metrics;
+}
+
+/** What a run has said of its scores. */
+export interface ScoreState {
+  steps: number | null;
+  /** How many images are watched, and how many there are to test on. */
+  watched: number | null;
+  tests: number | null;
+  unseen: string[];
+  series: Reading[];
+  final: Reading | null;
+  /** The scores of the images as they are, no net between, on the watched ones. */
+  pixels: Metrics | null;
+}
+
+/** A score at a step. */
+export interface Score {
+  key: string;
+  label: string;
+  title: string;
+  value: number | null;
+  /** Since the untrained net. */
+  change: number | null;
+  course: { step: number; value: number }[];
+  untrained: number | null;
+  pixels: number | null;
+  /** Whether it is measured at the end only. */
+  later: boolean;
+  /** Those of seen and unseen classes, where there are any. */
+  apart: { group: string; value: number }[];
+}
 
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbour is of their own class" },
@@ -13,15 +52,14 @@ export const SCORES = [
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
 const GROUPS = ["seen", "unseen"];
 
-/** `pixels` holds the scores of the images as they are, no net between, on the watched ones; null until they are known. */
-export const emptyReadings = () =>
+export const emptyScores = (): ScoreState =>
   ({ steps: null, watched: null, tests: null, unseen: [], series: [], final: null, pixels: null });
 
 /** Take one event in, in place; says whether anything shown may have changed. */
-export function takeReading(readings, event) {
+export function reduceScores(readings: ScoreState, event: StreamEvent): boolean {
   switch (event.event) {
     case "started":
-      Object.assign(readings, emptyReadings(), { steps: event.steps, watched: event.watched, tests: event.test_images });
+      Object.assign(readings, emptyScores(), { steps: event.steps, watched: event.watched, tests: event.test_images });
       readings.unseen = event.unseen ?? [];
       return true;
     case "snapshot":
@@ -30,7 +68,7 @@ export function takeReading(readings, event) {
     case "finished":
     case "stopped":
       if (!event.metrics || !Object.keys(event.metrics).length) return false;
-      readings.final = { step: event.step, metrics: event.metrics };
+      readings.final = { step: event.step ?? 0, metrics: event.metrics };
       readings.tests = event.test_images ?? readings.tests;
       return true;
     default:
@@ -38,11 +76,8 @@ export function takeReading(readings, event) {
   }
 }
 
-/**
- * What each score is at `step` (null: the newest), how it changed since the untrained net, and its course; `apart` holds
- * those of seen and unseen classes, where there are any.
- */
-export function scoresAt(readings, step = null) {
+/** What each score is at `step` (null: the newest). */
+export function scoresAt(readings: ScoreState, step: number | null = null): Score[] {
   const at = indexAt(readings, step);
   const whole = isFinal(readings, step);
   return SCORES.map(({ key, label, title }) => {
@@ -51,7 +86,7 @@ export function scoresAt(readings, step = null) {
       .map(({ step, metrics }) => ({ step, value: metrics[key] }));
     const now = readings.series[at]?.metrics[key];
     const first = readings.series[0]?.metrics[key];
-    const metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
+    const metrics: Metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
     const value = metrics[key];
     const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
     // Compared on the same images: a score on all of them is not the watched ones' successor.
@@ -66,36 +101,37 @@ export function scoresAt(readings, step = null) {
 }
 
 /** Why some images are selected: what they fail, among which images, after which step. */
-export const reasonAt = (readings, step, words) => `${words}. ${captionAt(readings, step)}.`;
+export const reasonAt = (readings: ScoreState, step: number | null, words: string): string => `${words}. ${captionAt(readings, step)}.`;
 
 /** On which images and after which step. */
-export function captionAt(readings, step = null) {
-  if (isFinal(readings, step)) {
+export function captionAt(readings: ScoreState, step: number | null = null): string {
+  const { final } = readings;
+  if (final && isFinal(readings, step)) {
     // Vectors that were given ready were not trained.
-    const when = readings.steps === 0 ? "" : `, after ${steps(readings.final.step)}`;
-    return `On all ${count(readings.tests)} test images${when}${apart(readings)}`;
+    const when = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
+    return `On all ${count(readings.tests)} test images${when}${unseenClassesNote(readings)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first frame";
   const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
   const which = readings.watched === readings.tests ? "all" : "";
-  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${apart(readings)}`;
+  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
 }
 
-const apart = ({ unseen }) => (unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "");
+const unseenClassesNote = ({ unseen }: ScoreState): string => (unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "");
 
 /** The step that `step` stands for: that of the last reading not after it. */
-export function stepAt(readings, step = null) {
-  return isFinal(readings, step) ? readings.final.step : readings.series[indexAt(readings, step)]?.step ?? null;
+export function stepAt(readings: ScoreState, step: number | null = null): number | null {
+  return (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.step ?? null;
 }
 
 /** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
-export const isFinal = ({ final }, step) => final !== null && (step === null || step >= final.step);
+export const isFinal = ({ final }: ScoreState, step: number | null): boolean => final !== null && (step === null || step >= final.step);
 
-function indexAt({ series }, step) {
+function indexAt({ series }: ScoreState, step: number | null): number {
   if (step === null) return series.length - 1;
   return series.findLastIndex((reading) => reading.step <= step);
 }
 
-const count = (n) => (n === null ? "the" : n.toLocaleString("en"));
-const steps = (n) => (n === 1 ? "1 step" : `${n.toLocaleString("en")} steps`);
+const count = (n: number | null): string => (n === null ? "the" : grouped(n));
+const steps = (n: number): string => counted(n, "step");

@@ -1,1 +1,0 @@
-export { keep as default } from "../dmlviz.map/page-044755027f032983.js";

@@ -1,1 +1,0 @@
-export { lossview as default } from "../dmlviz.map/page-044755027f032983.js";
