@@ -11,8 +11,16 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 const OUT = path.join(HERE, "..", "dmlviz", "_frontend");
 
 const OPTIONS = {
-  absWorkingDir: HERE, bundle: true, minify: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none",
-  write: false, metafile: true, logLevel: "warning",
+  absWorkingDir: HERE,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  write: false,
+  metafile: true,
+  logLevel: "warning",
 };
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
@@ -26,9 +34,13 @@ async function bundles() {
   const script = named("page", page.outputFiles[0].text);
   // Streamlit gives every component an address of its own, but they all load the script from that of the map.
   const entries = components.map((name) =>
-    named(name, `export { ${name} as default } from "../dmlviz.map/${script[0]}";\n`));
+    named(name, `export { ${name} as default } from "../dmlviz.map/${script[0]}";\n`),
+  );
   return Object.fromEntries([
-    script, ...entries, ["standalone.js", standalone.outputFiles[0].text], ["standalone.css", style.outputFiles[0].text],
+    script,
+    ...entries,
+    ["standalone.js", standalone.outputFiles[0].text],
+    ["standalone.css", style.outputFiles[0].text],
   ]);
 }
 
@@ -39,14 +51,22 @@ function named(name, text) {
 
 function committed() {
   mkdirSync(OUT, { recursive: true });
-  return Object.fromEntries(readdirSync(OUT).sort().map((name) => [name, readFileSync(path.join(OUT, name), "utf8")]));
+  return Object.fromEntries(
+    readdirSync(OUT)
+      .sort()
+      .map((name) => [name, readFileSync(path.join(OUT, name), "utf8")]),
+  );
 }
 
 const [made, before] = [await bundles(), committed()];
-const stale = [...new Set([...Object.keys(made), ...Object.keys(before)])].filter((name) => made[name] !== before[name]).sort();
+const stale = [...new Set([...Object.keys(made), ...Object.keys(before)])]
+  .filter((name) => made[name] !== before[name])
+  .sort();
 if (process.argv.includes("--check")) {
   if (stale.length) {
-    console.error(`dmlviz/_frontend is stale (${stale.join(", ")}): run npm run build in frontend/ and commit what it wrote.`);
+    console.error(
+      `dmlviz/_frontend is stale (${stale.join(", ")}): run npm run build in frontend/ and commit what it wrote.`,
+    );
     process.exit(1);
   }
 } else {
@@ -54,5 +74,6 @@ if (process.argv.includes("--check")) {
     if (name in made) writeFileSync(path.join(OUT, name), made[name]);
     else rmSync(path.join(OUT, name));
   }
-  for (const [name, text] of Object.entries(made)) if (text.length > 1000) console.log(`${name} ${Math.round(text.length / 1024)} kB`);
+  for (const [name, text] of Object.entries(made))
+    if (text.length > 1000) console.log(`${name} ${Math.round(text.length / 1024)} kB`);
 }

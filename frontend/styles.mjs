@@ -6,7 +6,13 @@ export const styleAsText = {
   name: "style-as-text",
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path: file }) => {
-      const { outputFiles } = await build({ entryPoints: [file], bundle: true, minify: true, write: false, logLevel: "warning" });
+      const { outputFiles } = await build({
+        entryPoints: [file],
+        bundle: true,
+        minify: true,
+        write: false,
+        logLevel: "warning",
+      });
       return { contents: outputFiles[0].text.trim(), loader: "text", watchFiles: [file] };
     });
   },

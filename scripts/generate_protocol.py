@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 from app import protocol
 
 OUT = Path(__file__).resolve().parents[1] / "frontend" / "src" / "protocol.ts"
-PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "any"}
+PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
 HEAD = "// Written by scripts/generate_protocol.py from app/protocol.py: change that, not this.\n"
 
 

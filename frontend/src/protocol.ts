@@ -503,7 +503,7 @@ export interface ImportPreviewProps {
 export interface LossParameter {
   name: string;
   kind: string;
-  default: any;
+  default: unknown;
   help: string;
   minimum: number | null;
   maximum: number | null;
@@ -586,7 +586,7 @@ export interface LossOfBatch {
   title: string;
   formula: string;
   summary: string;
-  params: Record<string, any>;
+  params: Record<string, unknown>;
 }
 
 /** The batch's own sheet of tiles. */

@@ -11,7 +11,9 @@ export function random() {
 /** Numbers alike within `within`. */
 export function close(actual, expected, within = 1e-5) {
   assert.equal(actual.length, expected.length);
-  [...actual].forEach((v, i) => assert.ok(Math.abs(v - expected[i]) <= within, `[${i}] is ${v}, expected ${expected[i]}`));
+  [...actual].forEach((v, i) =>
+    assert.ok(Math.abs(v - expected[i]) <= within, `[${i}] is ${v}, expected ${expected[i]}`),
+  );
 }
 
 /** n points in [-1, 1]², every fifth of them not usable. */

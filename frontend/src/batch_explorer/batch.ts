@@ -46,14 +46,24 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
 
 /** A batch out of what /api/runs/…/batches/STEP.json answers (see app/batches.py), and as its loss sees it. */
 export function parseBatch(told: BatchAnswer): LoadedBatch {
-  const { seen, anchored, loss_of: { name, params } } = told;
+  const {
+    seen,
+    anchored,
+    loss_of: { name, params },
+  } = told;
   const n = told.labels.length;
   const before = unpack(told.before, "<f4");
   const rows = toRows(unpack(seen.rows, "<i2"), seen.kind === "pairs" ? 2 : 3).map((row) => [...row]);
-  const own: Record<string, unknown> = Object.fromEntries(Object.entries(told.learned).map(([weight, { shape, data }]) => [weight, shaped(data, shape)]));
+  const own: Record<string, unknown> = Object.fromEntries(
+    Object.entries(told.learned).map(([weight, { shape, data }]) => [weight, shaped(data, shape)]),
+  );
   const numbered = told.labels.map((label) => told.seen_classes.indexOf(label)); // as the class weights are
   const listed = seen.by === "selection" ? { [seen.kind]: rows } : {};
-  const batch = new Batch(toRows(Float64Array.from(before), before.length / n), numbered, { ...listed, anchored, own }) as unknown as LossBatch;
+  const batch = new Batch(toRows(Float64Array.from(before), before.length / n), numbered, {
+    ...listed,
+    anchored,
+    own,
+  }) as unknown as LossBatch;
   const unknown = name in PROXIES && !own.weight; // too large to be kept, see dmlviz/witness.py
   return {
     ...told,
@@ -81,7 +91,10 @@ function shaped(data: string, [length, width]: number[]): number | number[] | Fl
 }
 
 /** All distances, n × n, row after row, in a measure's own words; "cosine" is 1 − cosine. */
-export function distanceMatrix({ n, batch }: Pick<LoadedBatch, "n" | "batch">, measure: Measure): Float32Array<ArrayBuffer> {
+export function distanceMatrix(
+  { n, batch }: Pick<LoadedBatch, "n" | "batch">,
+  measure: Measure,
+): Float32Array<ArrayBuffer> {
   const found = new Float32Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++) found[i * n + j] = found[j * n + i] = batch.d(i, j, measure);
@@ -105,7 +118,7 @@ export function classBands(labels: number[], order: number[]): Band[] {
   const found: Band[] = [];
   order.forEach((image, place) => {
     const last = found.at(-1);
-    if (last && last.label === labels[image]) last.to = place + 1;
+    if (last?.label === labels[image]) last.to = place + 1;
     else found.push({ label: labels[image], from: place, to: place + 1 });
   });
   return found;

@@ -46,12 +46,17 @@ export interface CanvasHooks {
 
 export class BatchCanvas {
   readonly canvas = h("canvas", {
-    class: "stage", tabindex: 0, role: "application",
+    class: "stage",
+    tabindex: 0,
+    role: "application",
     "aria-roledescription": "picture of a batch; arrow keys go from comparison to comparison",
   });
   private b: LoadedBatch | null = null;
   private moved: number[] = []; // where the images go, as far as is shown
-  private boxes: [Box, Box] = [[-1, -1, 1, 1], [-1, -1, 1, 1]];
+  private boxes: [Box, Box] = [
+    [-1, -1, 1, 1],
+    [-1, -1, 1, 1],
+  ];
   private arcs: Arc[] = [];
   private strongest = 1;
   private lines: Line[] = [];
@@ -92,7 +97,10 @@ export class BatchCanvas {
     if (this.canvas.height !== Math.round(height * pixels)) this.canvas.height = Math.round(height * pixels);
     const [small, large] = this.boxes;
     const [x0, y0, x1, y1] = small.map((edge, k) => edge + (large[k] - edge) * this.gone);
-    this.scale = Math.min((width - 2 * PADDING) / Math.max(1e-12, x1 - x0), (height - 2 * PADDING) / Math.max(1e-12, y1 - y0));
+    this.scale = Math.min(
+      (width - 2 * PADDING) / Math.max(1e-12, x1 - x0),
+      (height - 2 * PADDING) / Math.max(1e-12, y1 - y0),
+    );
     this.corner = [width / 2 - ((x0 + x1) / 2) * this.scale, height / 2 + ((y0 + y1) / 2) * this.scale];
   }
 
@@ -259,7 +267,13 @@ export class BatchCanvas {
       context.strokeStyle = css(theme.text, 0.9);
       context.lineWidth = 1.2;
       context.beginPath();
-      for (const [dx, dy] of [[0, -size], [size, 0], [0, size], [-size, 0]]) context.lineTo(x + dx, y + dy);
+      for (const [dx, dy] of [
+        [0, -size],
+        [size, 0],
+        [0, size],
+        [-size, 0],
+      ])
+        context.lineTo(x + dx, y + dy);
       context.closePath();
       context.fill();
       context.stroke();

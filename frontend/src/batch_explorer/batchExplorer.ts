@@ -10,7 +10,12 @@ import { BatchView } from "./batchView.ts";
 import { DistanceHistogram } from "./distanceHistogram.ts";
 
 export default function ({ parentElement, data }: ComponentArguments<Source>) {
-  return mount(parentElement, style, (parent) => new Accordion(parent, data), (drawers) => drawers.update(data));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Accordion(parent, data),
+    (drawers) => drawers.update(data),
+  );
 }
 
 /** What lies in a drawer. */
@@ -33,7 +38,11 @@ class Accordion {
       new AccordionSection("What the loss sees", source, () => new BatchView()),
       new AccordionSection("Distances", source, () => new DistanceHistogram()),
     ];
-    const bar = h("div", { class: "bar", role: "group", "aria-label": "Look closer" }, ...this.sections.map(({ button }) => button));
+    const bar = h(
+      "div",
+      { class: "bar", role: "group", "aria-label": "Look closer" },
+      ...this.sections.map(({ button }) => button),
+    );
     this.root = h("section", "lossview", bar, ...this.sections.map(({ panel }) => panel));
     parent.append(this.root);
   }
@@ -54,9 +63,16 @@ class AccordionSection {
   readonly button: HTMLElement;
   readonly panel = h("div", { class: "panel", hidden: true });
   private view: DrawerView | null = null;
-  private subscription = new RunSubscription(() => this.view?.reset(), (event) => this.view?.onEvent(event));
+  private subscription = new RunSubscription(
+    () => this.view?.reset(),
+    (event) => this.view?.onEvent(event),
+  );
 
-  constructor(title: string, private source: Source, private make: () => DrawerView) {
+  constructor(
+    title: string,
+    private source: Source,
+    private make: () => DrawerView,
+  ) {
     this.button = h("button", { type: "button", "aria-expanded": "false", click: () => this.toggle() }, title);
   }
 

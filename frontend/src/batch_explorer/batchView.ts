@@ -12,7 +12,14 @@ import { distanceMatrix, parseBatch, type LoadedBatch } from "./batch.ts";
 import { DifficultyLegend } from "./difficultyLegend.ts";
 import { DistanceMatrix, shades, type Pair } from "./distanceMatrix.ts";
 import {
-  GRADIENT_MOMENT, meanDistances, MOMENT_MS, MOMENTS, momentText, UPDATE_MOMENT, visible, type MeanDistances,
+  GRADIENT_MOMENT,
+  meanDistances,
+  MOMENT_MS,
+  MOMENTS,
+  momentText,
+  UPDATE_MOMENT,
+  visible,
+  type MeanDistances,
 } from "./stepAnimation.ts";
 import { JsonCache } from "./jsonCache.ts";
 import { BatchCanvas } from "./batchCanvas.ts";
@@ -36,12 +43,17 @@ export class BatchView {
     online: (line) => this.pickLine(line),
     onstep: (by) => this.walk(by),
   });
-  private matrix = new DistanceMatrix((pair, event) => this.hoverPair(pair, event), (pair) => this.pickPair(pair));
+  private matrix = new DistanceMatrix(
+    (pair, event) => this.hoverPair(pair, event),
+    (pair) => this.pickPair(pair),
+  );
   private legend = new DifficultyLegend((shown) => {
     this.shown = shown;
     this.draw();
   });
-  private buttons = MOMENTS.map((name, moment) => h("button", { type: "button", click: () => this.setMoment(moment) }, name));
+  private buttons = MOMENTS.map((name, moment) =>
+    h("button", { type: "button", click: () => this.setMoment(moment) }, name),
+  );
   private play = h("button", { type: "button", class: "play", click: () => this.toggle() }, "Slow motion");
   private words = h("p", { class: "sentence", "aria-live": "polite" });
   private ramp = h("i");
@@ -82,10 +94,20 @@ export class BatchView {
   constructor() {
     const moments = h("div", { class: "moments", role: "group", "aria-label": "Moments of one step" }, ...this.buttons);
     const scale = h("p", { class: "scale" }, "0", this.ramp, this.most);
-    const pictures = h("div", { class: "pictures" },
+    const pictures = h(
+      "div",
+      { class: "pictures" },
       h("div", { class: "box" }, this.canvas.canvas),
-      h("div", { class: "box" }, this.matrix.canvas, scale));
-    const side = h("div", { class: "words" }, h("div", { class: "player" }, this.play), moments, this.words, this.legend.node);
+      h("div", { class: "box" }, this.matrix.canvas, scale),
+    );
+    const side = h(
+      "div",
+      { class: "words" },
+      h("div", { class: "player" }, this.play),
+      moments,
+      this.words,
+      this.legend.node,
+    );
     this.body = h("div", { class: "body" }, h("div", { class: "top" }, pictures, side), this.term, this.card);
     this.node = h("div", { class: "batch" }, this.slider.node, this.message, this.body);
     this.watcher.observe(this.node);
@@ -205,9 +227,13 @@ export class BatchView {
     this.load();
     this.slider.render(this.step, this.steps);
     this.node.dataset.step = String(this.step ?? "");
-    this.message.textContent = this.error ?? (this.steps.length ? "" : this.over
-      ? "This run kept no batches: nothing was trained, they were too large, or it is older than this panel."
-      : "The first batch is here as soon as the training has begun.");
+    this.message.textContent =
+      this.error ??
+      (this.steps.length
+        ? ""
+        : this.over
+          ? "This run kept no batches: nothing was trained, they were too large, or it is older than this panel."
+          : "The first batch is here as soon as the training has begun.");
     this.message.hidden = !this.message.textContent;
     this.body.hidden = !this.batch;
     if (!this.batch) return;
@@ -221,7 +247,17 @@ export class BatchView {
     const pixels = globalThis.devicePixelRatio || 1;
     const row = this.chosen === null ? null : batch.rows[this.chosen];
     const involved = [...(row ?? []).slice(0, batch.seen.kind === "classes" ? 1 : 3), ...(this.pair ?? [])];
-    const paint = { theme, colors, positive, negative, pixels, shown: this.shown, of: this.of, chosen: this.chosen, hover: this.hover };
+    const paint = {
+      theme,
+      colors,
+      positive,
+      negative,
+      pixels,
+      shown: this.shown,
+      of: this.of,
+      chosen: this.chosen,
+      hover: this.hover,
+    };
     const isSatisfied = (index: number) => this.isSatisfied(batch, index);
     this.canvas.render({ ...paint, ...look, isSatisfied, involved: look.lines ? involved : (this.pair ?? []) });
     const pair: Pair | null = this.pair ?? (row && batch.seen.kind !== "classes" ? [row[0], row[1]] : null);
@@ -258,7 +294,8 @@ export class BatchView {
   }
 
   private hoverImage(image: number | null, event?: PointerEvent): void {
-    this.canvas.canvas.style.cursor = image !== null || (event && this.canvas.lineAt(event) !== null) ? "pointer" : "default";
+    this.canvas.canvas.style.cursor =
+      image !== null || (event && this.canvas.lineAt(event) !== null) ? "pointer" : "default";
     if (image === this.hover && image === null) return;
     this.hover = image;
     this.showTooltip(event, image === null ? [] : [image]);
@@ -282,9 +319,10 @@ export class BatchView {
       return tile;
     });
     const [i, j] = images;
-    const said = images.length === 1
-      ? `${batch.classes[batch.labels[i]]} · training image ${batch.images[i]} · gradient ${digits(batch.force[i], 2)}`
-      : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${digits(batch.batch.d(i, j, batch.reach.measure))}${this.difficultyLabel(batch, i, j)}`;
+    const said =
+      images.length === 1
+        ? `${batch.classes[batch.labels[i]]} · training image ${batch.images[i]} · gradient ${digits(batch.force[i], 2)}`
+        : `${batch.classes[batch.labels[i]]} and ${batch.classes[batch.labels[j]]} · ${digits(batch.batch.d(i, j, batch.reach.measure))}${this.difficultyLabel(batch, i, j)}`;
     this.card.replaceChildren(h("div", { class: "tiles" }, ...tiles), h("span", {}, said));
     const box = this.body.getBoundingClientRect();
     const left = Math.max(0, Math.min(box.width - this.card.offsetWidth - 4, event.clientX - box.left + 14));
@@ -351,4 +389,3 @@ function mostInformative(b: LoadedBatch): number | null {
   }
   return best;
 }
-

@@ -11,7 +11,16 @@ export class DifficultyLegend {
   readonly node: HTMLElement;
   private shown: Shown = [true, true, true];
   private lines = STROKES.map(({ width, dash }) =>
-    svg("line", { x1: 1, x2: 29, y1: 6, y2: 6, "stroke-width": width + 0.4, "stroke-dasharray": dash.join(" ") || null, stroke: "currentColor" }));
+    svg("line", {
+      x1: 1,
+      x2: 29,
+      y1: 6,
+      y2: 6,
+      "stroke-width": width + 0.4,
+      "stroke-dasharray": dash.join(" ") || null,
+      stroke: "currentColor",
+    }),
+  );
   private counts = DIFFICULTIES.map(() => h("b"));
   private means = DIFFICULTIES.map(() => h("small"));
   private rows: HTMLElement[];
@@ -20,14 +29,22 @@ export class DifficultyLegend {
 
   constructor(onchange: (shown: Shown) => void) {
     this.rows = DIFFICULTIES.map((kind, k) =>
-      h("button", {
-        type: "button",
-        "aria-pressed": "true",
-        click: () => {
-          this.shown = this.shown.map((on, i) => (i === k ? !on : on));
-          onchange(this.shown);
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": "true",
+          click: () => {
+            this.shown = this.shown.map((on, i) => (i === k ? !on : on));
+            onchange(this.shown);
+          },
         },
-      }, svg("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" }, this.lines[k]), h("span", {}, kind), this.counts[k], this.means[k]));
+        svg("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" }, this.lines[k]),
+        h("span", {}, kind),
+        this.counts[k],
+        this.means[k],
+      ),
+    );
     this.node = h("div", { class: "strokes" }, ...this.rows.toReversed(), this.sides);
   }
 

@@ -34,7 +34,9 @@ export function pickLines(
     if (!of.length || own.some((image) => of.includes(image))) kinds[hardness[i]].push(i);
   });
   const total = kinds.reduce((sum, kind) => sum + kind.length, 0);
-  return kinds.flatMap((kind) => evenlySpaced(kind, Math.max(Math.min(kind.length, 8), Math.round((most * kind.length) / Math.max(1, total)))));
+  return kinds.flatMap((kind) =>
+    evenlySpaced(kind, Math.max(Math.min(kind.length, 8), Math.round((most * kind.length) / Math.max(1, total)))),
+  );
 }
 
 function evenlySpaced(list: number[], count: number): number[] {

@@ -14,7 +14,11 @@ const HEIGHT = 200;
 const PADDING = { left: 10, right: 10, top: 34, bottom: 30 };
 const RULER_HEIGHT = 20; // where the margin is written, above the curves
 const BINS = 4; // of the server's make one of the picture's
-const DISTANCE_LABELS = { euclidean: "Euclidean distance", sqeuclidean: "squared Euclidean distance", cosine: "1 − cosine" };
+const DISTANCE_LABELS = {
+  euclidean: "Euclidean distance",
+  sqeuclidean: "squared Euclidean distance",
+  cosine: "1 − cosine",
+};
 
 /** An answer with its histograms as numbers. */
 type Shown = Omit<DistancesAnswer, "same" | "different"> & Histograms;
@@ -29,14 +33,22 @@ export class DistanceHistogram {
   private axis = svg("g", { class: "axis" });
   private line = svg("line", { class: "threshold" });
   private grip = svg("circle", { class: "grip", r: 6 });
-  private handle = svg("g", { tabindex: 0, role: "slider", "aria-label": "Threshold on the distance" }, this.line, this.grip);
+  private handle = svg(
+    "g",
+    { tabindex: 0, role: "slider", "aria-label": "Threshold on the distance" },
+    this.line,
+    this.grip,
+  );
   private chart = svg("svg", { height: HEIGHT }, this.different, this.same, this.marks, this.axis, this.handle);
   private words = h("p", "sentence");
   private caption = h("p", "note");
   readonly node = h(
-    "div", "distances",
+    "div",
+    "distances",
     h("p", "sides", h("i", "same"), "pairs of one class", h("i", "different"), "pairs of two classes"),
-    this.chart, this.words, this.caption,
+    this.chart,
+    this.words,
+    this.caption,
   );
   private watcher = new ResizeObserver(() => this.draw());
   private leave: () => void;
@@ -155,7 +167,10 @@ export class DistanceHistogram {
     const y = scale(0, top, HEIGHT - PADDING.bottom, PADDING.top);
     setAttributes(this.chart, { viewBox: `0 0 ${width} ${HEIGHT}` });
     const area = (shares: number[]) => {
-      const points = shares.map((share, i): [number, number] => [x(((i + 0.5) / shares.length) * shown.high), y(share)]);
+      const points = shares.map((share, i): [number, number] => [
+        x(((i + 0.5) / shares.length) * shown.high),
+        y(share),
+      ]);
       return `${pathOf([[x(0), y(0)], ...points, [x(shown.high), y(0)]])}Z`;
     };
     setAttributes(this.same, { d: area(same) });
@@ -163,8 +178,16 @@ export class DistanceHistogram {
     this.axis.replaceChildren(
       svg("line", { x1: x(0), x2: x(shown.high), y1: y(0), y2: y(0) }),
       ...[0, 0.25, 0.5, 0.75, 1].map((share) =>
-        svg("text", { x: x(share * shown.high), y: HEIGHT - 16, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" },
-          String(Number((share * shown.high).toPrecision(3))))),
+        svg(
+          "text",
+          {
+            x: x(share * shown.high),
+            y: HEIGHT - 16,
+            "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle",
+          },
+          String(Number((share * shown.high).toPrecision(3))),
+        ),
+      ),
       svg("text", { x: width / 2, y: HEIGHT - 3, "text-anchor": "middle" }, DISTANCE_LABELS[shown.measure]),
     );
     this.marks.replaceChildren(...margins(shown, x, y));
@@ -173,7 +196,12 @@ export class DistanceHistogram {
     setAttributes(this.grip, { cx: x(here), cy: 8 });
     const { accepted, rejected } = rates(shown, here);
     const value = Number(short(here));
-    setAttributes(this.handle, { "aria-valuemin": 0, "aria-valuemax": shown.high, "aria-valuenow": value, "aria-valuetext": String(value) });
+    setAttributes(this.handle, {
+      "aria-valuemin": 0,
+      "aria-valuemax": shown.high,
+      "aria-valuenow": value,
+      "aria-valuetext": String(value),
+    });
     this.words.textContent =
       `Called “same class” below ${value}: ${percent(accepted)} of the pairs of two classes would be accepted (false accepts), ` +
       `${percent(rejected)} of the pairs of one class rejected (false rejects)${this.threshold === null ? "; here both are alike. Drag the line." : ". Double-click sets it where both are alike."}`;
@@ -199,7 +227,9 @@ function margins({ reach: { near, far, gap, sharp }, high, same }: Shown, x: Sca
   if (near !== null && sharp) {
     return [
       ...(isInside(near) && near > 0 ? mark(near, `one class: left alone below ${short(near)}`, "end") : []),
-      ...(isInside(far) ? mark(far, `margin ${short(far)}: two classes left alone beyond`, x(far) > x(high) * 0.6 ? "end" : "start") : []),
+      ...(isInside(far)
+        ? mark(far, `margin ${short(far)}: two classes left alone beyond`, x(far) > x(high) * 0.6 ? "end" : "start")
+        : []),
     ];
   }
   if (!sharp || !gap || gap > high) return [];
@@ -207,7 +237,9 @@ function margins({ reach: { near, far, gap, sharp }, high, same }: Shown, x: Sca
   const words = `margin ${short(gap)}: how much farther a negative must be than a positive`;
   return [
     svg("line", { x1: x(from), x2: x(from + gap), y1: RULER_HEIGHT, y2: RULER_HEIGHT }),
-    ...[from, from + gap].map((at) => svg("line", { x1: x(at), x2: x(at), y1: RULER_HEIGHT - 4, y2: RULER_HEIGHT + 4 })),
+    ...[from, from + gap].map((at) =>
+      svg("line", { x1: x(at), x2: x(at), y1: RULER_HEIGHT - 4, y2: RULER_HEIGHT + 4 }),
+    ),
     svg("text", { x: x(from + gap) + 5, y: RULER_HEIGHT + 4, "text-anchor": "start" }, words),
   ];
 }

@@ -119,7 +119,10 @@ export class DistanceMatrix {
 }
 
 /** The shades of the nearest and of the farthest pair. */
-export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [mix(background, text, 0.82), mix(background, text, 0.05)];
+export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [
+  mix(background, text, 0.82),
+  mix(background, text, 0.05),
+];
 
 /** n × n: 0 where a pair was not chosen, else 1 to 3 for easy to hard; only where a miner or a sampler chose. */
 export function marked(b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "seen">): Uint8Array<ArrayBuffer> {
@@ -128,7 +131,10 @@ export function marked(b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchore
   b.rows.forEach((row, k) => {
     const partners = b.seen.kind === "pairs" ? [row[1]] : row.slice(1);
     for (const partner of partners) {
-      const places = b.seen.kind === "pairs" && !b.anchored ? [row[0] * b.n + partner, partner * b.n + row[0]] : [row[0] * b.n + partner];
+      const places =
+        b.seen.kind === "pairs" && !b.anchored
+          ? [row[0] * b.n + partner, partner * b.n + row[0]]
+          : [row[0] * b.n + partner];
       for (const at of places) found[at] = Math.max(found[at], b.hardness[k] + 1);
     }
   });

@@ -20,7 +20,10 @@ export function cumulative(counts: number[], high: number, threshold: number): n
 }
 
 /** "Same class" is said below the threshold: pairs of two classes accepted, pairs of one class rejected, as shares. */
-export function rates({ same, different, high }: Histograms, threshold: number): { accepted: number; rejected: number } {
+export function rates(
+  { same, different, high }: Histograms,
+  threshold: number,
+): { accepted: number; rejected: number } {
   return { accepted: cumulative(different, high, threshold), rejected: 1 - cumulative(same, high, threshold) };
 }
 
@@ -39,8 +42,9 @@ export function eerThreshold(histograms: Histograms): number {
 /** Bins put together, `by` at a time, as shares of the whole per unit of bin. */
 export function rebin(counts: number[], by: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0) || 1;
-  return Array.from({ length: Math.ceil(counts.length / by) }, (_, i) =>
-    counts.slice(i * by, (i + 1) * by).reduce((sum, count) => sum + count, 0) / total,
+  return Array.from(
+    { length: Math.ceil(counts.length / by) },
+    (_, i) => counts.slice(i * by, (i + 1) * by).reduce((sum, count) => sum + count, 0) / total,
   );
 }
 

@@ -7,9 +7,32 @@ interface Reader {
 }
 
 const SIGNS: Record<string, string> = {
-  alpha: "α", beta: "β", gamma: "γ", delta: "δ", lambda: "λ", sigma: "σ", tau: "τ", theta: "θ", psi: "ψ",
-  cdot: "·", cdots: "⋯", ldots: "…", in: "∈", ne: "≠", pm: "±", times: "×", infty: "∞", le: "≤", ge: "≥", to: "→",
-  "|": "‖", lVert: "‖", rVert: "‖", "{": "{", "}": "}", approx: "≈",
+  alpha: "α",
+  beta: "β",
+  gamma: "γ",
+  delta: "δ",
+  lambda: "λ",
+  sigma: "σ",
+  tau: "τ",
+  theta: "θ",
+  psi: "ψ",
+  cdot: "·",
+  cdots: "⋯",
+  ldots: "…",
+  in: "∈",
+  ne: "≠",
+  pm: "±",
+  times: "×",
+  infty: "∞",
+  le: "≤",
+  ge: "≥",
+  to: "→",
+  "|": "‖",
+  lVert: "‖",
+  rVert: "‖",
+  "{": "{",
+  "}": "}",
+  approx: "≈",
 };
 const WORDS = new Set(["log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
 const SPACES: Record<string, number> = { ",": 0.17, ";": 0.28, "!": 0, " ": 0.3, quad: 1, qquad: 1.6 };
@@ -61,8 +84,9 @@ function atom(reader: Reader): string {
   if (token === undefined) return "<mrow></mrow>";
   if (token === "{") return `<mrow>${series(reader, "}")}</mrow>`;
   if (token === "'") return "<mo>′</mo>";
-  if (token[0] !== "\\") return toText(token);
-  if (token.endsWith("}") && token.length > 2) return `<mtext>${toWords(token.slice(token.indexOf("{") + 1, -1))}</mtext>`;
+  if (!token.startsWith("\\")) return toText(token);
+  if (token.endsWith("}") && token.length > 2)
+    return `<mtext>${toWords(token.slice(token.indexOf("{") + 1, -1))}</mtext>`;
   const name = token.slice(1);
   if (name in SPACES) return `<mspace width="${SPACES[name]}em"></mspace>`;
   if (SIZES.has(name)) return atom(reader);
@@ -84,5 +108,4 @@ function toText(token: string): string {
 
 const ESCAPED: Record<string, string> = { "<": "&lt;", ">": "&gt;", "&": "&amp;" };
 
-const toWords = (text: string): string =>
-  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/^ | $/g, "\u00a0");
+const toWords = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/^ | $/g, "\u00a0");

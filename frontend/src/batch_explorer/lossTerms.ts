@@ -11,7 +11,10 @@ export interface Term {
 }
 
 /** The terms that a comparison takes part in; none for a loss that does not tell them. */
-export function termsOf({ batch, formula: { over, term, text, note } }: Pick<LoadedBatch, "batch" | "formula">, row: Row): Term[] {
+export function termsOf(
+  { batch, formula: { over, term, text, note } }: Pick<LoadedBatch, "batch" | "formula">,
+  row: Row,
+): Term[] {
   if (!over || !term || !text) return [];
   return over.of(batch, row).map((images) => {
     const value = term(...images);

@@ -27,8 +27,12 @@ export function rings(b: LoadedBatch, row: Row | null): Ring[] {
     const found: Ring[] = [{ radius: radius(positive), what: "positive" }];
     return gap > 0 ? [...found, { radius: radius(positive + gap), what: "margin" }] : found;
   }
-  return ([[near, "near"], [far, "margin"]] as const)
-    .flatMap(([value, what]) => (value !== null && value > 0 ? [{ radius: radius(value), what }] : []));
+  return (
+    [
+      [near, "near"],
+      [far, "margin"],
+    ] as const
+  ).flatMap(([value, what]) => (value !== null && value > 0 ? [{ radius: radius(value), what }] : []));
 }
 
 /**
@@ -36,7 +40,10 @@ export function rings(b: LoadedBatch, row: Row | null): Ring[] {
  * losses on angles in a plane. What no arc covers is the gap that the margin keeps.
  */
 export function arcs(b: Pick<LoadedBatch, "batch" | "formula" | "view">, samples = 720): Arc[] {
-  const { batch, formula: { margins } } = b;
+  const {
+    batch,
+    formula: { margins },
+  } = b;
   if (!margins || b.view !== "plane" || batch.points[0].length !== 2) return [];
   const angles = (batch.own.weight ?? []).map((weight) => Math.atan2(weight[1], weight[0]));
   const winner = (angle: number) => {
@@ -51,7 +58,7 @@ export function arcs(b: Pick<LoadedBatch, "batch" | "formula" | "view">, samples
   won.forEach((row, i) => {
     const last = found.at(-1);
     if (row < 0) return;
-    if (last && last.row === row && last.end === i) last.end = i + 1;
+    if (last?.row === row && last.end === i) last.end = i + 1;
     else found.push({ row, start: i, end: i + 1 });
   });
   return found.map(({ row, start, end }) => ({ row, from: start * step, to: end * step }));

@@ -40,8 +40,12 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
       return selectionText(b);
     case 3: {
       const of = countOf(b);
-      const how = b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms above zero, of" : "mean of";
-      const rest = b.active > 0.9995 ? "All of its terms are active." : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
+      const how =
+        b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms above zero, of" : "mean of";
+      const rest =
+        b.active > 0.9995
+          ? "All of its terms are active."
+          : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
       return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
     }
     case 4: {
@@ -68,7 +72,12 @@ export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n"
   let way = 0;
   for (let i = 0; i < n; i++) {
     const [x, y] = [places[2 * i], places[2 * i + 1]];
-    [box[0], box[1], box[2], box[3]] = [Math.min(box[0], x), Math.min(box[1], y), Math.max(box[2], x), Math.max(box[3], y)];
+    [box[0], box[1], box[2], box[3]] = [
+      Math.min(box[0], x),
+      Math.min(box[1], y),
+      Math.max(box[2], x),
+      Math.max(box[3], y),
+    ];
     way += Math.hypot(later[2 * i] - x, later[2 * i + 1] - y) / n;
   }
   const part = way / Math.max(box[2] - box[0], box[3] - box[1], 1e-30);
@@ -95,7 +104,10 @@ function selectionText(b: LoadedBatch): string {
 
 /** Mean distances within and between classes, out of a batch's matrix. */
 export function meanDistances({ labels, n }: Pick<LoadedBatch, "labels" | "n">, matrix: Float32Array): MeanDistances {
-  const [sums, counts] = [[0, 0], [0, 0]];
+  const [sums, counts] = [
+    [0, 0],
+    [0, 0],
+  ];
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++) {
       const side = labels[i] === labels[j] ? 0 : 1;
@@ -109,7 +121,13 @@ export function meanDistances({ labels, n }: Pick<LoadedBatch, "labels" | "n">, 
 /** What is visible at a moment, so many milliseconds into it. */
 export function visible(moment: number, elapsed = Infinity): Visible {
   const gone = moment < UPDATE_MOMENT ? 0 : ease(Math.min(1, Math.max(0, (elapsed - 300) / 1500)));
-  return { distances: moment >= 1, lines: moment >= 2 && moment < UPDATE_MOMENT, active: moment >= 3, arrows: moment === GRADIENT_MOMENT, gone };
+  return {
+    distances: moment >= 1,
+    lines: moment >= 2 && moment < UPDATE_MOMENT,
+    active: moment >= 3,
+    arrows: moment === GRADIENT_MOMENT,
+    gone,
+  };
 }
 
 const ease = (t: number) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
@@ -127,5 +145,9 @@ export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string
     ];
   }
   const reach = b.reach.gap > 0 ? `farther by less than ${digits(b.reach.gap)}` : "there is no margin";
-  return ["negative far enough", `negative ${b.reach.gap > 0 ? reach : `farther; ${reach}`}`, "negative nearer than positive"];
+  return [
+    "negative far enough",
+    `negative ${b.reach.gap > 0 ? reach : `farther; ${reach}`}`,
+    "negative nearer than positive",
+  ];
 }

@@ -13,8 +13,10 @@ export class StepSlider {
   private course = svg("path", { class: "course" });
   private marks = svg("g");
   private chart = svg(
-    "svg", { height: HEIGHT, tabindex: 0, role: "slider", "aria-label": "Recorded batch; arrow keys choose another" },
-    this.course, this.marks,
+    "svg",
+    { height: HEIGHT, tabindex: 0, role: "slider", "aria-label": "Recorded batch; arrow keys choose another" },
+    this.course,
+    this.marks,
   );
   readonly node = h("div", "active", this.words, this.chart);
   /** The share of active terms by step. */
@@ -63,8 +65,11 @@ export class StepSlider {
   }
 
   private stepAt(share: number): number | null {
-    return this.steps.reduce<number | null>((best, step) =>
-      best === null || Math.abs(this.place(step) - share) < Math.abs(this.place(best) - share) ? step : best, null);
+    return this.steps.reduce<number | null>(
+      (best, step) =>
+        best === null || Math.abs(this.place(step) - share) < Math.abs(this.place(best) - share) ? step : best,
+      null,
+    );
   }
 
   render(step: number | null, steps: number[]): void {
@@ -73,8 +78,15 @@ export class StepSlider {
     const width = Math.max(120, this.chart.clientWidth);
     const x = scale(0, 1, PADDING, width - PADDING);
     const y = scale(0, 1, HEIGHT - 14, 3);
-    setAttributes(this.chart, { viewBox: `0 0 ${width} ${HEIGHT}`, "aria-valuenow": step ?? 0, "aria-valuemin": this.steps[0] ?? 0, "aria-valuemax": this.steps.at(-1) ?? 0 });
-    setAttributes(this.course, { d: pathOf(downsample(smoothed(this.points)).map((point) => [x(this.place(point.step)), y(point.loss)])) });
+    setAttributes(this.chart, {
+      viewBox: `0 0 ${width} ${HEIGHT}`,
+      "aria-valuenow": step ?? 0,
+      "aria-valuemin": this.steps[0] ?? 0,
+      "aria-valuemax": this.steps.at(-1) ?? 0,
+    });
+    setAttributes(this.course, {
+      d: pathOf(downsample(smoothed(this.points)).map((point) => [x(this.place(point.step)), y(point.loss)])),
+    });
     this.marks.replaceChildren(
       ...this.steps.flatMap((kept) => {
         const at = x(this.place(kept));
@@ -88,7 +100,12 @@ export class StepSlider {
     );
     const now = step === null ? undefined : this.kept.get(step);
     const strong = h("strong", {}, now === undefined ? "–" : `${Math.round(100 * now)} %`);
-    this.words.replaceChildren("Batch of step ", h("strong", {}, step === null ? "–" : grouped(step)), " · active terms ", strong);
+    this.words.replaceChildren(
+      "Batch of step ",
+      h("strong", {}, step === null ? "–" : grouped(step)),
+      " · active terms ",
+      strong,
+    );
   }
 
   destroy(): void {

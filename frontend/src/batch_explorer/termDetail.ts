@@ -16,7 +16,11 @@ const SIZE = 42;
 export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negative: Rgb): HTMLElement[] {
   const row = b.rows[index];
   const classes = b.seen.kind === "classes";
-  const roles = classes ? ["image"] : b.seen.kind === "pairs" ? ["first", "second"] : ["anchor", "positive", "negative"];
+  const roles = classes
+    ? ["image"]
+    : b.seen.kind === "pairs"
+      ? ["first", "second"]
+      : ["anchor", "positive", "negative"];
   const pictures = h("div", { class: "who" });
   roles.forEach((role, k) => {
     const near = k > 0 && b.labels[row[k]] === b.labels[row[0]];
@@ -26,7 +30,10 @@ export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negativ
   const said = h("div", { class: "said" }, heading(b, index));
   const formulas = h("div", { class: "formulas" });
   if (!terms.length) {
-    formulas.append(formula(b.loss_of.formula), words("The terms of this loss are not put together here; the distances are."));
+    formulas.append(
+      formula(b.loss_of.formula),
+      words("The terms of this loss are not put together here; the distances are."),
+    );
   }
   for (const term of terms) {
     formulas.append(formula(term.latex));
@@ -49,7 +56,13 @@ function heading(b: LoadedBatch, index: number): HTMLElement {
   const measure = own ?? b.reach.measure;
   const name = own ? "d" : NAMES[measure];
   const value = (other: number) => (name === "s" ? b.batch.s(row[0], other) : b.batch.d(row[0], other, measure));
-  const known: [string, number][] = b.seen.kind === "pairs" ? [["", row[1]]] : [["_{ap}", row[1]], ["_{an}", row[2]]];
+  const known: [string, number][] =
+    b.seen.kind === "pairs"
+      ? [["", row[1]]]
+      : [
+          ["_{ap}", row[1]],
+          ["_{an}", row[2]],
+        ];
   for (const [suffix, other] of known) {
     title.append(" ", formula(`${name}${suffix} = ${figure(value(other))}`, "span"));
   }

@@ -97,7 +97,8 @@ export function ticks(low: number, high: number): number[] {
   const first = Math.ceil(low / step) * step;
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
   const found: number[] = [];
-  for (let tick = first; tick <= high + step * 1e-9; tick += step) found.push(Number(tick.toFixed(Math.min(digits, 12))));
+  for (let tick = first; tick <= high + step * 1e-9; tick += step)
+    found.push(Number(tick.toFixed(Math.min(digits, 12))));
   return found;
 }
 

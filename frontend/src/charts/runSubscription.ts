@@ -26,7 +26,10 @@ export class RunSubscription {
   name: string | null = null;
   private leave: () => void = () => {};
 
-  constructor(private reset: () => void, private onEvent: (event: StreamEvent) => void) {}
+  constructor(
+    private reset: () => void,
+    private onEvent: (event: StreamEvent) => void,
+  ) {}
 
   /** Follow a run (or its projection `pid`) from `events_url`; `begun` tells a run that is trained again. */
   subscribe({ run, pid = null, begun = null, events_url = null }: RunSource): void {

@@ -6,7 +6,9 @@ type SvgAttributes = Record<string, string | number | null>;
 
 /** An SVG element with attributes. */
 export function svg<K extends keyof SVGElementTagNameMap>(
-  tag: K, attributes: SvgAttributes = {}, ...children: (Node | string)[]
+  tag: K,
+  attributes: SvgAttributes = {},
+  ...children: (Node | string)[]
 ): SVGElementTagNameMap[K] {
   const made = document.createElementNS(SPACE, tag);
   setAttributes(made, attributes);
@@ -27,5 +29,7 @@ export const pathOf = (points: readonly (readonly [number, number])[]): string =
   points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
 /** Where `value` lies between `low` and `high`, drawn from `from` to `to`; the middle when they are equal. */
-export const scale = (low: number, high: number, from: number, to: number) => (value: number): number =>
-  high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from);
+export const scale =
+  (low: number, high: number, from: number, to: number) =>
+  (value: number): number =>
+    high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from);

@@ -16,7 +16,15 @@ export interface BusEvents {
   pin: { run: string; item: number | null; source: unknown };
   /** A map stands at another frame. */
   frame: {
-    run: string; view: string; index: number; count: number; step: number; playing: boolean; leads?: boolean; total?: number; source?: unknown;
+    run: string;
+    view: string;
+    index: number;
+    count: number;
+    step: number;
+    playing: boolean;
+    leads?: boolean;
+    total?: number;
+    source?: unknown;
   };
   /** Go to a step; between frames too where it is scrubbed. */
   seek: { run: string; step: number; scrub?: boolean };
@@ -58,7 +66,7 @@ export const bus = {
   /** Listen until the returned function is called. */
   on<K extends Name>(name: K, listener: Listener<K>): () => void {
     const heard = listeners.get(name) ?? new Set();
-    listeners.set(name, heard.add(listener as Listener<never>));
-    return () => void heard.delete(listener as Listener<never>);
+    listeners.set(name, heard.add(listener));
+    return () => void heard.delete(listener);
   },
 };

@@ -2,12 +2,37 @@
 
 type Value = string | number | boolean | null | undefined;
 type Listeners = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
-type Plain = { [name in `data-${string}` | `aria-${string}`]?: Value } & {
-  [name in
-    | "class" | "type" | "title" | "hidden" | "role" | "tabindex" | "id" | "width" | "height" | "src" | "alt" | "loading" | "href"
-    | "download" | "scope" | "style" | "value" | "placeholder" | "maxlength" | "accept" | "disabled" | "min" | "max" | "step" | "label"
-  ]?: Value;
-};
+type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
+  Partial<
+    Record<
+      | "class"
+      | "type"
+      | "title"
+      | "hidden"
+      | "role"
+      | "tabindex"
+      | "id"
+      | "width"
+      | "height"
+      | "src"
+      | "alt"
+      | "loading"
+      | "href"
+      | "download"
+      | "scope"
+      | "style"
+      | "value"
+      | "placeholder"
+      | "maxlength"
+      | "accept"
+      | "disabled"
+      | "min"
+      | "max"
+      | "step"
+      | "label",
+      Value
+    >
+  >;
 export type Attributes = Listeners & Plain;
 export type Child = Node | string | null | undefined;
 
@@ -16,7 +41,9 @@ export type Child = Node | string | null | undefined;
  * children (null and undefined are left out).
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K, attributes: Attributes | string | null = null, ...children: Child[]
+  tag: K,
+  attributes: Attributes | string | null = null,
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const node = document.createElement(tag);
   if (typeof attributes === "string") {
@@ -24,7 +51,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   } else {
     for (const [name, value] of Object.entries(attributes ?? {}) as [string, Value | EventListener][]) {
       if (typeof value === "function") node.addEventListener(name, value);
-      else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : String(value));
+      else if (value !== false && value !== null && value !== undefined)
+        node.setAttribute(name, value === true ? "" : String(value));
     }
   }
   node.append(...children.filter((child) => child !== null && child !== undefined));
@@ -57,7 +85,10 @@ export function setData(node: HTMLElement, data: Record<string, string | number 
 }
 
 /** The 2-D context of a canvas, which every browser gives that has canvases. */
-export function context2d(canvas: HTMLCanvasElement, options?: CanvasRenderingContext2DSettings): CanvasRenderingContext2D {
+export function context2d(
+  canvas: HTMLCanvasElement,
+  options?: CanvasRenderingContext2DSettings,
+): CanvasRenderingContext2D {
   const context = canvas.getContext("2d", options);
   if (!context) throw new Error("This browser draws nothing on a canvas.");
   return context;

@@ -35,7 +35,10 @@ const FIRST_RETRY = 500;
 const LAST_RETRY = 8000;
 
 /** Build the page's streams; the arguments stand in for the browser's own in tests. */
-export function createStreams({ EventSource = globalThis.EventSource, setTimeout = globalThis.setTimeout as (act: () => void, wait: number) => unknown } = {}) {
+export function createStreams({
+  EventSource = globalThis.EventSource,
+  setTimeout = globalThis.setTimeout as (act: () => void, wait: number) => unknown,
+} = {}) {
   const channels = new Map<string, Channel>();
   const fed = new Map<string, ArrayBuffer>();
   let probing: Promise<boolean> | null = null;
@@ -47,8 +50,19 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
     const key = keyOf(run, pid);
     let channel = channels.get(key);
     if (!channel) {
-      channel = { url: null, events: [], last: -Infinity, fedLines: 0, listeners: new Set(), source: null,
-        wanted: 0, ended: false, resting: false, begun: null, delay: FIRST_RETRY };
+      channel = {
+        url: null,
+        events: [],
+        last: -Infinity,
+        fedLines: 0,
+        listeners: new Set(),
+        source: null,
+        wanted: 0,
+        ended: false,
+        resting: false,
+        begun: null,
+        delay: FIRST_RETRY,
+      };
       channels.set(key, channel);
       forgetOld();
     }
@@ -112,7 +126,7 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
     const url = after === null ? base : `${base}${base.includes("?") ? "&" : "?"}after=${after}`;
     const source = new EventSource(url);
     channel.source = source;
-    source.onmessage = (message) => receive(channel, message);
+    source.onmessage = (message: MessageEvent<string>) => receive(channel, message);
     source.onopen = () => deliver(channel, { event: "connection", state: "open" });
     source.onerror = () => {
       if (channel.source !== source) return;
@@ -175,7 +189,13 @@ export function createStreams({ EventSource = globalThis.EventSource, setTimeout
      * Take events that came by polling instead. `from` is the number of lines before the first of them (0: all
      * lines so far, repeated each time); lines already known are passed over. `frames` maps hashes to base64.
      */
-    feed({ run, pid = null, events, frames = {}, from = 0 }: StreamName & Pick<Fallback, "events"> & Partial<Fallback>): void {
+    feed({
+      run,
+      pid = null,
+      events,
+      frames = {},
+      from = 0,
+    }: StreamName & Pick<Fallback, "events"> & Partial<Fallback>): void {
       for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
       const channel = channelOf(run, pid);
       const lines = events.filter((event) => !NON_REPLAYED.has(event.event));

@@ -22,7 +22,10 @@ const mounted = new WeakMap<Node, { component: Component; sheet: HTMLStyleElemen
  * given to `update`, and lies beside its style. Returns the way out.
  */
 export function mount<C extends Component>(
-  parent: HTMLElement | ShadowRoot, style: string, make: (parent: HTMLElement | ShadowRoot) => C, update: (component: C) => void,
+  parent: HTMLElement | ShadowRoot,
+  style: string,
+  make: (parent: HTMLElement | ShadowRoot) => C,
+  update: (component: C) => void,
 ): () => void {
   let here = mounted.get(parent);
   if (!here) {
@@ -41,7 +44,11 @@ export function mount<C extends Component>(
 }
 
 /** A component that is drawn anew, by `draw(root, data)`, when it is told something else than before. */
-export function mountStatic<Data>(parent: HTMLElement | ShadowRoot, name: string, draw: (root: HTMLElement, data: Data) => void) {
+export function mountStatic<Data>(
+  parent: HTMLElement | ShadowRoot,
+  name: string,
+  draw: (root: HTMLElement, data: Data) => void,
+) {
   const root = h("section", name);
   parent.append(root);
   let before: string | null = null;

@@ -6,7 +6,8 @@ const FLOAT_COLUMNS = ["rPrecision", "averagePrecision"] as const;
 const WORST_FRACTION = 0.05; // the share of images called the worst by a score that has no threshold of its own
 
 /** A row an image: its class, who is nearest to it, at which rank the first of its class comes, what its nearest vote. */
-export interface PerImage extends Record<typeof INT_COLUMNS[number], Int32Array>, Record<typeof FLOAT_COLUMNS[number], Float32Array> {
+export interface PerImage
+  extends Record<(typeof INT_COLUMNS)[number], Int32Array>, Record<(typeof FLOAT_COLUMNS)[number], Float32Array> {
   n: number;
 }
 
@@ -29,10 +30,13 @@ export interface ClassScore {
 /** Read the columns of /api/runs/{run}/judged.bin. */
 export function parsePerImage(buffer: ArrayBuffer): PerImage {
   const n = buffer.byteLength / BYTES / (INT_COLUMNS.length + FLOAT_COLUMNS.length);
-  if (!Number.isInteger(n)) throw new Error(`what was judged has ${buffer.byteLength} bytes, which is no whole number of rows`);
+  if (!Number.isInteger(n))
+    throw new Error(`what was judged has ${buffer.byteLength} bytes, which is no whole number of rows`);
   const judged = { n } as PerImage;
   INT_COLUMNS.forEach((name, c) => (judged[name] = new Int32Array(buffer, BYTES * n * c, n)));
-  FLOAT_COLUMNS.forEach((name, c) => (judged[name] = new Float32Array(buffer, BYTES * n * (INT_COLUMNS.length + c), n)));
+  FLOAT_COLUMNS.forEach(
+    (name, c) => (judged[name] = new Float32Array(buffer, BYTES * n * (INT_COLUMNS.length + c), n)),
+  );
   return judged;
 }
 
@@ -40,13 +44,19 @@ const kept = new Map<string, Promise<PerImage>>();
 
 /** Ask once a page for the images of a run judged at a step, or at its end where `step` is null. */
 export function fetchPerImage(
-  events_url: string, begun: string | null, step: number | null, fetch: (url: string) => Promise<Response> = globalThis.fetch,
+  events_url: string,
+  begun: string | null,
+  step: number | null,
+  fetch: (url: string) => Promise<Response> = globalThis.fetch,
 ): Promise<PerImage> {
   const url = `${events_url.replace(/\/events.*$/, "")}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
   let wait = kept.get(url);
   if (!wait) {
     wait = fetch(url).then(async (response) => {
-      if (!response.ok) throw new Error((await response.json()).error ?? `the server answered ${response.status}`);
+      if (!response.ok)
+        throw new Error(
+          ((await response.json()) as { error?: string }).error ?? `the server answered ${response.status}`,
+        );
       return parsePerImage(await response.arrayBuffer());
     });
     wait.catch(() => kept.delete(url));
@@ -67,11 +77,20 @@ function lowest(values: Float32Array, name: string): Failure {
 }
 
 const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
-  precision_at_1: ({ firstHit }) => ({ fails: (i) => firstHit[i] > 1, words: "Their nearest neighbour is of another class" }),
-  recall_at_5: ({ firstHit }) => ({ fails: (i) => firstHit[i] > 5, words: "None of their 5 nearest is of their own class" }),
+  precision_at_1: ({ firstHit }) => ({
+    fails: (i) => firstHit[i] > 1,
+    words: "Their nearest neighbour is of another class",
+  }),
+  recall_at_5: ({ firstHit }) => ({
+    fails: (i) => firstHit[i] > 5,
+    words: "None of their 5 nearest is of their own class",
+  }),
   map_at_r: ({ averagePrecision }) => lowest(averagePrecision, "average precision at R"),
   r_precision: ({ rPrecision }) => lowest(rPrecision, "R-precision"),
-  knn_accuracy: ({ vote, labels }) => ({ fails: (i) => vote[i] !== labels[i], words: "Their 5 nearest vote for another class" }),
+  knn_accuracy: ({ vote, labels }) => ({
+    fails: (i) => vote[i] !== labels[i],
+    words: "Their 5 nearest vote for another class",
+  }),
 };
 
 /** Whether single images can fail a score. */
@@ -103,7 +122,13 @@ export function predictedAs({ items, labels, nearest }: PerImage, own: number, t
 /** The mean scores of each of `k` classes that has images. */
 export function classScores(judged: PerImage, k: number): ClassScore[] {
   const rows = Array.from({ length: k }, (_, label) => ({
-    label, n: 0, precision_at_1: 0, recall_at_5: 0, map_at_r: 0, r_precision: 0, knn_accuracy: 0,
+    label,
+    n: 0,
+    precision_at_1: 0,
+    recall_at_5: 0,
+    map_at_r: 0,
+    r_precision: 0,
+    knn_accuracy: 0,
   }));
   for (let i = 0; i < judged.n; i++) {
     const row = rows[judged.labels[i]];
@@ -114,7 +139,11 @@ export function classScores(judged: PerImage, k: number): ClassScore[] {
     row.r_precision += judged.rPrecision[i];
     row.knn_accuracy += Number(judged.vote[i] === judged.labels[i]);
   }
-  return rows.filter(({ n }) => n).map(({ label, n, ...sums }) => ({
-    label, n, ...Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / n])) as typeof sums,
-  }));
+  return rows
+    .filter(({ n }) => n)
+    .map(({ label, n, ...sums }) => ({
+      label,
+      n,
+      ...(Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / n])) as typeof sums),
+    }));
 }

@@ -18,9 +18,10 @@ export function exploreQuery(query: Query, run: string): Query {
 }
 
 /** Compare's parameters with this run as the first, the one that was first being the second. */
-export const compareQuery = ({ a, b }: Query, run: string): Query => Object.fromEntries(
-  Object.entries({ a: run, b: a === run ? b : a }).filter((entry): entry is [string, string] => Boolean(entry[1])),
-);
+export const compareQuery = ({ a, b }: Query, run: string): Query =>
+  Object.fromEntries(
+    Object.entries({ a: run, b: a === run ? b : a }).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  );
 
 /** Go there. */
 export function navigate(address: string): void {

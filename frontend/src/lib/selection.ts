@@ -41,11 +41,18 @@ export function onSelection(listener: (selection: Selection | null) => void): ()
 }
 
 /** The items of a selection by class, most first. */
-export function groupByClass({ items, labels, classes, present }: Pick<Selection, "items" | "labels" | "classes" | "present">): ClassGroup[] {
+export function groupByClass({
+  items,
+  labels,
+  classes,
+  present,
+}: Pick<Selection, "items" | "labels" | "classes" | "present">): ClassGroup[] {
   const groups = classes.map((name, label): ClassGroup => ({ label, name, items: [], of: 0 }));
   for (const item of items) groups[labels[item]].items.push(item);
   for (let item = 0; item < labels.length; item++) groups[labels[item]].of += present?.[item] ?? 1;
-  return groups.filter((group) => group.items.length).sort((a, b) => b.items.length - a.items.length || a.label - b.label);
+  return groups
+    .filter((group) => group.items.length)
+    .sort((a, b) => b.items.length - a.items.length || a.label - b.label);
 }
 
 /** A selection as CSV: a row an item with its class's number and name. */

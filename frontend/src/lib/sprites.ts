@@ -50,7 +50,10 @@ export function paintBytes(canvas: HTMLCanvasElement, { ink, width, height }: In
 export class Sprites {
   private images = new Map<number, HTMLImageElement>();
 
-  constructor(readonly layout: SpriteSheets, private onload: () => void = () => {}) {}
+  constructor(
+    readonly layout: SpriteSheets,
+    private onload: () => void = () => {},
+  ) {}
 
   /** Draw item `item` into the square at (x, y) of a 2-D context; false while its sheet is still on the way. */
   draw(context: CanvasRenderingContext2D, item: number, x: number, y: number, size: number): boolean {

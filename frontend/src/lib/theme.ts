@@ -40,7 +40,8 @@ export const mix = (a: Rgb, b: Rgb, share: number): Rgb => {
 };
 
 /** Write a colour for CSS and canvas. */
-export const css = ([r, g, b]: ArrayLike<number> & Iterable<number>, alpha = 1): string => `rgba(${r}, ${g}, ${b}, ${alpha})`;
+export const css = ([r, g, b]: ArrayLike<number> & Iterable<number>, alpha = 1): string =>
+  `rgba(${r}, ${g}, ${b}, ${alpha})`;
 
 /** Relative luminance (WCAG 2) of a colour, 0 to 1. */
 export function luminance([r, g, b]: Rgb): number {

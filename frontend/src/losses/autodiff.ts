@@ -52,13 +52,28 @@ export const cos = (x) => one(x, Math.cos, (x) => -Math.sin(x));
 export const sin = (x) => one(x, Math.sin, Math.cos);
 export const abs = (x) => one(x, Math.abs, Math.sign);
 /** The square root; flat at 0 and below, as the library's is. */
-export const sqrt = (x) => one(x, (x) => Math.sqrt(Math.max(x, 0)), (_, v) => (v > 0 ? 0.5 / v : 0));
-export const relu = (x) => one(x, (x) => Math.max(x, 0), (x) => (x > 0 ? 1 : 0));
+export const sqrt = (x) =>
+  one(
+    x,
+    (x) => Math.sqrt(Math.max(x, 0)),
+    (_, v) => (v > 0 ? 0.5 / v : 0),
+  );
+export const relu = (x) =>
+  one(
+    x,
+    (x) => Math.max(x, 0),
+    (x) => (x > 0 ? 1 : 0),
+  );
 /** log(1 + e^x). */
 export const softplus = (x) => one(x, (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))), sigmoidOf);
 export const sigmoid = (x) => one(x, sigmoidOf, (_, v) => v * (1 - v));
 /** log(1 − e^{−x}) of a positive x. */
-export const log1mexp = (x) => one(x, (x) => Math.log(-Math.expm1(-x)), (x) => 1 / Math.expm1(x));
+export const log1mexp = (x) =>
+  one(
+    x,
+    (x) => Math.log(-Math.expm1(-x)),
+    (x) => 1 / Math.expm1(x),
+  );
 
 /** Sum of a list; 0 of an empty one. */
 export const sum = (list) => list.reduce(add, 0);

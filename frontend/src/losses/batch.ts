@@ -12,7 +12,12 @@ export class Batch {
   constructor(points, labels, { pairs = null, triplets = null, anchored = false, own = {} } = {}) {
     Object.assign(this, { points, labels, triplets, own, beside: [], known: {} });
     this.all = points.map((_, i) => i);
-    this.listed = pairs ?? triplets?.flatMap(([a, p, n]) => [[a, p], [a, n]]);
+    this.listed =
+      pairs ??
+      triplets?.flatMap(([a, p, n]) => [
+        [a, p],
+        [a, n],
+      ]);
     this.anchored = anchored || triplets !== null;
   }
 
@@ -38,8 +43,14 @@ export class Batch {
 
   /** Every pair [i, j] once, or both ways round. */
   pairs(directed = false) {
-    if (!this.listed) return this.all.flatMap((i) => this.all.filter((j) => (directed ? i !== j : i < j)).map((j) => [i, j]));
-    return directed && !this.anchored ? this.listed.flatMap(([i, j]) => [[i, j], [j, i]]) : this.listed;
+    if (!this.listed)
+      return this.all.flatMap((i) => this.all.filter((j) => (directed ? i !== j : i < j)).map((j) => [i, j]));
+    return directed && !this.anchored
+      ? this.listed.flatMap(([i, j]) => [
+          [i, j],
+          [j, i],
+        ])
+      : this.listed;
   }
 
   /** Pairs of one class, both ways round. */
@@ -54,7 +65,10 @@ export class Batch {
 
   /** The classes: [{label, members}]. */
   classes() {
-    return [...new Set(this.labels)].map((label) => ({ label, members: this.all.filter((i) => this.labels[i] === label) }));
+    return [...new Set(this.labels)].map((label) => ({
+      label,
+      members: this.all.filter((i) => this.labels[i] === label),
+    }));
   }
 
   /** The distance of i and j: "euclidean", "sqeuclidean" or "cosine". */

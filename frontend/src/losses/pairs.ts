@@ -2,7 +2,23 @@
 // Losses on pairs; the same formulas as dmlviz/losses/pairs.py. What a loss is made of, see index.js.
 import { figure as f, signed } from "./format.ts";
 import { ANCHORS, DIRECTED_PAIRS, PAIRS, WITH_BOTH } from "./termDomains.ts";
-import { abs, add, div, dot, log1mexp, lse, max, mul, number, relu, softplus, square, squaredDistance, sub, sum } from "./autodiff.ts";
+import {
+  abs,
+  add,
+  div,
+  dot,
+  log1mexp,
+  lse,
+  max,
+  mul,
+  number,
+  relu,
+  softplus,
+  square,
+  squaredDistance,
+  sub,
+  sum,
+} from "./autodiff.ts";
 
 /** Hinges on a measure of pairs: `bounds` of an anchor are beyond what positives and below what negatives pay. */
 function hinges(batch, measure, bounds, symbols, power = 1) {
@@ -28,7 +44,9 @@ function hinges(batch, measure, bounds, symbols, power = 1) {
 /** log Σ e^x of a function x of the cosines of a and others. */
 const lseOf = (batch, a, others, x) => lse(others.map((i) => x(batch.s(a, i))));
 
-const margins = ({ pos_margin, margin }) => () => [pos_margin, margin];
+const margins =
+  ({ pos_margin, margin }) =>
+  () => [pos_margin, margin];
 const SYMBOLS = ["d - m^+", "m - d"];
 
 export const PAIR_LOSSES = {

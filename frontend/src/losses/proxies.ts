@@ -44,10 +44,14 @@ function onAngles(batch, margins, length, own) {
   const scores = (i) =>
     cosines(i).map((s, c) => mul(length(i, c), c === batch.labels[i] ? withMargin(s, ...margins) : s));
   const theta = (i) => degrees(Math.acos(Math.max(-1, Math.min(1, cosines(i)[batch.labels[i]]))));
-  return { ...entropy(batch, scores, (i, top) => `\\theta_y = ${theta(i)},\\quad ${own(theta(i), i)} = ${top}`), margins };
+  return {
+    ...entropy(batch, scores, (i, top) => `\\theta_y = ${theta(i)},\\quad ${own(theta(i), i)} = ${top}`),
+    margins,
+  };
 }
 
-const linear = (batch) => (i) => batch.own.weight.map((weight, c) => add(dot(weight, batch.points[i]), batch.own.bias?.[c] ?? 0));
+const linear = (batch) => (i) =>
+  batch.own.weight.map((weight, c) => add(dot(weight, batch.points[i]), batch.own.bias?.[c] ?? 0));
 
 const softmax = (batch) => entropy(batch, linear(batch), (_, top) => `w_y\\cdot f + b_y = ${top}`);
 
@@ -64,17 +68,37 @@ export const PROXY_LOSSES = {
     };
   },
 
-  normalized_softmax: (batch, { scale }) => onAngles(batch, [1, 0, 0], () => scale, () => `${f(scale)}\\cos\\theta_y`),
+  normalized_softmax: (batch, { scale }) =>
+    onAngles(
+      batch,
+      [1, 0, 0],
+      () => scale,
+      () => `${f(scale)}\\cos\\theta_y`,
+    ),
 
   cosface: (batch, { scale, margin }) =>
-    onAngles(batch, [1, 0, margin], () => scale, (theta) => `${f(scale)}(\\cos ${theta} - ${f(margin)})`),
+    onAngles(
+      batch,
+      [1, 0, margin],
+      () => scale,
+      (theta) => `${f(scale)}(\\cos ${theta} - ${f(margin)})`,
+    ),
 
   arcface: (batch, { scale, margin }) =>
-    onAngles(batch, [1, margin, 0], () => scale, (theta) => `${f(scale)}\\cos(${theta} + ${degrees(margin)})`),
+    onAngles(
+      batch,
+      [1, margin, 0],
+      () => scale,
+      (theta) => `${f(scale)}\\cos(${theta} + ${degrees(margin)})`,
+    ),
 
   combined_margin: (batch, { scale, m1, m2, m3 }) =>
-    onAngles(batch, [m1, m2, m3], () => scale,
-      (theta) => `${f(scale)}(\\cos(${m1}\\cdot ${theta} + ${degrees(m2)}) - ${f(m3)})`),
+    onAngles(
+      batch,
+      [m1, m2, m3],
+      () => scale,
+      (theta) => `${f(scale)}(\\cos(${m1}\\cdot ${theta} + ${degrees(m2)}) - ${f(m3)})`,
+    ),
 
   sphereface: (batch, { margin }) => {
     const length = (i) => norm(batch.points[i]);
@@ -82,8 +106,12 @@ export const PROXY_LOSSES = {
   },
 
   large_margin_softmax: (batch, { margin }) => ({
-    ...onAngles(batch, [margin, 0, 0], (i, c) => mul(norm(batch.points[i]), norm(batch.own.weight[c])),
-      () => "\\|w_y\\|\\|f\\|\\psi(\\theta_y)"),
+    ...onAngles(
+      batch,
+      [margin, 0, 0],
+      (i, c) => mul(norm(batch.points[i]), norm(batch.own.weight[c])),
+      () => "\\|w_y\\|\\|f\\|\\psi(\\theta_y)",
+    ),
     margins: null, // a long weight wins, too
   }),
 

@@ -12,7 +12,9 @@ function againstNegatives(batch, positive, negative, symbols, exponent) {
     smooth: true,
     term: (a, p) => softplus(sub(lse(negatives(a)), positive(batch.s(a, p)))),
     text: (a, p) => {
-      const [first, ...rest] = negatives(a).sort((x, y) => y - x).map((score) => Math.exp(score - positive(batch.s(a, p))));
+      const [first, ...rest] = negatives(a)
+        .sort((x, y) => y - x)
+        .map((score) => Math.exp(score - positive(batch.s(a, p))));
       const nearest = max(batch.negatives(a).map((n) => batch.s(a, n)));
       const largest = first === undefined ? "" : ` + e^{${exponent(nearest, batch.s(a, p))}}`;
       const others = rest.length ? ` + ${f(sum(rest))}` : "";
@@ -29,9 +31,13 @@ const within = (batch, margin, a) => batch.negatives(a).map((n) => sub(margin, b
 export const STRUCTURED_LOSSES = {
   nt_xent: (batch, { temperature }) => {
     const score = (s) => div(s, temperature);
-    return againstNegatives(batch, score, score,
+    return againstNegatives(
+      batch,
+      score,
+      score,
       "\\log\\Big(1+\\sum_n e^{(s_{an}-s_{ap})/\\tau}\\Big)",
-      (near, s) => `(${f(near)} - ${signed(s)})/${f(temperature)}`);
+      (near, s) => `(${f(near)} - ${signed(s)})/${f(temperature)}`,
+    );
   },
 
   tuple_hinge: (batch, { margin }) => {
@@ -47,9 +53,13 @@ export const STRUCTURED_LOSSES = {
   tuplet_margin: (batch, { beta, scale }) => {
     const angle = (beta * Math.PI) / 180;
     const relaxed = (s) => add(mul(Math.cos(angle), s), mul(Math.sin(angle), sqrt(sub(1, square(s)))));
-    return againstNegatives(batch, (s) => mul(scale, relaxed(s)), (s) => mul(scale, s),
+    return againstNegatives(
+      batch,
+      (s) => mul(scale, relaxed(s)),
+      (s) => mul(scale, s),
       "\\log\\Big(1+\\sum_n e^{s(\\cos\\theta_{an}-\\cos(\\theta_{ap}-\\beta))}\\Big)",
-      (near, s) => `${f(scale)}(${f(near)} - ${signed(relaxed(s))})`);
+      (near, s) => `${f(scale)}(${f(near)} - ${signed(relaxed(s))})`,
+    );
   },
 
   lifted: (batch, { margin, squared }) => {
@@ -90,7 +100,7 @@ export const STRUCTURED_LOSSES = {
   n_pairs: (batch, { l2 }) => {
     const order = [...batch.all].sort((i, j) => batch.labels[i] - batch.labels[j] || i - j);
     const pairs = [];
-    for (let at = 0; at + 1 < order.length; ) {
+    for (let at = 0; at + 1 < order.length;) {
       const [i, j] = [order[at], order[at + 1]];
       if (!batch.same(i, j)) at += 1;
       else {
@@ -131,7 +141,9 @@ export const STRUCTURED_LOSSES = {
     over: WITH_POSITIVE,
     smooth: true,
     term: (a) => {
-      const [found, missed] = [batch.positives(a), batch.negatives(a)].map((others) => histogram(batch, a, others, bins));
+      const [found, missed] = [batch.positives(a), batch.negatives(a)].map((others) =>
+        histogram(batch, a, others, bins),
+      );
       let [recalled, seen, average] = [0, 0, 0];
       for (let k = 0; k <= bins; k++) {
         recalled = add(recalled, found[k]);

@@ -5,11 +5,22 @@ export const PAIRS = {
   noun: "pairs",
   compared: true, // a comparison is made of such items, while others have a term whoever is compared
   every: (batch) => batch.pairs(),
-  of: (_, [a, p, n]) => (n === undefined ? [[a, p]] : [[a, p], [a, n]]),
+  of: (_, [a, p, n]) =>
+    n === undefined
+      ? [[a, p]]
+      : [
+          [a, p],
+          [a, n],
+        ],
 };
 export const DIRECTED_PAIRS = { ...PAIRS, every: (batch) => batch.pairs(true) };
 
-export const TRIPLETS = { noun: "triplets", compared: true, every: (batch) => batch.triples(), of: (_, triplet) => [triplet] };
+export const TRIPLETS = {
+  noun: "triplets",
+  compared: true,
+  every: (batch) => batch.triples(),
+  of: (_, triplet) => [triplet],
+};
 
 export const IMAGES = { noun: "images", every: (batch) => batch.all.map((a) => [a]), of: (_, [a]) => [[a]] };
 export const ANCHORS = { ...IMAGES, noun: "anchors" };

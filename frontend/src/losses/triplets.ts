@@ -16,19 +16,33 @@ const overTriplets = (batch, kind, term, text, smooth = false) => ({
 });
 
 const triplet = (batch, { margin, distance: kind }) =>
-  overTriplets(batch, kind, (near, far) => relu(add(margin, sub(near, far))),
-    (near, far) => `[m + d_{ap} - d_{an}]_+ = [${f(margin)} + ${near} - ${far}]_+`);
+  overTriplets(
+    batch,
+    kind,
+    (near, far) => relu(add(margin, sub(near, far))),
+    (near, far) => `[m + d_{ap} - d_{an}]_+ = [${f(margin)} + ${near} - ${far}]_+`,
+  );
 
 const softTriplet = (batch, { distance: kind }) =>
-  overTriplets(batch, kind, (near, far) => softplus(sub(near, far)),
-    (near, far) => `\\log(1 + e^{d_{ap} - d_{an}}) = \\log(1 + e^{${near} - ${far}})`, true);
+  overTriplets(
+    batch,
+    kind,
+    (near, far) => softplus(sub(near, far)),
+    (near, far) => `\\log(1 + e^{d_{ap} - d_{an}}) = \\log(1 + e^{${near} - ${far}})`,
+    true,
+  );
 
 export const TRIPLET_LOSSES = {
   triplet,
 
   triplet_ratio: (batch, { margin, distance: kind }) =>
-    overTriplets(batch, kind, (near, far) => relu(sub(1, div(far, add(near, margin)))),
-      (near, far) => `\\Big[1 - \\frac{d_{an}}{m + d_{ap}}\\Big]_+ = \\Big[1 - \\frac{${far}}{${f(margin)} + ${near}}\\Big]_+`),
+    overTriplets(
+      batch,
+      kind,
+      (near, far) => relu(sub(1, div(far, add(near, margin)))),
+      (near, far) =>
+        `\\Big[1 - \\frac{d_{an}}{m + d_{ap}}\\Big]_+ = \\Big[1 - \\frac{${far}}{${f(margin)} + ${near}}\\Big]_+`,
+    ),
 
   triplet_soft: softTriplet,
 
@@ -47,7 +61,8 @@ export const TRIPLET_LOSSES = {
   angular: (batch, { alpha }) => {
     const tangent = Math.tan((alpha * Math.PI) / 180) ** 2;
     const negatives = (a, p) =>
-      batch.triplets?.filter((listed) => listed[0] === a && listed[1] === p).map((listed) => listed[2]) ?? batch.negatives(a);
+      batch.triplets?.filter((listed) => listed[0] === a && listed[1] === p).map((listed) => listed[2]) ??
+      batch.negatives(a);
     const exponent = (a, p) => {
       const apart = negatives(a, p).map((n) => mul(4 * tangent, add(batch.s(a, n), batch.s(p, n))));
       return sub(lse(apart), mul(2 * (1 + tangent), batch.s(a, p)));
@@ -78,7 +93,9 @@ export const TRIPLET_LOSSES = {
   hard_cluster: (batch, { margin }) => {
     const clusters = clustersOf(batch);
     return {
-      over: { every: () => clusters.filter(({ members }) => members.length > 1 && clusters.length > 1).map((own) => [own]) },
+      over: {
+        every: () => clusters.filter(({ members }) => members.length > 1 && clusters.length > 1).map((own) => [own]),
+      },
       term: (own) => {
         const widest = max(own.members.map((i) => distance(batch.points[i], own.mean, "sqeuclidean")));
         const others = clusters.filter((other) => other !== own);

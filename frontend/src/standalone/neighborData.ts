@@ -14,7 +14,8 @@ export interface NeighborTable {
 }
 
 /** Base64 of little-endian numbers of `kind`, as every machine that has a browser keeps them. */
-export const unpackNumbers = (text: string, kind: NumberKind): Uint16Array | Int32Array => new KINDS[kind](decodeBase64(text).buffer);
+export const unpackNumbers = (text: string, kind: NumberKind): Uint16Array | Int32Array =>
+  new KINDS[kind](decodeBase64(text).buffer);
 
 /** [item, distance] of the k nearest of `item`, nearest first. */
 export function neighborsOf({ k, items, distances, unit }: NeighborTable, item: number): [number, number][] {

@@ -33,16 +33,20 @@ const near: NeighborTable = {
   distances: unpackNumbers(pageData.near.distances, "<u2"),
 };
 const labels = unpackNumbers(pageData.labels, "<u2");
-const urls = pageData.sprites.pngs.map((png) => URL.createObjectURL(new Blob([decodeBase64(png)], { type: "image/png" })));
+const urls = pageData.sprites.pngs.map((png) =>
+  URL.createObjectURL(new Blob([decodeBase64(png)], { type: "image/png" })),
+);
 const sprites = { urls, tile: pageData.sprites.tile };
 let pinned: number | null = null;
 
 /** A place of its own for each component. */
-const hosts = Object.fromEntries(NAMES.map((name) => {
-  const node = document.getElementById(name);
-  if (!node) throw new Error(`the page has no place for ${name}`);
-  return [name, node.attachShadow({ mode: "open" })];
-})) as Record<(typeof NAMES)[number], ShadowRoot>;
+const hosts = Object.fromEntries(
+  NAMES.map((name) => {
+    const node = document.getElementById(name);
+    if (!node) throw new Error(`the page has no place for ${name}`);
+    return [name, node.attachShadow({ mode: "open" })];
+  }),
+) as Record<(typeof NAMES)[number], ShadowRoot>;
 
 const deaf = { setStateValue: () => {}, setTriggerValue: () => {} };
 
@@ -79,14 +83,17 @@ function show(): void {
   });
   renderInspector({
     parentElement: hosts.inspector,
-    data: pinned === null ? { placeholder: HINT } : {
-      run,
-      classes: Object.fromEntries(classes.map((name, label) => [label, name])),
-      sprites,
-      subject: { item: pinned, label: labels[pinned] },
-      near: found.map(([item, distance]) => [item, labels[item], distance]),
-      among: n,
-    },
+    data:
+      pinned === null
+        ? { placeholder: HINT }
+        : {
+            run,
+            classes: Object.fromEntries(classes.map((name, label) => [label, name])),
+            sprites,
+            subject: { item: pinned, label: labels[pinned] },
+            near: found.map(([item, distance]) => [item, labels[item], distance]),
+            among: n,
+          },
     ...deaf,
     setTriggerValue: (name, value) => {
       if (name === "pin") pin(value);

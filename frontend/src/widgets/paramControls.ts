@@ -11,12 +11,15 @@ interface Range {
 }
 
 /** A parameter, or a setting of the page's own, which brings its range. */
-export type Control = Pick<LossParameter, "name" | "default"> & Partial<LossParameter> & Partial<Range> & { label?: string };
+export type Control = Pick<LossParameter, "name" | "default"> &
+  Partial<LossParameter> &
+  Partial<Range> & { label?: string };
 
 /** Parameters that decide nothing in a picture of a few points. */
 const HIDDEN_PARAMS = ["reduction", "per_class", "hidden", "support"];
 
-export const visibleParams = (parameters: LossParameter[]): LossParameter[] => parameters.filter(({ name }) => !HIDDEN_PARAMS.includes(name));
+export const visibleParams = (parameters: LossParameter[]): LossParameter[] =>
+  parameters.filter(({ name }) => !HIDDEN_PARAMS.includes(name));
 
 /** From where to where a slider goes: what is usual, where the declaration allows more than anybody wants. */
 export function rangeOf({ kind, default: start, minimum, maximum, step }: Control): Range {
@@ -31,13 +34,22 @@ export const defaults = (parameters: LossParameter[]): Record<string, ParamValue
 
 /** A number as a person writes it. */
 export const formatNumber = (x: number): string =>
-  Math.abs(x) >= 1000 ? x.toExponential(1) : String(Number(Math.abs(x) < 0.1 ? x.toFixed(3) : x.toPrecision(3)) + 0).replace("-", "−");
+  Math.abs(x) >= 1000
+    ? x.toExponential(1)
+    : String(Number(Math.abs(x) < 0.1 ? x.toFixed(3) : x.toPrecision(3)) + 0).replace("-", "−");
 
 /** A row for each parameter, into `parent`; `change(name, value)` is called while a person drags. */
 export function renderControls(
-  parent: HTMLElement, parameters: Control[], values: Record<string, ParamValue>, change: (name: string, value: ParamValue) => void,
+  parent: HTMLElement,
+  parameters: Control[],
+  values: Record<string, ParamValue>,
+  change: (name: string, value: ParamValue) => void,
 ): void {
-  parent.replaceChildren(...parameters.map((parameter) => control(parameter, values[parameter.name], (value) => change(parameter.name, value))));
+  parent.replaceChildren(
+    ...parameters.map((parameter) =>
+      control(parameter, values[parameter.name], (value) => change(parameter.name, value)),
+    ),
+  );
 }
 
 function control(parameter: Control, value: ParamValue, change: (value: ParamValue) => void): HTMLElement {
@@ -57,7 +69,13 @@ function control(parameter: Control, value: ParamValue, change: (value: ParamVal
   return h("div", "knob-words", pick, line);
 }
 
-function slider(label: string, help: string, { low, high, step }: Range, value: number, change: (value: number) => void): [HTMLElement, HTMLInputElement] {
+function slider(
+  label: string,
+  help: string,
+  { low, high, step }: Range,
+  value: number,
+  change: (value: number) => void,
+): [HTMLElement, HTMLInputElement] {
   const input = h("input", { type: "range", min: low, max: high, step });
   input.value = String(value);
   const output = h("output");
@@ -70,8 +88,18 @@ function slider(label: string, help: string, { low, high, step }: Range, value: 
   return [row(label, help, input, output), input];
 }
 
-function select(label: string, help: string, options: string[], value: ParamValue, change: (value: string) => void): HTMLElement {
-  const node = h("select", { change: () => change(node.value) }, ...options.map((option) => new Option(option, option, false, option === value)));
+function select(
+  label: string,
+  help: string,
+  options: string[],
+  value: ParamValue,
+  change: (value: string) => void,
+): HTMLElement {
+  const node = h(
+    "select",
+    { change: () => change(node.value) },
+    ...options.map((option) => new Option(option, option, false, option === value)),
+  );
   return row(label, help, node);
 }
 

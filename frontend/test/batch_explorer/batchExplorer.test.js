@@ -7,7 +7,14 @@ import { classBands, sortByClass, distanceMatrix, parseBatch } from "../../src/b
 import { arcs, rings } from "../../src/batch_explorer/margins.ts";
 import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
 import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
-import { MOMENTS, magnification, meanDistances, difficultyLabels, momentText, visible } from "../../src/batch_explorer/stepAnimation.ts";
+import {
+  MOMENTS,
+  magnification,
+  meanDistances,
+  difficultyLabels,
+  momentText,
+  visible,
+} from "../../src/batch_explorer/stepAnimation.ts";
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
@@ -21,31 +28,74 @@ const floats = (values) => base64(Float32Array.from(values));
 function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, seen = {}, reach = {}, ...more } = {}) {
   const places = floats([0, 0, 1, 0, 0, 2, 4, 0]);
   return {
-    step: 7, loss: 0.5, active: 0.5, mean_of: "mean", labels: [3, 5, 3, 5], images: [9, 8, 7, 6], classes: [..."0123456789"],
-    before: places, places, moved: floats([0, 0, 1, 0, 0, 1, 4, 0]), push: floats([0, 0, 1, 0, 0, 0, 0, 0]),
-    force: floats([0, 1, 0, 0]), origin: [0, 0], view: "plane", normalize: false,
+    step: 7,
+    loss: 0.5,
+    active: 0.5,
+    mean_of: "mean",
+    labels: [3, 5, 3, 5],
+    images: [9, 8, 7, 6],
+    classes: [..."0123456789"],
+    before: places,
+    places,
+    moved: floats([0, 0, 1, 0, 0, 1, 4, 0]),
+    push: floats([0, 0, 1, 0, 0, 0, 0, 0]),
+    force: floats([0, 1, 0, 0]),
+    origin: [0, 0],
+    view: "plane",
+    normalize: false,
     reach: { measure: "euclidean", gap: 0.2, near: null, middle: null, far: null, sharp: true, ...reach },
-    seen: { kind: "triplets", by: "selection", rows: base64(Int16Array.from([0, 2, 1, 2, 0, 3])), hardness: base64(Uint8Array.from([2, 0])), counts: [1, 0, 1], ...seen },
-    selected_by: "Hardest negative", anchored: false, learned: {}, seen_classes: [..."0123456789"].map(Number), centres: null,
-    loss_of: { name: loss, title: "Triplet", formula: "d", summary: "", params }, ...more,
+    seen: {
+      kind: "triplets",
+      by: "selection",
+      rows: base64(Int16Array.from([0, 2, 1, 2, 0, 3])),
+      hardness: base64(Uint8Array.from([2, 0])),
+      counts: [1, 0, 1],
+      ...seen,
+    },
+    selected_by: "Hardest negative",
+    anchored: false,
+    learned: {},
+    seen_classes: [..."0123456789"].map(Number),
+    centres: null,
+    loss_of: { name: loss, title: "Triplet", formula: "d", summary: "", params },
+    ...more,
   };
 }
 
 const pairs = (rows, hardness, more) =>
-  told({ loss: "contrastive", params: { margin: 1, pos_margin: 0, reduction: "mean" }, ...more,
-    seen: { kind: "pairs", rows: base64(Int16Array.from(rows.flat())), hardness: base64(Uint8Array.from(hardness)), counts: [0, 0, rows.length], ...more?.seen } });
+  told({
+    loss: "contrastive",
+    params: { margin: 1, pos_margin: 0, reduction: "mean" },
+    ...more,
+    seen: {
+      kind: "pairs",
+      rows: base64(Int16Array.from(rows.flat())),
+      hardness: base64(Uint8Array.from(hardness)),
+      counts: [0, 0, rows.length],
+      ...more?.seen,
+    },
+  });
 
 test("images stand by class and within a class as they came", () => {
   const order = sortByClass([5, 3, 5, 3, 1]);
   assert.deepEqual(order, [4, 1, 3, 0, 2]);
   assert.deepEqual(classBands([5, 3, 5, 3, 1], order), [
-    { label: 1, from: 0, to: 1 }, { label: 3, from: 1, to: 3 }, { label: 5, from: 3, to: 5 },
+    { label: 1, from: 0, to: 1 },
+    { label: 3, from: 1, to: 3 },
+    { label: 5, from: 3, to: 5 },
   ]);
   assert.deepEqual(classBands([], []), []);
 });
 
 test("distances are symmetric, zero on the diagonal, and cosines know a zero vector", () => {
-  const batch = new Batch([[3, 0], [0, 4], [0, 0]], [0, 0, 0]);
+  const batch = new Batch(
+    [
+      [3, 0],
+      [0, 4],
+      [0, 0],
+    ],
+    [0, 0, 0],
+  );
   close(distanceMatrix({ n: 3, batch }, "euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
   close(distanceMatrix({ n: 3, batch }, "sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
   assert.equal(batch.s(0, 1), 0);
@@ -62,13 +112,26 @@ test("the terms of a triplet have its numbers and what comes out", () => {
 });
 
 test("a pair is pulled or pushed by its own hinge", () => {
-  const b = parseBatch(pairs([[0, 2], [0, 1]], [2, 2]));
-  assert.deepEqual(b.rows.map((row) => termsOf(b, row)[0].value), [4, 0]);
+  const b = parseBatch(
+    pairs(
+      [
+        [0, 2],
+        [0, 1],
+      ],
+      [2, 2],
+    ),
+  );
+  assert.deepEqual(
+    b.rows.map((row) => termsOf(b, row)[0].value),
+    [4, 0],
+  );
   assert.equal(countOf(b), "2 pairs");
 });
 
 test("an anchor without listed negatives has a term of nothing", () => {
-  const b = parseBatch(pairs([[0, 2]], [2], { loss: "nt_xent", params: { temperature: 0.1 }, seen: { by: "selection" } }));
+  const b = parseBatch(
+    pairs([[0, 2]], [2], { loss: "nt_xent", params: { temperature: 0.1 }, seen: { by: "selection" } }),
+  );
   const [{ value, latex }] = termsOf(b, b.rows[0]);
   assert.equal(value, 0);
   assert.match(latex, /= \\log\(1\) = 0$/);
@@ -76,7 +139,8 @@ test("an anchor without listed negatives has a term of nothing", () => {
 
 test("terms are not counted by a part of them, nor for a loss that does not tell them", () => {
   assert.equal(countOf(parseBatch(told({ seen: { counts: [10, 0, 1] } }))), "");
-  for (const loss of ["hierarchical_triplet", "softmax"]) { // class weights may be too large to be kept with a batch
+  for (const loss of ["hierarchical_triplet", "softmax"]) {
+    // class weights may be too large to be kept with a batch
     const b = parseBatch(told({ loss, params: { beta: 0.1, levels: 4 } }));
     assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
   }
@@ -101,7 +165,10 @@ test("of many comparisons each kind keeps some, and a picked image its own", () 
 });
 
 test("the nearest line is found on its whole length and nowhere else", () => {
-  const lines = [[7, 0, 0, 100, 0], [8, 0, 50, 0, 50]];
+  const lines = [
+    [7, 0, 0, 100, 0],
+    [8, 0, 50, 0, 50],
+  ];
   assert.equal(nearestLine(lines, 50, 4), 7);
   assert.equal(nearestLine(lines, 107, 0), null);
   assert.equal(nearestLine(lines, 2, 52), 8);
@@ -125,7 +192,10 @@ test("every moment has a momentText, and only some show lines, forces and moveme
   assert.match(said[2], /Hardest negative chose 2 triplets/);
   assert.match(said[3], /mean of 2 triplets/);
   assert.match(said[4], /3 of 4 images feel next to nothing/);
-  assert.deepEqual(MOMENTS.map((_, moment) => visible(moment).lines), [false, false, true, true, true, false]);
+  assert.deepEqual(
+    MOMENTS.map((_, moment) => visible(moment).lines),
+    [false, false, true, true, true, false],
+  );
   assert.match(momentText(parseBatch(told({ force: floats([1, 1, 1, 1]) })), 4, means), /no image is left alone/);
   assert.deepEqual([visible(4).arrows, visible(5, 0).gone, visible(5).gone], [true, 0, 1]);
   assert.equal(difficultyLabels(b).length, 3);
@@ -133,7 +203,10 @@ test("every moment has a momentText, and only some show lines, forces and moveme
 
 test("a small step is shown larger, and that is said; no step is no step", () => {
   const b = (way) => parseBatch(told({ moved: floats([0, way, 1, way, 0, 2 + way, 4, way]) }));
-  assert.deepEqual([1, 0.05, 0.0041, 0].map((way) => magnification(b(way))), [1, 2, 20, null]);
+  assert.deepEqual(
+    [1, 0.05, 0.0041, 0].map((way) => magnification(b(way))),
+    [1, 2, 20, null],
+  );
   assert.match(momentText(b(0.0041), 5), /Shown 20 times as large/);
   assert.doesNotMatch(momentText(b(1), 5), /times/);
   assert.match(momentText(b(0), 5), /moved nothing/);
@@ -141,16 +214,30 @@ test("a small step is shown larger, and that is said; no step is no step", () =>
 
 test("a margin is a ring around the anchor where the picture is the space", () => {
   const b = parseBatch(told());
-  close(rings(b, b.rows[0]).map(({ radius }) => radius), [2, 2.2]);
+  close(
+    rings(b, b.rows[0]).map(({ radius }) => radius),
+    [2, 2.2],
+  );
   assert.deepEqual(rings(parseBatch(told({ view: "fan" })), [0, 2, 1]), []);
   const squared = parseBatch(told({ reach: { measure: "sqeuclidean", gap: 0.41 } }));
-  close(rings(squared, [0, 2, 1]).map(({ radius }) => radius), [2, 2.1]);
+  close(
+    rings(squared, [0, 2, 1]).map(({ radius }) => radius),
+    [2, 2.1],
+  );
 });
 
 test("classes on a circle keep gaps as wide as the angle of the margin", () => {
   const weights = Float32Array.from([1, 0, 0, 1, -1, 0, 0, -1]);
-  const b = (margin) => parseBatch(told({ loss: "arcface", params: { margin, scale: 64 }, learned: { weight: { shape: [4, 2], data: base64(weights) } } }));
-  const widths = (found) => [0, 1, 2, 3].map((row) => found.filter((arc) => arc.row === row).reduce((sum, { from, to }) => sum + to - from, 0));
+  const b = (margin) =>
+    parseBatch(
+      told({
+        loss: "arcface",
+        params: { margin, scale: 64 },
+        learned: { weight: { shape: [4, 2], data: base64(weights) } },
+      }),
+    );
+  const widths = (found) =>
+    [0, 1, 2, 3].map((row) => found.filter((arc) => arc.row === row).reduce((sum, { from, to }) => sum + to - from, 0));
   close(widths(arcs(b(0.4))), Array(4).fill(Math.PI / 2 - 0.4), 0.02);
   close(widths(arcs(b(0))), Array(4).fill(Math.PI / 2), 0.02);
   assert.deepEqual(arcs(parseBatch(told())), []);
@@ -175,13 +262,23 @@ test("formulas become MathML, and an unknown command is no silent gap", () => {
   assert.match(mathml("x \\text{ for } y"), /<mtext>\u00a0for\u00a0<\/mtext>/);
   assert.throws(() => mathml("\\nothing"), /unknown/);
   assert.throws(() => mathml("{a"), /lacks/);
-  assert.deepEqual([0.1234, 12.34, 1234.5, 0, 2, 1e-6].map(figure), ["0.12", "12.3", "1235", "0", "2", "1.0\\cdot 10^{-6}"]);
+  assert.deepEqual([0.1234, 12.34, 1234.5, 0, 2, 1e-6].map(figure), [
+    "0.12",
+    "12.3",
+    "1235",
+    "0",
+    "2",
+    "1.0\\cdot 10^{-6}",
+  ]);
 });
 
 test("of questions asked while one is open only the last is asked, each once", async () => {
   const asked = [];
   const release = [];
-  const fetch = (url) => (asked.push(url), new Promise((resolve) => release.push(() => resolve({ ok: true, json: async () => ({ url }) }))));
+  const fetch = (url) => (
+    asked.push(url),
+    new Promise((resolve) => release.push(() => resolve({ ok: true, json: async () => ({ url }) })))
+  );
   const came = [];
   const answers = new JsonCache((url) => came.push(url), { fetch });
   for (const url of ["a", "b", "c"]) assert.equal(answers.get(url), null);
@@ -192,5 +289,11 @@ test("of questions asked while one is open only the last is asked, each once", a
   release[1]();
   await new Promise(setImmediate);
   assert.deepEqual(answers.get("a"), { url: "a" });
-  assert.deepEqual([came, asked], [["a", "c"], ["a", "c"]]);
+  assert.deepEqual(
+    [came, asked],
+    [
+      ["a", "c"],
+      ["a", "c"],
+    ],
+  );
 });

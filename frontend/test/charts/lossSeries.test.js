@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { emptySeries, frameStep, lastStep, pointAt, rangeOf, smoothed, addLoss, downsample, ticks } from "../../src/charts/lossSeries.ts";
+import {
+  emptySeries,
+  frameStep,
+  lastStep,
+  pointAt,
+  rangeOf,
+  smoothed,
+  addLoss,
+  downsample,
+  ticks,
+} from "../../src/charts/lossSeries.ts";
 
 const step = (step, loss) => ({ event: "step", step, loss });
 function run(...events) {
@@ -33,7 +43,10 @@ test("one wild batch does not flatten the rest", () => {
 
 test("a constant loss has room above and cumulative, also at 0", () => {
   for (const loss of [0, 0.2, -1]) {
-    const [low, high] = rangeOf([{ step: 1, loss }, { step: 2, loss }]);
+    const [low, high] = rangeOf([
+      { step: 1, loss },
+      { step: 2, loss },
+    ]);
     assert.ok(low < loss && loss < high);
   }
   assert.deepEqual(rangeOf([]), [0, 1]);
@@ -51,7 +64,12 @@ test("thinning keeps order, extremes and ends in few points", () => {
 test("ticks are round and few", () => {
   assert.deepEqual(ticks(0.13, 2.4), [1, 2]);
   assert.deepEqual(ticks(0, 0.05), [0, 0.02, 0.04]);
-  for (const [low, high] of [[0, 1], [1e-6, 3e-6], [-4, 900]]) assert.ok(ticks(low, high).length <= 4);
+  for (const [low, high] of [
+    [0, 1],
+    [1e-6, 3e-6],
+    [-4, 900],
+  ])
+    assert.ok(ticks(low, high).length <= 4);
 });
 
 test("the curve is a slider over the frames there are", () => {

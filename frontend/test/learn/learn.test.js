@@ -5,7 +5,19 @@ import { test } from "node:test";
 import spaces from "../../../app/learn/three_spaces.json";
 import { FORMULAS } from "../../src/losses/index.ts";
 import { at, curves, marksOf, sceneOf } from "../../src/learn/loss_plot/scenes.ts";
-import { arranged, arrowTips, ground, held, moved, nameOf, places, pulls, ring, SHOWN, stepped } from "../../src/learn/force_playground/arrangement.ts";
+import {
+  arranged,
+  arrowTips,
+  ground,
+  held,
+  moved,
+  nameOf,
+  places,
+  pulls,
+  ring,
+  SHOWN,
+  stepped,
+} from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/ranking.ts";
 
@@ -13,9 +25,38 @@ const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a}
 const MARGIN = { margin: 0.2, distance: "euclidean", reduction: "mean" };
 
 // Every parameter of every loss, as far as its plot needs one.
-const ANY = { margin: 0.4, pos_margin: 0.1, alpha: 2, beta: 5, base: 0.5, gamma: 2, regularizer: 0.1, distance: "euclidean", levels: 16, temperature: 0.5, scale: 4, squared: true, l2: 0.02, log: true, bins: 10, m1: 1, m2: 0.3, m3: 0.2, la: 4, centers: 2, weight: 0.1, support: 1, reduction: "mean" };
-const paramsOf = (name) => ({ ...ANY, ...(name === "angular" ? { alpha: 40 } : {}), ...(/sphereface|large/.test(name) ? { margin: 2 } : {}) });
-const keptOf = (name) => Object.fromEntries(sceneOf(name, paramsOf(name)).held.map((knob) => [knob.name, knob.default]));
+const ANY = {
+  margin: 0.4,
+  pos_margin: 0.1,
+  alpha: 2,
+  beta: 5,
+  base: 0.5,
+  gamma: 2,
+  regularizer: 0.1,
+  distance: "euclidean",
+  levels: 16,
+  temperature: 0.5,
+  scale: 4,
+  squared: true,
+  l2: 0.02,
+  log: true,
+  bins: 10,
+  m1: 1,
+  m2: 0.3,
+  m3: 0.2,
+  la: 4,
+  centers: 2,
+  weight: 0.1,
+  support: 1,
+  reduction: "mean",
+};
+const paramsOf = (name) => ({
+  ...ANY,
+  ...(name === "angular" ? { alpha: 40 } : {}),
+  ...(/sphereface|large/.test(name) ? { margin: 2 } : {}),
+});
+const keptOf = (name) =>
+  Object.fromEntries(sceneOf(name, paramsOf(name)).held.map((knob) => [knob.name, knob.default]));
 
 // Their weights, or their margin, change with the points but are held constant in the gradient.
 const HELD = ["circle", "hierarchical_triplet"];
@@ -26,7 +67,8 @@ test("the slope of every plot is that of its curve", () => {
     const [params, kept] = [paramsOf(name), keptOf(name)];
     for (const side of [true, false]) {
       for (const x of [0.313, 0.877, 1.419]) {
-        const between = (at(name, params, kept, side, x + 1e-6).value - at(name, params, kept, side, x - 1e-6).value) / 2e-6;
+        const between =
+          (at(name, params, kept, side, x + 1e-6).value - at(name, params, kept, side, x - 1e-6).value) / 2e-6;
         near(at(name, params, kept, side, x).slopes[0], between, 1e-4 * Math.max(1, Math.abs(between)));
       }
     }
@@ -85,13 +127,18 @@ test("the ground is the loss with the chosen point there", () => {
   const shade = ground(now, "triplet", MARGIN, true, 1, 9);
   const middle = moved(now, 1, [0, 0]);
   near(shade[40], pulls(middle, "triplet", MARGIN, true).loss);
-  near(ring(held(now), "triplet", MARGIN, true, 1, 4)[1], pulls(moved(held(now), 1, [0, 1]), "triplet", MARGIN, true).loss);
+  near(
+    ring(held(now), "triplet", MARGIN, true, 1, 4)[1],
+    pulls(moved(held(now), 1, [0, 1]), "triplet", MARGIN, true).loss,
+  );
 });
 
 test("arrows keep their proportions and end on the plane", () => {
   const now = arranged("triplet");
   const found = pulls(now, "triplet", MARGIN, true);
-  const lengths = arrowTips(now, found).map((tip, i) => Math.hypot(tip[0] - now.points[i][0], tip[1] - now.points[i][1]));
+  const lengths = arrowTips(now, found).map((tip, i) =>
+    Math.hypot(tip[0] - now.points[i][0], tip[1] - now.points[i][1]),
+  );
   near(lengths[1] / lengths[0], Math.hypot(...found.forces[1]) / Math.hypot(...found.forces[0]));
   assert.ok(Math.max(...lengths) <= 0.55 + 1e-9);
 });
@@ -105,15 +152,30 @@ test("what a person points at adds up to the scores of the library", () => {
   for (const space of spaces) {
     const all = space.points.map((_, i) => scoreQuery(space, i));
     const mean = (of) => all.reduce((sum, one) => sum + of(one), 0) / all.length;
-    near(mean(({ average }) => average), space.scores.map_at_r, 1e-4);
-    near(mean(({ first }) => Number(first)), space.scores.precision_at_1, 1e-4);
+    near(
+      mean(({ average }) => average),
+      space.scores.map_at_r,
+      1e-4,
+    );
+    near(
+      mean(({ first }) => Number(first)),
+      space.scores.precision_at_1,
+      1e-4,
+    );
   }
 });
 
 test("sliders stay where values are usual, and numbers are short", () => {
-  assert.deepEqual(rangeOf({ kind: "float", default: 1, minimum: 0, maximum: 100, step: 0.05 }), { low: 0, high: 2, step: 0.05 });
+  assert.deepEqual(rangeOf({ kind: "float", default: 1, minimum: 0, maximum: 100, step: 0.05 }), {
+    low: 0,
+    high: 2,
+    step: 0.05,
+  });
   assert.equal(rangeOf({ kind: "float", default: 0.1, minimum: 0.001, maximum: 10, step: 0.01 }).high, 1);
   assert.equal(rangeOf({ kind: "int", default: 4, minimum: 1, maximum: 8, step: 1 }).high, 8);
   assert.deepEqual(visibleParams([{ name: "margin" }, { name: "reduction" }]), [{ name: "margin" }]);
-  assert.deepEqual([formatNumber(-0.0000001), formatNumber(0.6551), formatNumber(-1.5), formatNumber(123456)], ["0", "0.655", "−1.5", "1.2e+5"]);
+  assert.deepEqual(
+    [formatNumber(-0.0000001), formatNumber(0.6551), formatNumber(-1.5), formatNumber(123456)],
+    ["0", "0.655", "−1.5", "1.2e+5"],
+  );
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bus } from "../../src/lib/bus.ts";
 import { classColors } from "../../src/lib/palette.ts";
-import { createStreams, stream } from "../../src/lib/eventStream.ts";
+import { createStreams } from "../../src/lib/eventStream.ts";
 import { css, luminance, mix, parseColor } from "../../src/lib/theme.ts";
 
 /** An EventSource whose server is the test. */
@@ -34,7 +34,10 @@ function browser() {
 function heard(streams, run, pid) {
   const events = [];
   streams.subscribe(run, (event) => events.push(event), pid);
-  return { events, names: () => events.filter(({ event }) => event !== "connection").map(({ event, step }) => step ?? event) };
+  return {
+    events,
+    names: () => events.filter(({ event }) => event !== "connection").map(({ event, step }) => step ?? event),
+  };
 }
 
 const step = (number) => ({ event: "step", step: number });
@@ -43,7 +46,10 @@ describe("stream", () => {
   it("opens one source however often it is asked", () => {
     const { streams, sources } = browser();
     for (let i = 0; i < 3; i++) streams.open({ run: "a", events_url: "/a" });
-    assert.deepEqual(sources.map(({ url }) => url), ["/a"]);
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a"],
+    );
   });
 
   it("tells late listeners everything from the beginning, and everyone what comes", () => {
@@ -142,9 +148,15 @@ describe("stream", () => {
     streams.open({ run: "a", pid: "p", events_url: "/p" });
     streams.open({ run: "a", pid: "q", events_url: "/q" });
     streams.open({ run: "a", events_url: "/a" }); // asked again at the next rerun: no to and fro
-    assert.deepEqual(open().map(({ url }) => url), ["/p", "/q"]);
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/p", "/q"],
+    );
     open()[0].send({ event: "end", state: "finished" });
-    assert.deepEqual(open().map(({ url }) => url), ["/q", "/a?after=4"]);
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/q", "/a?after=4"],
+    );
   });
 
   it("forgets a run that is trained again, tells its listeners, and opens its stream anew", () => {
@@ -158,7 +170,10 @@ describe("stream", () => {
     assert.deepEqual(names(), [1, "end"]);
     for (let component = 0; component < 2; component++) streams.renew({ run: "a", begun: "2" });
     streams.open({ run: "a", events_url: "/a?begun=2" });
-    assert.deepEqual(open().map(({ url }) => url), ["/a?begun=2"]);
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/a?begun=2"],
+    );
     open()[0].send(step(7), 0);
     assert.deepEqual(names(), [1, "end", "begun", 7]);
     assert.deepEqual(heard(streams, "a").names(), [7]);
@@ -169,9 +184,15 @@ describe("stream", () => {
     streams.open({ run: "a", events_url: "/a" });
     sources[0].fail(2);
     streams.open({ run: "b", events_url: "/b" });
-    assert.deepEqual(sources.map(({ url }) => url), ["/a", "/b"]);
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a", "/b"],
+    );
     timers[0][0]();
-    assert.deepEqual(sources.map(({ url }) => url), ["/a", "/b", "/a"]);
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a", "/b", "/a"],
+    );
   });
 
   it("takes polled events, all of them each time or only new ones, once each", () => {
@@ -204,7 +225,9 @@ describe("stream", () => {
   });
 
   it("asks once whether routes pass; the app's own page in their place means no", async () => {
-    const answer = (body, ok = true) => async () => ({ ok, json: async () => JSON.parse(body) });
+    const answer =
+      (body, ok = true) =>
+      async () => ({ ok, json: async () => JSON.parse(body) });
     let asked = 0;
     const streams = createStreams({});
     const count = async () => (asked++, answer('{"ok": true}')());
@@ -214,7 +237,6 @@ describe("stream", () => {
     assert.equal(await createStreams({}).probe("/h", answer("{}", false)), false);
     assert.equal(await createStreams({}).probe("/h", async () => Promise.reject(new Error("offline"))), false);
   });
-
 });
 
 describe("bus", () => {
@@ -248,28 +270,58 @@ describe("theme", () => {
 describe("palette", () => {
   // Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
   const SEEN = {
-    normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-    protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    normal: [
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 1],
+    ],
+    protan: [
+      [0.152286, 1.052583, -0.204868],
+      [0.114503, 0.786281, 0.099216],
+      [-0.003882, -0.048116, 1.051998],
+    ],
+    deutan: [
+      [0.367322, 0.860646, -0.227968],
+      [0.280085, 0.672501, 0.047413],
+      [-0.01182, 0.04294, 0.968881],
+    ],
+    tritan: [
+      [1.255528, -0.076749, -0.178779],
+      [-0.078411, 0.930809, 0.147602],
+      [0.004733, 0.691367, 0.3039],
+    ],
   };
   const dot = (matrix, v) => matrix.map((row) => row.reduce((sum, x, i) => sum + x * v[i], 0));
   const linear = (rgb) => rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 
   function oklab(rgb, eye) {
     const light = dot(SEEN[eye], linear(rgb)).map((v) => Math.min(1, Math.max(0, v)));
-    const cones = dot([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
-      [0.0883024619, 0.2817188376, 0.6299787005]], light).map(Math.cbrt);
-    return dot([[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099],
-      [0.0259040371, 0.7827717662, -0.808675766]], cones);
+    const cones = dot(
+      [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+      ],
+      light,
+    ).map(Math.cbrt);
+    return dot(
+      [
+        [0.2104542553, 0.793617785, -0.0040720468],
+        [1.9779984951, -2.428592205, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.808675766],
+      ],
+      cones,
+    );
   }
 
   function nearestPair(colours, eye) {
     const seen = colours.map((colour) => oklab(colour, eye));
     let least = Infinity;
-    seen.forEach((a, i) => seen.slice(i + 1).forEach((b) => {
-      least = Math.min(least, 100 * Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
-    }));
+    seen.forEach((a, i) =>
+      seen.slice(i + 1).forEach((b) => {
+        least = Math.min(least, 100 * Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
+      }),
+    );
     return least;
   }
 
@@ -293,7 +345,11 @@ describe("palette", () => {
     for (const dark of [false, true]) {
       const colours = classColors(47, dark).map(String);
       assert.equal(new Set(colours).size, 47);
-      assert.ok(classColors(47, dark).flat().every((v) => Number.isInteger(v) && v >= 0 && v <= 255));
+      assert.ok(
+        classColors(47, dark)
+          .flat()
+          .every((v) => Number.isInteger(v) && v >= 0 && v <= 255),
+      );
     }
   });
 });

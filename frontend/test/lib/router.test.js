@@ -8,7 +8,10 @@ test("pages are found beside the one that is left, wherever the app lies", () =>
 });
 
 test("another run is shown from its own side, and what is set stays", () => {
-  assert.deepEqual(exploreQuery({ run: "a", view: "tsne", pin: "3", "view.perplexity": "5", steps: "77" }, "b"), { run: "b", steps: "77" });
+  assert.deepEqual(exploreQuery({ run: "a", view: "tsne", pin: "3", "view.perplexity": "5", steps: "77" }, "b"), {
+    run: "b",
+    steps: "77",
+  });
 });
 
 test("a run to compare comes first and moves the first one aside", () => {

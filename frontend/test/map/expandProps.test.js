@@ -6,8 +6,10 @@ const run = { run: "a1", view: "live", begun: "7f" };
 
 test("addresses follow from the run, and only those that there are", () => {
   const { watched_url, nearest_url, values } = expandProps({ ...run, kept: ["watched", "values"] });
-  assert.deepEqual([watched_url, nearest_url, values],
-    ["/api/runs/a1/layout.json?7f", undefined, "/api/runs/a1/values/live/{name}.f32?7f"]);
+  assert.deepEqual(
+    [watched_url, nearest_url, values],
+    ["/api/runs/a1/layout.json?7f", undefined, "/api/runs/a1/values/live/{name}.f32?7f"],
+  );
 });
 
 test("what is given goes before what follows", () => {
@@ -15,7 +17,12 @@ test("what is given goes before what follows", () => {
 });
 
 test("only the first neighbour has a distance, and a query's have none", () => {
-  const { neighbours, query } = expandProps({ ...run, neighbours: [4, 2], distance: 0.5, query: { xy: [0, 1], neighbours: [3] } });
+  const { neighbours, query } = expandProps({
+    ...run,
+    neighbours: [4, 2],
+    distance: 0.5,
+    query: { xy: [0, 1], neighbours: [3] },
+  });
   assert.deepEqual(neighbours, [{ item: 4, distance: 0.5 }, { item: 2 }]);
   assert.deepEqual(query, { xy: [0, 1], neighbours: [{ item: 3, distance: undefined }] });
   assert.deepEqual(expandProps(run).neighbours, []);

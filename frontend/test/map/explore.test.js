@@ -5,7 +5,13 @@ import { Frames, quantize } from "../../src/map/data/frames.ts";
 import { mapRanks } from "../../src/map/data/mapRanks.ts";
 import { placeAt } from "../../src/map/math/queryMarker.ts";
 import {
-  canRefit, emptyTimeline, framesOf, positionOfStep, isCommon, stepAt, reduceEvent,
+  canRefit,
+  emptyTimeline,
+  framesOf,
+  positionOfStep,
+  isCommon,
+  stepAt,
+  reduceEvent,
 } from "../../src/map/data/timeline.ts";
 import { firstOf, trailPoints } from "../../src/map/render/trails.ts";
 import { classScores, confusionOf, failingItems, parsePerImage, predictedAs } from "../../src/lib/perImage.ts";
@@ -29,7 +35,10 @@ test("refit plays the frames as they came, each on its own basis, and ends with 
   assert.deepEqual(ids(timeline), ["common0", "common10", "common30", "common40"]);
   timeline.refit = true;
   assert.deepEqual(ids(timeline), ["own0", "own10", "own30", "common40"]);
-  assert.deepEqual(framesOf(timeline).map(({ step }) => step), [0, 10, 30, 40]);
+  assert.deepEqual(
+    framesOf(timeline).map(({ step }) => step),
+    [0, 10, 30, 40],
+  );
   assert.equal(framesOf(timeline), framesOf(timeline), "the entries keep their identity");
 });
 
@@ -82,7 +91,10 @@ test("a way is an item's last places, oldest first, without the frames that lack
   frames.indices = Int32Array.of(1);
   const entries = [{ frame: frame("a") }, { frame: frame("b", { n: 1, items: "watched" }) }, { frame: frame("gone") }];
   const way = trailPoints(frames, entries, 2, 1, 8).map((place) => place.map((v) => Math.round(100 * v)));
-  assert.deepEqual(way, [[50, 50], [25, 25]]);
+  assert.deepEqual(way, [
+    [50, 50],
+    [25, 25],
+  ]);
   assert.equal(trailPoints(frames, entries, 2, 0, 8).length, 1);
   assert.equal(trailPoints(frames, entries, 1, 1, 1).length, 1);
   assert.deepEqual(firstOf(Uint8Array.of(0, 1, 1, 1), 2), [1, 2]);
@@ -91,13 +103,29 @@ test("a way is an item's last places, oldest first, without the frames that lack
 test("the rank on the map counts the visible points that are nearer", () => {
   const xy = Float32Array.from([0, 0, 1, 0, 2, 0, 3, 0, 0.5, 0]);
   const usable = Uint8Array.of(1, 1, 1, 1, 0);
-  assert.deepEqual([...mapRanks(xy, usable, [0, 0], [3, 1, 4], 0)], [[3, 3], [1, 1], [4, null]]);
+  assert.deepEqual(
+    [...mapRanks(xy, usable, [0, 0], [3, 1, 4], 0)],
+    [
+      [3, 3],
+      [1, 1],
+      [4, null],
+    ],
+  );
 });
 
 // Four images: 0 and 1 of class 0, 2 and 3 of class 1; image 1 is taken for class 1.
 const read = async () => {
-  const whole = [[0, 1, 2, 3], [0, 0, 1, 1], [1, 2, 3, 2], [1, 7, 1, 1], [0, 1, 1, 1]].map((c) => Int32Array.from(c));
-  const parts = [[1, 0, 1, 1], [1, 0.125, 1, 1]].map((c) => Float32Array.from(c));
+  const whole = [
+    [0, 1, 2, 3],
+    [0, 0, 1, 1],
+    [1, 2, 3, 2],
+    [1, 7, 1, 1],
+    [0, 1, 1, 1],
+  ].map((c) => Int32Array.from(c));
+  const parts = [
+    [1, 0, 1, 1],
+    [1, 0.125, 1, 1],
+  ].map((c) => Float32Array.from(c));
   return parsePerImage(await new Blob([...whole, ...parts]).arrayBuffer());
 };
 
@@ -118,7 +146,10 @@ test("nobody fails a perfect score, not even the lowest 5 %", async () => {
 
 test("confusion counts by class, and a cell names its images", async () => {
   const all = await read();
-  assert.deepEqual(confusionOf(all, 2), [[1, 1], [0, 2]]);
+  assert.deepEqual(confusionOf(all, 2), [
+    [1, 1],
+    [0, 2],
+  ]);
   assert.deepEqual(predictedAs(all, 0, 1), [1]);
   assert.deepEqual(predictedAs(all, 1, 0), []);
 });
@@ -126,7 +157,13 @@ test("confusion counts by class, and a cell names its images", async () => {
 test("class scores are means over the class, and their mean by size is the whole's", async () => {
   const all = await read();
   const rows = classScores(all, 3);
-  assert.deepEqual(rows.map(({ label, n, precision_at_1 }) => [label, n, precision_at_1]), [[0, 2, 0.5], [1, 2, 1]]);
+  assert.deepEqual(
+    rows.map(({ label, n, precision_at_1 }) => [label, n, precision_at_1]),
+    [
+      [0, 2, 0.5],
+      [1, 2, 1],
+    ],
+  );
   assert.equal(rows[0].map_at_r, 0.5625);
 });
 
@@ -134,11 +171,19 @@ test("what is not a whole number of rows is refused", () => {
   assert.throws(() => parsePerImage(new ArrayBuffer(30)), /no whole number/);
 });
 
-const selection = { items: [0, 2, 5], labels: [1, 0, 1, 0, 0, 2], classes: ["a", 'b "c", d', "e"], present: [1, 1, 1, 0, 1, 1] };
+const selection = {
+  items: [0, 2, 5],
+  labels: [1, 0, 1, 0, 0, 2],
+  classes: ["a", 'b "c", d', "e"],
+  present: [1, 1, 1, 0, 1, 1],
+};
 
 test("a contact sheet is by class, most first, of those that the frame has", () => {
   const told = groupByClass(selection).map(({ name, items, of }) => [name, items, of]);
-  assert.deepEqual(told, [['b "c", d', [0, 2], 2], ["e", [5], 1]]);
+  assert.deepEqual(told, [
+    ['b "c", d', [0, 2], 2],
+    ["e", [5], 1],
+  ]);
 });
 
 test("a selection is saved with every name quoted where it must be", () => {

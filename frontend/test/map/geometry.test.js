@@ -12,7 +12,11 @@ const port = { width: 800, height: 500, insets: { left: 100, right: 20, top: 30,
 describe("camera", () => {
   it("goes to the screen and back to the same world point", () => {
     const view = { x: 3, y: -2, k: 40 };
-    for (const [x, y] of [[0, 0], [3, -2], [-1.5, 7]]) {
+    for (const [x, y] of [
+      [0, 0],
+      [3, -2],
+      [-1.5, 7],
+    ]) {
       close(camera.toWorld(view, port, ...camera.toScreen(view, port, x, y)), [x, y]);
     }
   });
@@ -42,7 +46,10 @@ describe("camera", () => {
   it("moves what is under the finger with the finger", () => {
     const view = { x: 1, y: 2, k: 30 };
     const moved = camera.pan(view, 12, -7);
-    close(camera.toScreen(moved, port, 5, 5), camera.toScreen(view, port, 5, 5).map((v, i) => v + [12, -7][i]));
+    close(
+      camera.toScreen(moved, port, 5, 5),
+      camera.toScreen(view, port, 5, 5).map((v, i) => v + [12, -7][i]),
+    );
   });
 
   it("fits a box between the insets, touching on one axis and centred on the other", () => {
@@ -151,7 +158,10 @@ describe("bits", () => {
     for (const n of [0, 1, 7, 8, 9, 1000, 60001]) {
       const mask = Uint8Array.from({ length: n }, () => (random() < 0.3 ? 1 : 0));
       const { count, bits } = packBits(mask);
-      assert.equal(count, mask.reduce((a, b) => a + b, 0));
+      assert.equal(
+        count,
+        mask.reduce((a, b) => a + b, 0),
+      );
       assert.deepEqual(unpackBits(bits, n), mask);
     }
   });
@@ -189,7 +199,10 @@ describe("frames", () => {
     assert.deepEqual([...placed.present], [0, 1, 0, 1, 0]);
     assert.deepEqual([...placed.xy], [0, 0, 1, 2, 0, 0, 3, 4, 0, 0]);
     assert.deepEqual(placed.bounds, [1, 2, 3, 4]);
-    assert.throws(() => placeItems(new Float32Array(4), meta(2, { items: "watched" }), Int32Array.of(1), 5), /watches 1/);
+    assert.throws(
+      () => placeItems(new Float32Array(4), meta(2, { items: "watched" }), Int32Array.of(1), 5),
+      /watches 1/,
+    );
   });
 
   it("has no bounds without points", () => assert.equal(boundsOf(new Float32Array(0)), null));
@@ -258,7 +271,13 @@ describe("frames", () => {
   it("takes frames that were fed without asking for them", async () => {
     const { asked, fetch } = serving({});
     const bytes = quantize(Float32Array.of(1, -2), [1, -2], 4);
-    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, fed: (id) => (id === "c" ? bytes : undefined) });
+    const frames = new Frames({
+      url: "/f/{id}.i16",
+      watched: async () => null,
+      total: 1,
+      fetch,
+      fed: (id) => (id === "c" ? bytes : undefined),
+    });
     close((await frames.load(meta(1, { id: "c" }))).xy, [1, -2]);
     assert.equal(asked.length, 0);
   });

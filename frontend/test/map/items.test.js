@@ -68,7 +68,10 @@ describe("model", () => {
     assert.equal(m.isWrong(0), false);
     assert.equal(m.nearestOf(0), null);
     m.nearest = { items: Int32Array.of(3, 0, 5, 0, 1, 2), distances: new Float32Array(6).fill(0.5) };
-    assert.deepEqual([0, 1, 2].map((i) => m.isWrong(i)), [false, true, false]);
+    assert.deepEqual(
+      [0, 1, 2].map((i) => m.isWrong(i)),
+      [false, true, false],
+    );
     assert.deepEqual(m.nearestOf(1), { item: 0, distance: 0.5 });
     m.pinned = 1;
     m.neighbours = [{ item: 4, distance: 0.1 }];
@@ -78,7 +81,11 @@ describe("model", () => {
 
 describe("paint", () => {
   const theme = { dark: false, background: [255, 255, 255], muted: [120, 120, 120], text: [0, 0, 0] };
-  const colors = [[255, 0, 0], [0, 255, 0], [0, 0, 255]];
+  const colors = [
+    [255, 0, 0],
+    [0, 255, 0],
+    [0, 0, 255],
+  ];
   const paint = (m, rest = {}) =>
     computePointColors({ model: m, colors, theme, shapes: false, colorBy: "class", spotlight: null, ...rest });
   const layers = ({ marks }) => [0, 1, 2, 3, 4, 5].map((i) => marks[2 * i + 1]);
@@ -109,7 +116,10 @@ describe("paint", () => {
   });
 
   it("has a shape for each of ten classes on demand only", () => {
-    assert.deepEqual([...paint(model(), { shapes: true }).marks].filter((_, j) => j % 2 === 0), [0, 1, 2, 0, 1, 2]);
+    assert.deepEqual(
+      [...paint(model(), { shapes: true }).marks].filter((_, j) => j % 2 === 0),
+      [0, 1, 2, 0, 1, 2],
+    );
     assert.ok([...paint(model()).marks].filter((_, j) => j % 2 === 0).every((shape) => shape === 0));
   });
 });

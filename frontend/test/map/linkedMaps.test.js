@@ -13,14 +13,21 @@ test("two worlds of other units move alike on the screen", () => {
   const moved = pan(zoomAbout(here, PORT, 120, 90, 3.2), 31, -17);
   const along = intoWorld(fromHome(moved, here), there);
   // What stood at a place of the screen before stands at the same place now, on both.
-  for (const [sx, sy] of [[0, 0], [300, 200], [577, 13]]) {
+  for (const [sx, sy] of [
+    [0, 0],
+    [300, 200],
+    [577, 13],
+  ]) {
     const at = (home) => [home.x + (sx - 300) / home.k, home.y + (200 - sy) / home.k];
     close(toScreen(along, PORT, ...at(there)), toScreen(moved, PORT, ...at(here)), 1e-9);
   }
 });
 
 test("home is home in every world", () => {
-  const [here, there] = [{ x: 3, y: 4, k: 5 }, { x: 6, y: 7, k: 8 }];
+  const [here, there] = [
+    { x: 3, y: 4, k: 5 },
+    { x: 6, y: 7, k: 8 },
+  ];
   assert.deepEqual(fromHome(here, here), { zoom: 1, x: 0, y: 0 });
   assert.deepEqual(intoWorld(fromHome(here, here), there), there);
 });
@@ -43,9 +50,18 @@ function mapOf(run, link, total = 100, open = false) {
     hover: (item) => did.push(`hover ${item}`),
     pin: (item) => did.push(`pin ${item}`),
     select: (mask) => did.push(`select ${mask}`),
-    playback: { player, open, entries: [{ step: total }], timeline: { total }, seekInterpolated: (step) => did.push(`step ${step}`) },
+    playback: {
+      player,
+      open,
+      entries: [{ step: total }],
+      timeline: { total },
+      seekInterpolated: (step) => did.push(`step ${step}`),
+    },
     scene: {
-      view: { x: 0, y: 0, k: 1 }, target: null, automatic: true, home: () => ({ x: 0, y: 0, k: 1 }),
+      view: { x: 0, y: 0, k: 1 },
+      target: null,
+      automatic: true,
+      home: () => ({ x: 0, y: 0, k: 1 }),
       setCamera(eye) {
         did.push(`eye ${eye.k}`);
         map.link.onCamera(false);
@@ -86,7 +102,8 @@ test("who looks along does not send the look back", () => {
 
 test("the map that was played last leads, and the other follows it", () => {
   const [a, b] = [mapOf("a", "g", 600), mapOf("b", "g", 120)];
-  const tell = (view, step) => bus.emit("frame", { source: view.state, step, total: view.link.total, leads: view.link.leads });
+  const tell = (view, step) =>
+    bus.emit("frame", { source: view.state, step, total: view.link.total, leads: view.link.leads });
   tell(a, 10);
   assert.deepEqual(b.did, []); // nobody has played yet
   a.link.onAction("play");

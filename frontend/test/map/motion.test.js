@@ -7,7 +7,13 @@ import { Model } from "../../src/map/data/model.ts";
 import { frameRate, Player, SPEEDS } from "../../src/map/playback/player.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";
 import {
-  emptyTimeline, framesOf, indexAt, indexOfStep, isOpen, placeOf, reduceEvent,
+  emptyTimeline,
+  framesOf,
+  indexAt,
+  indexOfStep,
+  isOpen,
+  placeOf,
+  reduceEvent,
 } from "../../src/map/data/timeline.ts";
 import { Tween } from "../../src/map/math/tween.ts";
 import { close, placed, random } from "../helpers.js";
@@ -31,10 +37,18 @@ describe("tween", () => {
 
   it("keeps place and speed of every point when a new frame comes in mid-motion", () => {
     const first = Tween.ease(Tween.rest(cloud(30)), 1, cloud(30));
-    for (const [t, ratio] of [[0.25, 1], [0.6, 0.7], [0.9, 2]]) {
+    for (const [t, ratio] of [
+      [0.25, 1],
+      [0.6, 0.7],
+      [0.9, 2],
+    ]) {
       const second = Tween.ease(first, t, cloud(30), ratio);
       close(second.sample(0), first.sample(t), 1e-5);
-      close(second.velocity(0), first.velocity(t).map((v) => v * ratio), 1e-4);
+      close(
+        second.velocity(0),
+        first.velocity(t).map((v) => v * ratio),
+        1e-4,
+      );
     }
   });
 
@@ -46,14 +60,37 @@ describe("tween", () => {
       close(tween.at(1, t), [5, 5]);
       close(tween.at(2, t), [2, 2]);
     }
-    assert.deepEqual([0, 1, 2].map((i) => tween.opacity(i, 0)), [255, 0, 255]);
-    assert.deepEqual([0, 1, 2].map((i) => tween.opacity(i, 0.5)), [255, 128, 128]);
-    assert.deepEqual([0, 1, 2].map((i) => tween.opacity(i, 1)), [255, 255, 0]);
+    assert.deepEqual(
+      [0, 1, 2].map((i) => tween.opacity(i, 0)),
+      [255, 0, 255],
+    );
+    assert.deepEqual(
+      [0, 1, 2].map((i) => tween.opacity(i, 0.5)),
+      [255, 128, 128],
+    );
+    assert.deepEqual(
+      [0, 1, 2].map((i) => tween.opacity(i, 1)),
+      [255, 255, 0],
+    );
   });
 
   it("goes on from a half-faded point without a jump in opacity", () => {
-    const tween = Tween.ease(Tween.rest(placed([[0, 0], null])), 1, placed([[0, 0], [1, 1]]));
-    const next = Tween.ease(tween, 0.5, placed([[0, 0], [2, 1]]));
+    const tween = Tween.ease(
+      Tween.rest(placed([[0, 0], null])),
+      1,
+      placed([
+        [0, 0],
+        [1, 1],
+      ]),
+    );
+    const next = Tween.ease(
+      tween,
+      0.5,
+      placed([
+        [0, 0],
+        [2, 1],
+      ]),
+    );
     assert.equal(next.opacity(1, 0), tween.opacity(1, 0.5));
     close(next.at(1, 0), [1, 1]);
   });
@@ -81,7 +118,10 @@ describe("tween", () => {
   it("is the same motion on the screen when told in the world of another view", () => {
     const tween = Tween.stretch(cloud(9), cloud(9), cloud(9), cloud(9));
     const port = { width: 600, height: 400 };
-    const [from, to] = [{ x: 0.4, y: 0.5, k: 300 }, { x: -7, y: 20, k: 0.5 }];
+    const [from, to] = [
+      { x: 0.4, y: 0.5, k: 300 },
+      { x: -7, y: 20, k: 0.5 },
+    ];
     const told = tween.rebased(from, to);
     for (const t of [0, 0.3, 1]) {
       close(toScreen(to, port, ...told.at(4, t)), toScreen(from, port, ...tween.at(4, t)), 1e-3);
@@ -90,7 +130,15 @@ describe("tween", () => {
   });
 
   it("plays the first and the last stretch, which lack a neighbour, and items that come and go", () => {
-    const tween = Tween.stretch(null, placed([[0, 0], null]), placed([[1, 1], [3, 3]]), null);
+    const tween = Tween.stretch(
+      null,
+      placed([[0, 0], null]),
+      placed([
+        [1, 1],
+        [3, 3],
+      ]),
+      null,
+    );
     close(tween.sample(0), [0, 0, 3, 3]);
     close(tween.sample(1), [1, 1, 3, 3]);
     assert.deepEqual([tween.opacity(1, 0), tween.opacity(1, 1)], [0, 255]);
@@ -181,15 +229,32 @@ describe("timeline", () => {
 
   it("collects the snapshots of a run while it is open", () => {
     const line = run(started, snapshot(0), { event: "step", step: 7, loss: 1 }, snapshot(10));
-    assert.deepEqual(framesOf(line).map(({ step }) => step), [0, 10]);
+    assert.deepEqual(
+      framesOf(line).map(({ step }) => step),
+      [0, 10],
+    );
     assert.deepEqual([line.noun, line.total, line.current, isOpen(line)], ["step", 600, 10, true]);
   });
 
   it("changes over to the replay, whose frames carry their own description", () => {
-    const line = run(started, snapshot(0), snapshot(600), {
-      event: "replay", basis: "last", frames: [{ step: 0, ...frame("r0") }, { step: 600, ...frame("r600"), items: "all" }],
-    }, { event: "finished", step: 600 });
-    assert.deepEqual(framesOf(line).map(({ frame: { id } }) => id), ["r0", "r600"]);
+    const line = run(
+      started,
+      snapshot(0),
+      snapshot(600),
+      {
+        event: "replay",
+        basis: "last",
+        frames: [
+          { step: 0, ...frame("r0") },
+          { step: 600, ...frame("r600"), items: "all" },
+        ],
+      },
+      { event: "finished", step: 600 },
+    );
+    assert.deepEqual(
+      framesOf(line).map(({ frame: { id } }) => id),
+      ["r0", "r600"],
+    );
     assert.equal(framesOf(line)[1].frame.items, "all");
     assert.equal(isOpen(line), false);
   });
@@ -197,9 +262,15 @@ describe("timeline", () => {
   it("counts iterations for a projection, and shows the only frame of a method that gives no others", () => {
     const line = run({ event: "started", method: "pca", iterations: null }, { event: "finished", frame: frame("p") });
     assert.equal(line.noun, "iteration");
-    assert.deepEqual(framesOf(line).map(({ frame: { id } }) => id), ["p"]);
-    const tsne = run({ event: "started", iterations: 50 }, { event: "frame", iteration: 50, of: 50, frame: frame("t") },
-      { event: "finished", frame: frame("t") });
+    assert.deepEqual(
+      framesOf(line).map(({ frame: { id } }) => id),
+      ["p"],
+    );
+    const tsne = run(
+      { event: "started", iterations: 50 },
+      { event: "frame", iteration: 50, of: 50, frame: frame("t") },
+      { event: "finished", frame: frame("t") },
+    );
     assert.equal(framesOf(tsne).length, 1);
     assert.equal(framesOf(tsne)[0].provisional, false);
   });
@@ -220,15 +291,24 @@ describe("timeline", () => {
 
   it("lays frames out by step, over the whole training while it runs, and finds them there again", () => {
     const line = run(started, snapshot(0), snapshot(60), snapshot(300));
-    close([0, 1, 2].map((i) => placeOf(line, i)), [0, 0.1, 0.5]);
+    close(
+      [0, 1, 2].map((i) => placeOf(line, i)),
+      [0, 0.1, 0.5],
+    );
     reduceEvent(line, { event: "stopped", step: 300 });
-    close([0, 1, 2].map((i) => placeOf(line, i)), [0, 0.2, 1]);
+    close(
+      [0, 1, 2].map((i) => placeOf(line, i)),
+      [0, 0.2, 1],
+    );
     for (const i of [0, 1, 2]) assert.equal(indexAt(line, placeOf(line, i) + 0.05), i);
   });
 
   it("finds the frame of a step: the last one not after it", () => {
     const line = run(started, snapshot(0), snapshot(60), snapshot(300));
-    assert.deepEqual([0, 59, 60, 299, 900].map((step) => indexOfStep(line, step)), [0, 0, 1, 1, 2]);
+    assert.deepEqual(
+      [0, 59, 60, 299, 900].map((step) => indexOfStep(line, step)),
+      [0, 0, 1, 1, 2],
+    );
     assert.equal(placeOf(emptyTimeline(), 3), 0);
   });
 });
@@ -242,7 +322,10 @@ describe("query star", () => {
     assert.deepEqual(star.at(1), [0, 0]);
     star.move(entry(0), entry(10), 1);
     assert.deepEqual(star.at(0.5), [1, 2]);
-    assert.deepEqual(star.trail([entry(0), entry(5), entry(10)], entry(10)), [[0, 0], [2, 4]]);
+    assert.deepEqual(star.trail([entry(0), entry(5), entry(10)], entry(10)), [
+      [0, 0],
+      [2, 4],
+    ]);
   });
 
   it("stays where it is for a query with one place, and has none without a query", () => {
@@ -277,12 +360,32 @@ describe("class centres", () => {
   const model = new Model(["a", "b", "c"], Uint8Array.of(0, 0, 1, 1), 4);
 
   it("are the means, and are clear only where classes stand apart", () => {
-    const apart = classCenters(model, Tween.rest(placed([[0, 0], [0, 1], [9, 0], [9, 1]])));
+    const apart = classCenters(
+      model,
+      Tween.rest(
+        placed([
+          [0, 0],
+          [0, 1],
+          [9, 0],
+          [9, 1],
+        ]),
+      ),
+    );
     close(apart[0].at[1], [0, 0.5]);
     close(apart[1].at[1], [9, 0.5]);
     assert.equal(apart[0].clear, 1);
     assert.equal(apart[2].clear, 0);
-    const mixed = classCenters(model, Tween.rest(placed([[0, 0], [9, 1], [9, 0], [0, 1]])));
+    const mixed = classCenters(
+      model,
+      Tween.rest(
+        placed([
+          [0, 0],
+          [9, 1],
+          [9, 0],
+          [0, 1],
+        ]),
+      ),
+    );
     assert.equal(mixed[0].clear, 0);
   });
 

@@ -14,7 +14,10 @@ const bytes = Int16Array.from([32767, 0, 0, 0, 32767, 0, 0, 0, -32767]).buffer;
 test("a turn keeps every distance in three dimensions", () => {
   const orbit = new Orbit();
   orbit.turn(130, -45, 500);
-  const [a, b] = [[1, 2, 3], [-2, 0.5, 1]].map((point) => orbit.project(point));
+  const [a, b] = [
+    [1, 2, 3],
+    [-2, 0.5, 1],
+  ].map((point) => orbit.project(point));
   close(Math.hypot(...a.map((v, i) => v - b[i])), Math.hypot(3, 1.5, 2));
   const before = [...orbit.matrix];
   orbit.turn(40, 0, 500);
@@ -25,12 +28,20 @@ test("a turn keeps every distance in three dimensions", () => {
 test("the flat places of a frame follow the turn, and what is in front is clearer", () => {
   const orbit = new Orbit();
   const placed = rotated(place3d(bytes, frame, null, 3), orbit);
-  [[1, 0, 0], [0, 1, 0], [0, 0, -1]].forEach((point, i) => {
+  [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, -1],
+  ].forEach((point, i) => {
     const [x, y] = orbit.project(point);
     close(placed.xy[2 * i], x);
     close(placed.xy[2 * i + 1], y);
   });
-  const depth = [[1, 0, 0], [0, 1, 0], [0, 0, -1]].map((point) => orbit.project(point)[2]);
+  const depth = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, -1],
+  ].map((point) => orbit.project(point)[2]);
   assert.equal(depth.indexOf(Math.max(...depth)), [...placed.shade].indexOf(Math.max(...placed.shade)));
   close(placed.bounds[2], 1);
 });
@@ -56,7 +67,13 @@ test("watched items of three dimensions take their own places", () => {
 
 test("who is near is asked in three dimensions, not of the view", () => {
   const places = [0, 0, 0, 0.1, 0, 9, 1, 1, 0];
-  assert.deepEqual([...mapRanks(places, [1, 1, 1], [0, 0, 0], [1, 2], 0)], [[1, 2], [2, 1]]);
+  assert.deepEqual(
+    [...mapRanks(places, [1, 1, 1], [0, 0, 0], [1, 2], 0)],
+    [
+      [1, 2],
+      [2, 1],
+    ],
+  );
 });
 
 test("a query's star in three dimensions is seen through the orbit", () => {

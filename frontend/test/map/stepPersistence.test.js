@@ -8,7 +8,15 @@ function standing(at, { playing = false, open = false, pid = null } = {}) {
   const saved = [];
   const entries = [{ step: 0 }, { step: 10 }, { step: 20 }];
   const playback = { entries, shown: entries[at], open, player: { playing } };
-  return { playback, saved, persistence: new StepPersistence(playback, () => pid, (step) => saved.push(step)) };
+  return {
+    playback,
+    saved,
+    persistence: new StepPersistence(
+      playback,
+      () => pid,
+      (step) => saved.push(step),
+    ),
+  };
 }
 
 test("a replay left standing is told once", (context) => {
@@ -34,7 +42,12 @@ test("whoever goes on to the end takes it back", (context) => {
   assert.deepEqual(saved, [null]);
 });
 
-for (const [what, at, more] of [["plays", 1, { playing: true }], ["trains", 1, { open: true }], ["is a projection", 1, { pid: "x" }], ["is at its end", 2, {}]]) {
+for (const [what, at, more] of [
+  ["plays", 1, { playing: true }],
+  ["trains", 1, { open: true }],
+  ["is a projection", 1, { pid: "x" }],
+  ["is at its end", 2, {}],
+]) {
   test(`nothing is told while it ${what}`, (context) => {
     context.mock.timers.enable({ apis: ["setTimeout"] });
     const { saved, persistence } = standing(at, more);

@@ -14,14 +14,22 @@ test("a query has no class, so its neighbours vote", () => {
   assert.equal(summaryOf(query), "2 of the 3 nearest say dog");
 });
 
-test("no neighbours, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbours: [], classes }), ""));
+test("no neighbours, no sentence", () =>
+  assert.equal(summaryOf({ subject: { label: 0 }, neighbours: [], classes }), ""));
 
 test("the caption says among which images", () => {
-  assert.equal(captionOf({ subject: { item: 1234 }, among: 10000 }),
-    "Test image 1,234; nearest in the embedding among 10,000 test images, at the end of the run");
-  assert.equal(captionOf({ subject: { item: 3 }, among: null }),
-    "Test image 3; nearest in the embedding among those watched, at the last snapshot");
-  assert.equal(captionOf({ subject: {}, among: 596 }), "Nearest in the embedding among 596 test images, at the end of the run");
+  assert.equal(
+    captionOf({ subject: { item: 1234 }, among: 10000 }),
+    "Test image 1,234; nearest in the embedding among 10,000 test images, at the end of the run",
+  );
+  assert.equal(
+    captionOf({ subject: { item: 3 }, among: null }),
+    "Test image 3; nearest in the embedding among those watched, at the last snapshot",
+  );
+  assert.equal(
+    captionOf({ subject: {}, among: 596 }),
+    "Nearest in the embedding among 596 test images, at the end of the run",
+  );
 });
 
 test("a neighbour is near on the map up to three times the number asked for", () => {

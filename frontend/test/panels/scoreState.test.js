@@ -61,7 +61,10 @@ test("a score that is not a number is shown as none", () => {
 test("of a run with unseen classes each score is also that of the seen and of the unseen ones", () => {
   const metrics = { precision_at_1: 0.9, "seen/precision_at_1": 0.95, "unseen/precision_at_1": 0.75, "seen/nmi": NaN };
   const readings = run({ ...started, unseen: ["7", "8"] }, { event: "snapshot", step: 5, metrics });
-  assert.deepEqual(first(readings).apart, [{ group: "seen", value: 0.95 }, { group: "unseen", value: 0.75 }]);
+  assert.deepEqual(first(readings).apart, [
+    { group: "seen", value: 0.95 },
+    { group: "unseen", value: 0.75 },
+  ]);
   assert.deepEqual(scoresAt(readings).find(({ key }) => key === "nmi").apart, []);
   assert.match(captionAt(readings), /; not trained on 7, 8, which are scored apart$/);
   assert.deepEqual(first(run(started, snapshot(0, 0.5))).apart, []);

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOver, secondsLeft, statusText, shareOf, initialStatus, reduceStatus, timeOf } from "../../src/panels/progress/status.ts";
+import {
+  isOver,
+  secondsLeft,
+  statusText,
+  shareOf,
+  initialStatus,
+  reduceStatus,
+  timeOf,
+} from "../../src/panels/progress/status.ts";
 
 function after(...events) {
   const standing = initialStatus({ phase: "starting" });
@@ -11,8 +19,10 @@ const started = { event: "started", steps: 600, time: 100 };
 const step = (step, time, loss = 0.5) => ({ event: "step", step, time, loss });
 
 test("the queue is told with one's place in it", () => {
-  assert.equal(statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })),
-    "Waiting: number 2 of 3 in the queue");
+  assert.equal(
+    statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })),
+    "Waiting: number 2 of 3 in the queue",
+  );
 });
 
 test("time left follows the speed of the last seconds", () => {
@@ -39,8 +49,7 @@ test("a finished projection says how long it took", () => {
     { event: "frame", iteration: 599, of: 600, time: 80 },
     { event: "finished", seconds: 84.9 },
   );
-  assert.equal(statusText(standing, "t-SNE"),
-    "t-SNE: 600 iterations in 1 min 25 s");
+  assert.equal(statusText(standing, "t-SNE"), "t-SNE: 600 iterations in 1 min 25 s");
 });
 
 test("a projection without iterations, and a run, say nothing of the kind", () => {
@@ -59,7 +68,11 @@ test("after the last step all test images are embedded, and that is said", () =>
 });
 
 test("a failure is its reason, and stays it when the stream ends", () => {
-  const standing = after(started, { event: "failed", reason: "The loss became infinite." }, { event: "end", state: "failed" });
+  const standing = after(
+    started,
+    { event: "failed", reason: "The loss became infinite." },
+    { event: "end", state: "failed" },
+  );
   assert.equal(statusText(standing), "The loss became infinite.");
   assert.ok(isOver(standing));
 });
@@ -81,19 +94,32 @@ test("a run that begins again forgets how it ended", () => {
 });
 
 test("times are short words", () => {
-  assert.deepEqual([0.2, 59, 60, 80, 3600, 7500].map(timeOf), ["1 s", "59 s", "1 min", "1 min 20 s", "1 h 0 min", "2 h 5 min"]);
+  assert.deepEqual([0.2, 59, 60, 80, 3600, 7500].map(timeOf), [
+    "1 s",
+    "59 s",
+    "1 min",
+    "1 min 20 s",
+    "1 h 0 min",
+    "2 h 5 min",
+  ]);
 });
 
 test("a layout that goes on after a pause goes on counting", () => {
-  const paused = after({ event: "started", iterations: 600 }, { event: "frame", iteration: 200, of: 600, time: 1 },
-    { event: "stopped", iteration: 210, reason: "paused" });
+  const paused = after(
+    { event: "started", iterations: 600 },
+    { event: "frame", iteration: 200, of: 600, time: 1 },
+    { event: "stopped", iteration: 210, reason: "paused" },
+  );
   assert.equal(statusText(paused), "Paused at iteration 210 of 600");
   reduceStatus(paused, { event: "started", iterations: 600, iteration: 210, time: 2 });
   assert.equal(statusText(paused), "Iteration 210 of 600");
 });
 
 test("a layout whose worker died stands where it was, so that it can go on", () => {
-  const cut = after({ event: "started", iterations: 600 }, { event: "frame", iteration: 200, of: 600, time: 1 },
-    { event: "failed", step: 0, reason: "The worker was killed." });
+  const cut = after(
+    { event: "started", iterations: 600 },
+    { event: "frame", iteration: 200, of: 600, time: 1 },
+    { event: "failed", step: 0, reason: "The worker was killed." },
+  );
   assert.deepEqual([cut.done, cut.phase, statusText(cut)], [200, "failed", "The worker was killed."]);
 });

@@ -13,19 +13,32 @@ test("a tap leaves one round dot and nothing else", () => {
 });
 
 test("a line is inked along its whole length, however far apart its points are", () => {
-  const ink = rasterize([[[0.1, 0.2], [0.9, 0.7]]]);
+  const ink = rasterize([
+    [
+      [0.1, 0.2],
+      [0.9, 0.7],
+    ],
+  ]);
   for (let t = 0; t <= 1; t += 0.05) assert.equal(at(ink, 0.1 + 0.8 * t, 0.2 + 0.5 * t), 255);
   assert.equal(at(ink, 0.1, 0.7), 0);
 });
 
 test("strokes that leave the pad are cut at its edge", () => {
-  const ink = rasterize([[[-0.5, 0.5], [1.5, 0.5]]]);
+  const ink = rasterize([
+    [
+      [-0.5, 0.5],
+      [1.5, 0.5],
+    ],
+  ]);
   assert.equal(at(ink, 0.01, 0.5), 255);
   assert.equal(at(ink, 0.99, 0.5), 255);
 });
 
 test("crossing strokes do not darken each other", () => {
-  const one = [[0.2, 0.5], [0.8, 0.5]];
+  const one = [
+    [0.2, 0.5],
+    [0.8, 0.5],
+  ];
   assert.deepEqual(rasterize([one, one]), rasterize([one]));
 });
 

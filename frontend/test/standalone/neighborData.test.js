@@ -10,8 +10,16 @@ test("numbers come out as they went in", () => {
 });
 
 test("neighbours are those of the item's own row, nearest first", () => {
-  const near = { k: 2, items: new Uint16Array([1, 2, 0, 2, 1, 0]), distances: new Uint16Array([10, 20, 10, 40, 30, 60]), unit: 0.5 };
-  assert.deepEqual(neighborsOf(near, 1), [[0, 5], [2, 20]]);
+  const near = {
+    k: 2,
+    items: new Uint16Array([1, 2, 0, 2, 1, 0]),
+    distances: new Uint16Array([10, 20, 10, 40, 30, 60]),
+    unit: 0.5,
+  };
+  assert.deepEqual(neighborsOf(near, 1), [
+    [0, 5],
+    [2, 20],
+  ]);
 });
 
 test("an item alone has no neighbours", () => {

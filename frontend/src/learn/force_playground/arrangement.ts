@@ -12,19 +12,36 @@ export const SHOWN = Object.keys(FORMULAS).filter((name) => name !== "hinge_pair
 
 /** Ways to begin, as [x, y, class]. */
 export const PRESETS = {
-  triplet: { title: "One triplet", points: [[-0.35, -0.25, 0], [0.55, 0.35, 0], [0.2, -0.55, 1]] },
+  triplet: {
+    title: "One triplet",
+    points: [
+      [-0.35, -0.25, 0],
+      [0.55, 0.35, 0],
+      [0.2, -0.55, 1],
+    ],
+  },
   batch: {
     title: "Three classes",
     points: [
-      [-0.7, 0.15, 0], [-0.2, 0.6, 0], [0.35, 0.25, 0],
-      [-0.5, -0.5, 1], [0.1, -0.25, 1], [0.45, 0.75, 1],
-      [0.75, -0.2, 2], [0.55, -0.7, 2], [-0.1, 0.15, 2],
+      [-0.7, 0.15, 0],
+      [-0.2, 0.6, 0],
+      [0.35, 0.25, 0],
+      [-0.5, -0.5, 1],
+      [0.1, -0.25, 1],
+      [0.45, 0.75, 1],
+      [0.75, -0.2, 2],
+      [0.55, -0.7, 2],
+      [-0.1, 0.15, 2],
     ],
   },
 };
 
 /** Places of the proxies, one for each class. */
-const PROXIES = [[-0.8, 0.7], [-0.1, -1], [1, 0.2]];
+const PROXIES = [
+  [-0.8, 0.7],
+  [-0.1, -1],
+  [1, 0.2],
+];
 const ROLES = ["Anchor", "Positive", "Negative"];
 const LETTERS = "ABC";
 
@@ -43,7 +60,12 @@ export function arranged(preset, { proxies = false, circle = false } = {}) {
 
 /** Every point (and proxy) on the unit circle. */
 export function held(arrangement) {
-  return { ...arrangement, circle: true, points: arrangement.points.map(toCircle), weights: arrangement.weights.map(toCircle) };
+  return {
+    ...arrangement,
+    circle: true,
+    points: arrangement.points.map(toCircle),
+    weights: arrangement.weights.map(toCircle),
+  };
 }
 
 export function toCircle([x, y]) {
@@ -59,7 +81,11 @@ export function moved(arrangement, index, place) {
   const clipped = place.map((x) => Math.max(-EXTENT, Math.min(EXTENT, x)));
   const to = arrangement.circle ? toCircle(clipped) : clipped;
   const put = (list, from) => list.map((old, i) => (i + from === index ? to : old));
-  return { ...arrangement, points: put(arrangement.points, 0), weights: put(arrangement.weights, arrangement.points.length) };
+  return {
+    ...arrangement,
+    points: put(arrangement.points, 0),
+    weights: put(arrangement.weights, arrangement.points.length),
+  };
 }
 
 /** What place `index` is, for ear and eye. */
@@ -117,7 +143,12 @@ export function ground(arrangement, loss, params, takesTriplets, index, count) {
   const cell = (2 * EXTENT) / count;
   for (let row = 0; row < count; row++) {
     for (let column = 0; column < count; column++) {
-      values.push(lossAt(arrangement, loss, params, takesTriplets, index, [(column + 0.5) * cell - EXTENT, EXTENT - (row + 0.5) * cell]));
+      values.push(
+        lossAt(arrangement, loss, params, takesTriplets, index, [
+          (column + 0.5) * cell - EXTENT,
+          EXTENT - (row + 0.5) * cell,
+        ]),
+      );
     }
   }
   return values;
@@ -132,5 +163,9 @@ export const ring = (arrangement, loss, params, takesTriplets, index, count) =>
 
 function lossAt(arrangement, loss, params, takesTriplets, index, place) {
   const there = moved(arrangement, index, place);
-  return lossOf(loss, shownParams(loss, params), new Batch(there.points, there.labels, more(there, loss, takesTriplets)));
+  return lossOf(
+    loss,
+    shownParams(loss, params),
+    new Batch(there.points, there.labels, more(there, loss, takesTriplets)),
+  );
 }

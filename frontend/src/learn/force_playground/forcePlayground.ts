@@ -7,7 +7,21 @@ import { defaults, renderControls, visibleParams, formatNumber } from "../../wid
 import { mount } from "../../lib/mount.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
-import { arranged, arrowTips, EXTENT, ground, held, moved, nameOf, places, PRESETS, pulls, ring, SHOWN, stepped } from "./arrangement.ts";
+import {
+  arranged,
+  arrowTips,
+  EXTENT,
+  ground,
+  held,
+  moved,
+  nameOf,
+  places,
+  PRESETS,
+  pulls,
+  ring,
+  SHOWN,
+  stepped,
+} from "./arrangement.ts";
 import style from "./forcePlayground.css";
 
 const CELLS = 44;
@@ -15,14 +29,23 @@ const SEGMENTS = 120;
 const BANDS = 9;
 
 export default function ({ parentElement, data }) {
-  return mount(parentElement, style, (parent) => new Plane(parent), (plane) => plane.update(data ?? {}));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Plane(parent),
+    (plane) => plane.update(data ?? {}),
+  );
 }
 
 class Plane {
   constructor(parent) {
     this.root = h("section", "plane");
     this.ground = h("canvas");
-    this.chart = svg("svg", { viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`, role: "group", "aria-label": "Points to drag" });
+    this.chart = svg("svg", {
+      viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
+      role: "group",
+      "aria-label": "Points to drag",
+    });
     this.stage = h("div", "stage");
     this.stage.append(this.ground, this.chart);
     this.reading = h("p", "reading");
@@ -60,8 +83,12 @@ class Plane {
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.stage);
     this.stepSize = 0.05;
-    renderControls(this.rate, [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }], { rate: 0.05 },
-      (_, value) => (this.stepSize = value));
+    renderControls(
+      this.rate,
+      [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }],
+      { rate: 0.05 },
+      (_, value) => (this.stepSize = value),
+    );
     this.listen();
   }
 
@@ -87,10 +114,15 @@ class Plane {
     this.menu.value = name;
     const { parameters, on_sphere: circle, needs_classes: proxies } = this.losses.get(name);
     this.params = defaults(parameters);
-    renderControls(this.own, visibleParams(parameters).filter(({ name }) => name !== "centers"), this.params, (key, value) => {
-      this.params[key] = value;
-      this.draw();
-    });
+    renderControls(
+      this.own,
+      visibleParams(parameters).filter(({ name }) => name !== "centers"),
+      this.params,
+      (key, value) => {
+        this.params[key] = value;
+        this.draw();
+      },
+    );
     this.circle.input.checked = circle;
     if (proxies) this.presets.value = "batch";
     this.begin();
@@ -102,7 +134,10 @@ class Plane {
 
   begin() {
     this.pause();
-    this.now = arranged(this.presets.value, { proxies: this.declared.needs_classes, circle: this.circle.input.checked });
+    this.now = arranged(this.presets.value, {
+      proxies: this.declared.needs_classes,
+      circle: this.circle.input.checked,
+    });
     this.chosen = this.now.preset === "triplet" ? 1 : 0;
     this.build();
     this.draw();
@@ -148,8 +183,13 @@ class Plane {
     const shape = proxy
       ? svg("rect", { x: -0.045, y: -0.045, width: 0.09, height: 0.09, transform: "rotate(45)" })
       : svg("circle", { r: 0.05 });
-    const made = svg("g", { class: "dot", tabindex: 0, role: "button" }, svg("circle", { class: "reach", r: 0.13 }), shape,
-      svg("text", { x: 0.075, y: -0.055 }, nameOf(this.now, index)));
+    const made = svg(
+      "g",
+      { class: "dot", tabindex: 0, role: "button" },
+      svg("circle", { class: "reach", r: 0.13 }),
+      shape,
+      svg("text", { x: 0.075, y: -0.055 }, nameOf(this.now, index)),
+    );
     made.addEventListener("focus", () => this.select(index));
     made.addEventListener("keydown", (event) => this.key(event, index));
     return made;
@@ -177,7 +217,10 @@ class Plane {
   listen() {
     const placeOf = (event) => {
       const box = this.chart.getBoundingClientRect();
-      return [((event.clientX - box.left) / box.width * 2 - 1) * EXTENT, (1 - (event.clientY - box.top) / box.height * 2) * EXTENT];
+      return [
+        (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT,
+        (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT,
+      ];
     };
     this.chart.addEventListener("pointerdown", (event) => {
       const index = this.dots.findIndex((dot) => dot.contains(event.target));
@@ -192,7 +235,8 @@ class Plane {
       this.now = moved(this.now, this.dragged, placeOf(event));
       this.draw();
     });
-    for (const name of ["pointerup", "pointercancel"]) this.chart.addEventListener(name, () => (this.dragged = undefined));
+    for (const name of ["pointerup", "pointercancel"])
+      this.chart.addEventListener(name, () => (this.dragged = undefined));
   }
 
   paint() {
@@ -226,13 +270,22 @@ class Plane {
       if (i === a) return [];
       const beside = [0, 1].map((k) => points[a][k] + 0.3 * (point[k] - points[a][k]));
       const distance = Math.hypot(points[a][0] - point[0], points[a][1] - point[1]);
-      const line = svg("line", { x1: points[a][0], y1: -points[a][1], x2: point[0], y2: -point[1], class: labels[i] === labels[a] ? "near" : "far" });
-      return this.now.preset === "triplet" ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, formatNumber(distance))] : [line];
+      const line = svg("line", {
+        x1: points[a][0],
+        y1: -points[a][1],
+        x2: point[0],
+        y2: -point[1],
+        class: labels[i] === labels[a] ? "near" : "far",
+      });
+      return this.now.preset === "triplet"
+        ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, formatNumber(distance))]
+        : [line];
     });
   }
 
   say({ loss, active, terms, longest }) {
-    const share = terms === 1 ? (active ? "its one term active" : "its one term at rest") : `${active} of ${terms} terms active`;
+    const share =
+      terms === 1 ? (active ? "its one term active" : "its one term at rest") : `${active} of ${terms} terms active`;
     const value = h("strong", "", formatNumber(loss));
     this.reading.replaceChildren("Loss ", value, `, ${share}. Longest arrow: ${formatNumber(longest)}.`);
     Object.assign(this.root.dataset, { ready: "true", loss: this.loss, value: loss, longest });
@@ -246,10 +299,18 @@ class Plane {
     canvas.width = canvas.height = size;
     if (!this.shade.input.checked) return;
     const make = this.now.circle ? ring : ground;
-    const values = make(this.now, this.loss, this.params, this.declared.takes_triplets, this.chosen, this.now.circle ? SEGMENTS : CELLS);
+    const values = make(
+      this.now,
+      this.loss,
+      this.params,
+      this.declared.takes_triplets,
+      this.chosen,
+      this.now.circle ? SEGMENTS : CELLS,
+    );
     const finite = values.filter(Number.isFinite);
     const [low, high] = [Math.min(...finite), Math.max(...finite)];
-    const paint = (value) => css(text, high > low ? (Math.floor(((value - low) / (high - low)) * BANDS) / BANDS) * 0.3 : 0);
+    const paint = (value) =>
+      css(text, high > low ? (Math.floor(((value - low) / (high - low)) * BANDS) / BANDS) * 0.3 : 0);
     if (!this.now.circle) {
       values.forEach((value, i) => {
         context.fillStyle = paint(value);

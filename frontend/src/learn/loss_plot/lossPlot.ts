@@ -15,10 +15,15 @@ const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  return mount(parentElement, style, (parent) => new LossPlot(parent), (plot) => {
-    plot.go = (params) => setTriggerValue("go", params);
-    plot.update(data ?? {});
-  });
+  return mount(
+    parentElement,
+    style,
+    (parent) => new LossPlot(parent),
+    (plot) => {
+      plot.go = (params) => setTriggerValue("go", params);
+      plot.update(data ?? {});
+    },
+  );
 }
 
 class LossPlot {
@@ -128,7 +133,9 @@ class LossPlot {
     Object.assign(this.root.dataset, { near: near.value, far: far.value });
     setAttributes(this.chart, {
       "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
-      "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(this.probe * 100),
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(this.probe * 100),
       "aria-valuetext": `${place}: ${names[0]} ${formatNumber(near.value)}, ${names[1]} ${formatNumber(far.value)}`,
     });
   }
@@ -144,7 +151,13 @@ function bottom(axis, x, { low, high }, width, height) {
   const y = height - EDGE.bottom;
   const marks = axis.suffix ? [0, 45, 90, 135, 180] : ticks(low, high).concat(low === 0 ? [0] : []);
   return [
-    ...marks.map((mark) => svg("text", { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" }, `${formatNumber(mark)}${axis.suffix}`)),
+    ...marks.map((mark) =>
+      svg(
+        "text",
+        { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" },
+        `${formatNumber(mark)}${axis.suffix}`,
+      ),
+    ),
     svg("text", { x: width - EDGE.right, y: height - 1, "text-anchor": "end" }, axis.title),
   ];
 }
@@ -153,12 +166,21 @@ function panel(drawn, key, x, [top, base], width) {
   const values = [...drawn.near, ...drawn.far].map((point) => point[key]).filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
   const y = scale(low, high, base, top);
-  const line = (points, kind) => svg("path", { class: kind, d: pathOf(points.map((point) => [x(point.x), y(point[key])])) });
+  const line = (points, kind) =>
+    svg("path", { class: kind, d: pathOf(points.map((point) => [x(point.x), y(point[key])])) });
   return [
-    ...ticks(low, high).map((tick) => svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick))),
-    ...ticks(low, high).map((tick) => svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) })),
+    ...ticks(low, high).map((tick) =>
+      svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
+    ),
+    ...ticks(low, high).map((tick) =>
+      svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
+    ),
     svg("line", { class: "zero", x1: EDGE.left, x2: width - EDGE.right, y1: y(0), y2: y(0) }),
-    svg("text", { class: "name", x: EDGE.left + 6, y: top + 10 }, key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away"),
+    svg(
+      "text",
+      { class: "name", x: EDGE.left + 6, y: top + 10 },
+      key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away",
+    ),
     line(drawn.far, "far"),
     line(drawn.near, "near"),
   ];

@@ -4,7 +4,6 @@ import { Batch } from "../../losses/batch.ts";
 import { lossOf } from "../../losses/index.ts";
 import { cos, mul, sin, sqrt, square, sub, withSlopes } from "../../losses/autodiff.ts";
 
-const RIGHT = Math.PI / 2;
 const DEGREE = Math.PI / 180;
 
 const onLine = (t) => [t];
@@ -25,12 +24,21 @@ const PROXY = ["own proxy moves", "another proxy moves"];
 
 const distanceKnob = (name, label, value) => ({ name, label, default: value, low: 0, high: 2, step: 0.05 });
 const angleKnob = (name, label, value) => ({ name, label, default: value, low: 0, high: 180, step: 5 });
-const LENGTH = (value) => ({ name: "length", label: "Length of the embedding", default: value, low: 0.5, high: 20, step: 0.5 });
+const LENGTH = (value) => ({
+  name: "length",
+  label: "Length of the embedding",
+  default: value,
+  low: 0.5,
+  high: 20,
+  step: 0.5,
+});
 const OTHERS = { name: "others", label: "Other classes", default: 9, low: 1, high: 99, step: 1 };
 
 /** Two images: `place` puts the second at t from the first. */
 const pair = (axis, place, more = {}) => ({
-  axis, names: PAIR, held: [],
+  axis,
+  names: PAIR,
+  held: [],
   curve: (near, own) => (t) => [[place(0), place(t)], [0, near ? 0 : 1], { own }],
   ...more,
 });
@@ -93,15 +101,18 @@ const SCENES = {
   margin: () => pair("distance", onLine),
   cosine_pair: () => pair("angle", onCircle),
   multi_similarity: () => pair("angle", onCircle),
-  logistic_pair: () => pair("angle", onCircle, {
-    held: [
-      { name: "gain", label: "Gain (learned)", default: 10, low: 0, high: 30, step: 0.5 },
-      { name: "bias", label: "Bias (learned)", default: -5, low: -15, high: 5, step: 0.5 },
-    ],
-  }),
+  logistic_pair: () =>
+    pair("angle", onCircle, {
+      held: [
+        { name: "gain", label: "Gain (learned)", default: 10, low: 0, high: 30, step: 0.5 },
+        { name: "bias", label: "Bias (learned)", default: -5, low: -15, high: 5, step: 0.5 },
+      ],
+    }),
   snr_contrastive: () => pair("ratio", ratio),
   hinge_pair: () => ({
-    axis: "score", names: PAIR, held: [],
+    axis: "score",
+    names: PAIR,
+    held: [],
     curve: (near) => (t) => [[[0], [1]], [0, near ? 0 : 1], { own: { score: t } }],
   }),
   triplet: ({ distance }) => triple(distance === "cosine", true),
@@ -119,7 +130,10 @@ const SCENES = {
     curve: (near, held) => (t) => {
       const [p, n] = near ? [t, held.n * DEGREE] : [held.p * DEGREE, t];
       const others = onCircle(mul(-1, n), held.length);
-      return [[onCircle(0, held.length), onCircle(p, held.length), others, others], [0, 0, 1, 1]];
+      return [
+        [onCircle(0, held.length), onCircle(p, held.length), others, others],
+        [0, 0, 1, 1],
+      ];
     },
   }),
   softmax: () => proxies(5),
@@ -142,9 +156,15 @@ export function marksOf(name, params) {
     case "contrastive":
     case "contrastive_linear":
       if ((params.distance ?? "euclidean") !== "euclidean") return [];
-      return [{ x: params.margin, label: "m" }, ...(params.pos_margin > 0 ? [{ x: params.pos_margin, label: "m⁺" }] : [])];
+      return [
+        { x: params.margin, label: "m" },
+        ...(params.pos_margin > 0 ? [{ x: params.pos_margin, label: "m⁺" }] : []),
+      ];
     case "contrastive_double":
-      return [{ x: Math.sqrt(params.margin), label: "√m₂" }, { x: Math.sqrt(params.pos_margin), label: "√m₁" }];
+      return [
+        { x: Math.sqrt(params.margin), label: "√m₂" },
+        { x: Math.sqrt(params.pos_margin), label: "√m₁" },
+      ];
     case "margin":
       return [
         { x: params.beta - params.alpha, label: "β−α" },
@@ -169,7 +189,10 @@ export function curves(name, params, held, samples = 160) {
   const { axis } = sceneOf(name, params);
   const high = Math.max(axis.high, ...marksOf(name, params).map(({ x }) => x * 1.25));
   // Not from the very end: where two images coincide no direction leads away, and every slope is 0.
-  const xs = Array.from({ length: samples + 1 }, (_, i) => axis.low + ((high - axis.low) * Math.max(i, 0.01)) / samples);
+  const xs = Array.from(
+    { length: samples + 1 },
+    (_, i) => axis.low + ((high - axis.low) * Math.max(i, 0.01)) / samples,
+  );
   const curve = (near) =>
     xs.map((x) => {
       const { value, slopes } = at(name, params, held, near, x);

@@ -11,13 +11,19 @@ import style from "./mapAtRDemo.css";
 const EXTENT = 1.1;
 const RADIUS = 0.028;
 const TITLES: Record<string, string> = { nmi: "NMI", pairwise_f1: "F1", precision_at_1: "R@1", map_at_r: "MAP@R" };
-const HINT = "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed out.";
+const HINT =
+  "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed out.";
 
 export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>): (() => void) | undefined {
   if (parentElement.querySelector(".spaces")) return undefined;
   const said = h("p", { class: "said", "aria-live": "polite" }, HINT);
   const spaces = data.spaces.map((space) => new SpaceView(space, said));
-  const root = h("section", { class: "spaces", "data-ready": "true" }, h("div", "row", ...spaces.map((space) => space.root)), said);
+  const root = h(
+    "section",
+    { class: "spaces", "data-ready": "true" },
+    h("div", "row", ...spaces.map((space) => space.root)),
+    said,
+  );
   const sheet = h("style", null, style);
   parentElement.append(sheet, root);
   return () => {
@@ -35,12 +41,19 @@ class SpaceView {
   private chart: SVGSVGElement;
   private watcher = new ResizeObserver(() => this.paint());
 
-  constructor(private space: SmallSpace, private said: HTMLElement) {
+  constructor(
+    private space: SmallSpace,
+    private said: HTMLElement,
+  ) {
     this.dots = space.points.map(([x, y]) => svg("circle", { cx: x, cy: -y, r: RADIUS }));
     this.chart = svg(
       "svg",
-      { viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`, tabindex: 0, role: "img",
-        "aria-label": `${space.title}: ${space.points.length} images of 4 classes; arrow keys go from image to image` },
+      {
+        viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
+        tabindex: 0,
+        role: "img",
+        "aria-label": `${space.title}: ${space.points.length} images of 4 classes; arrow keys go from image to image`,
+      },
       ...this.dots,
       this.marks,
     );
@@ -65,8 +78,8 @@ class SpaceView {
 
   private pointAt(event: MouseEvent): number | null {
     const box = this.chart.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width * 2 - 1) * EXTENT;
-    const y = (1 - (event.clientY - box.top) / box.height * 2) * EXTENT;
+    const x = (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT;
+    const y = (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT;
     let best: number | null = null;
     let near = 0.12;
     this.space.points.forEach(([px, py], i) => {
@@ -86,11 +99,15 @@ class SpaceView {
     }
     const { points } = this.space;
     const { found, hits, relevant, first, precision, average } = scoreQuery(this.space, query);
-    const around = (i: number, kind: string) => svg("circle", { class: kind, cx: points[i][0], cy: -points[i][1], r: RADIUS * 1.7 });
+    const around = (i: number, kind: string) =>
+      svg("circle", { class: kind, cx: points[i][0], cy: -points[i][1], r: RADIUS * 1.7 });
     const crossed = (i: number) => {
       const [x, y] = points[i];
       const r = RADIUS * 1.3;
-      return svg("path", { class: "cross", d: `M${x - r} ${-y - r}L${x + r} ${-y + r}M${x - r} ${-y + r}L${x + r} ${-y - r}` });
+      return svg("path", {
+        class: "cross",
+        d: `M${x - r} ${-y - r}L${x + r} ${-y + r}M${x - r} ${-y + r}L${x + r} ${-y - r}`,
+      });
     };
     this.marks.replaceChildren(
       around(query, "query"),
@@ -108,7 +125,11 @@ class SpaceView {
   }
 }
 
-const scores = (values: Record<string, number>): HTMLElement => h(
-  "dl", null,
-  ...Object.entries(TITLES).map(([name, title]) => h("div", name, h("dt", null, title), h("dd", null, values[name].toFixed(2)))),
-);
+const scores = (values: Record<string, number>): HTMLElement =>
+  h(
+    "dl",
+    null,
+    ...Object.entries(TITLES).map(([name, title]) =>
+      h("div", name, h("dt", null, title), h("dd", null, values[name].toFixed(2))),
+    ),
+  );

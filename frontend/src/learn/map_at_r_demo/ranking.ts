@@ -6,7 +6,10 @@ import type { SmallSpace } from "../../protocol.ts";
 export function rankNeighbors({ points, classes }: Pick<SmallSpace, "points" | "classes">, query: number): number[] {
   const far = (i: number) => Math.hypot(points[i][0] - points[query][0], points[i][1] - points[query][1]);
   const right = (i: number) => Number(classes[i] === classes[query]);
-  return points.map((_, i) => i).filter((i) => i !== query).sort((i, j) => far(i) - far(j) || right(i) - right(j));
+  return points
+    .map((_, i) => i)
+    .filter((i) => i !== query)
+    .sort((i, j) => far(i) - far(j) || right(i) - right(j));
 }
 
 /** The R nearest of a query (R: how many others are of its class), which of them are right, and the scores. */

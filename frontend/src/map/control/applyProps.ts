@@ -59,7 +59,8 @@ export class PropsReceiver {
   apply(data: MapData): void {
     const { state } = this.parts;
     const { before } = this;
-    const differ = (...names: (keyof MapData)[]) => names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
+    const differ = (...names: (keyof MapData)[]) =>
+      names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
     const items = !before || differ("dataset", "labels_url", "n");
     if (items) this.setItems(data);
     if (items || differ("sprites")) this.setSprites(data);
@@ -124,9 +125,15 @@ export class PropsReceiver {
     state.trouble = null;
     this.leave?.();
     // Without items there is nothing to draw, but a run that cannot fetch them says why.
-    this.leave = data.n ? null : stream.subscribe(data.run, (event) => {
-      if (event.event === "failed") trouble(event.reason ?? null);
-    }, pid);
+    this.leave = data.n
+      ? null
+      : stream.subscribe(
+          data.run,
+          (event) => {
+            if (event.event === "failed") trouble(event.reason ?? null);
+          },
+          pid,
+        );
     try {
       const labels = await this.labeled;
       if (this.token !== token || this.destroyed || !data.n) return;
@@ -172,20 +179,34 @@ export class PropsReceiver {
 
   // Values that the person changes here and Python may change too: taken when Python's has changed.
   private syncControlled(data: MapData): void {
-    const { state, state: { model, theme }, layout, scene, playback, marker, interaction, persistence, repaint, recolor, changed, summary } = this.parts;
+    const {
+      state: { model, theme },
+      layout,
+      scene,
+      playback,
+      marker,
+      interaction,
+      persistence,
+      repaint,
+      recolor,
+      changed,
+      summary,
+    } = this.parts;
     const differs = (name: Shared) => {
       const now = JSON.stringify(data[name] ?? null);
       const is = now !== (this.adopted[name] ?? "null");
       this.adopted[name] = now;
       return is;
     };
-    const isItem = (item: unknown): item is number => typeof item === "number" && Number.isInteger(item) && item >= 0 && item < model.n;
+    const isItem = (item: unknown): item is number =>
+      typeof item === "number" && Number.isInteger(item) && item >= 0 && item < model.n;
     const sent = isItem(data.pinned) ? data.pinned : null;
     if (differs("pinned") && interaction.isExternalChange("pinned", sent)) model.pinned = sent;
     // Neighbors belong to the pin that Python knows of, which a newer click may have left behind.
     if (sent === model.pinned) model.neighbours = data.neighbours.filter(({ item }) => isItem(item));
     const bits = data.selected?.bits ?? null;
-    const reselected = differs("selected") && interaction.isExternalChange("selected", bits) && interaction.adoptSelection(bits);
+    const reselected =
+      differs("selected") && interaction.isExternalChange("selected", bits) && interaction.adoptSelection(bits);
     if (reselected && this.known) interaction.notifyPanels();
     if (differs("step")) {
       persistence.setSaved(data.step);
@@ -196,7 +217,7 @@ export class PropsReceiver {
     layout.announcer.say(pinSummary(model) || summary());
     const recolored = [differs("colour"), differs("values")].some(Boolean);
     if (recolored) recolor();
-    const paint = JSON.stringify([theme, state.model.n]);
+    const paint = JSON.stringify([theme, model.n]);
     if (reselected || paint !== this.painted) repaint();
     else changed();
     this.painted = paint;

@@ -31,7 +31,9 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
     return [event.clientX - box.left, event.clientY - box.top];
   };
   const hear = <K extends keyof HTMLElementEventMap>(
-    name: K, handler: (event: HTMLElementEventMap[K]) => void, options: AddEventListenerOptions = {},
+    name: K,
+    handler: (event: HTMLElementEventMap[K]) => void,
+    options: AddEventListenerOptions = {},
   ) => surface.addEventListener(name, handler, { signal: stop.signal, ...options });
 
   hear("pointerdown", (event) => {
@@ -63,7 +65,10 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
     const [dx, dy] = [x - before[0], y - before[1]];
     if (down.size === 2) {
       const other = [...down].find(([id]) => id !== event.pointerId)?.[1] ?? before;
-      const [was, is] = [Math.hypot(before[0] - other[0], before[1] - other[1]), Math.hypot(x - other[0], y - other[1])];
+      const [was, is] = [
+        Math.hypot(before[0] - other[0], before[1] - other[1]),
+        Math.hypot(x - other[0], y - other[1]),
+      ];
       on.pan(dx / 2, dy / 2);
       if (was > 1) on.zoom(is / was, (x + other[0]) / 2, (y + other[1]) / 2, false);
       down.set(event.pointerId, [x, y]);
@@ -74,7 +79,8 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
       if (drawing.box) {
         const [x0, y0] = drawing.path;
         drawing.path = [x0, y0, x, y0, x, y, x0, y];
-      } else if (Math.hypot(x - (drawing.path.at(-2) ?? x), y - (drawing.path.at(-1) ?? y)) > 2) drawing.path.push(x, y);
+      } else if (Math.hypot(x - (drawing.path.at(-2) ?? x), y - (drawing.path.at(-1) ?? y)) > 2)
+        drawing.path.push(x, y);
       down.set(event.pointerId, [x, y]);
       on.lasso(drawing.path, drawing.box);
     } else if (moved > CLICK_SLOP_PX && !pinched) {
@@ -98,7 +104,8 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
       return;
     }
     on.lasso([], false);
-    const twice = event.timeStamp - lastClick.time < DOUBLE_CLICK_MS && Math.hypot(x - lastClick.x, y - lastClick.y) < 24;
+    const twice =
+      event.timeStamp - lastClick.time < DOUBLE_CLICK_MS && Math.hypot(x - lastClick.x, y - lastClick.y) < 24;
     lastClick = { time: twice ? 0 : event.timeStamp, x, y };
     if (twice) on.home();
     else on.click(x, y, event);
@@ -110,14 +117,18 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
   }); // a finger leaves with every tap
   hear("keydown", () => surface.removeAttribute("data-pointed"));
   hear("blur", () => surface.removeAttribute("data-pointed"));
-  hear("wheel", (event) => {
-    event.preventDefault();
-    const lines = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 360 : 1;
-    const delta = Math.max(-240, Math.min(240, event.deltaY * lines));
-    // A pinch on a trackpad comes as a wheel with ctrl; its steps are small.
-    const factor = Math.exp(-delta * (event.ctrlKey ? 0.01 : 0.0022));
-    on.zoom(factor, ...place(event), Math.abs(delta) > 40);
-  }, { passive: false });
+  hear(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const lines = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 360 : 1;
+      const delta = Math.max(-240, Math.min(240, event.deltaY * lines));
+      // A pinch on a trackpad comes as a wheel with ctrl; its steps are small.
+      const factor = Math.exp(-delta * (event.ctrlKey ? 0.01 : 0.0022));
+      on.zoom(factor, ...place(event), Math.abs(delta) > 40);
+    },
+    { passive: false },
+  );
   hear("contextmenu", (event) => {
     if (down.size) event.preventDefault();
   });

@@ -88,7 +88,11 @@ export class Interaction implements Pointed {
 
   click(x: number, y: number, event: PointerEvent): void {
     const touch = event.pointerType === "touch";
-    const { state: { model }, scene, tooltip } = this.parts;
+    const {
+      state: { model },
+      scene,
+      tooltip,
+    } = this.parts;
     const item = scene.pick(x, y, this.reach(touch));
     if (item >= 0) {
       this.pin(item);
@@ -100,7 +104,12 @@ export class Interaction implements Pointed {
 
   /** Pin an item (null: none) here at once, and tell Python after `wait` milliseconds; without `notify` another map does. */
   pin(item: number | null, { wait = 0, notify = true } = {}): void {
-    const { state: { model, data }, state, tooltip, changed } = this.parts;
+    const {
+      state: { model, data },
+      state,
+      tooltip,
+      changed,
+    } = this.parts;
     if (item === model.pinned) return;
     model.pinned = item;
     model.neighbours = [];
@@ -131,18 +140,23 @@ export class Interaction implements Pointed {
 
   /** Go from the pinned point to the next one in a direction; from nowhere to the point in the middle. */
   walk(direction: readonly [number, number]): void {
-    const { state: { model }, scene } = this.parts;
+    const {
+      state: { model },
+      scene,
+    } = this.parts;
     if (!scene.tween || !scene.view) return;
     const { width, height } = scene.port;
     const from = model.pinned;
-    const next = from !== null && scene.usable[from]
-      ? towards(scene.places(), scene.usable, from, direction)
-      : scene.pick(width / 2, height / 2, Math.hypot(width, height));
+    const next =
+      from !== null && scene.usable[from]
+        ? towards(scene.places(), scene.usable, from, direction)
+        : scene.pick(width / 2, height / 2, Math.hypot(width, height));
     if (next < 0) return;
     this.pin(next, { wait: KEY_DEBOUNCE_MS });
     this.carded = next;
     const [x, y] = scene.screenOf(next);
-    if (x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX) scene.pan(width / 2 - x, height / 2 - y);
+    if (x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX)
+      scene.pan(width / 2 - x, height / 2 - y);
   }
 
   // ---- selection
@@ -154,7 +168,10 @@ export class Interaction implements Pointed {
 
   lassoEnd(path: number[], box: boolean, event: PointerEvent): void {
     this.path = [];
-    const { scene, state: { mode } } = this.parts;
+    const {
+      scene,
+      state: { mode },
+    } = this.parts;
     if (!scene.tween || path.length < 6) {
       scene.invalidate();
       return;
@@ -169,7 +186,11 @@ export class Interaction implements Pointed {
   }
 
   select(mask: Uint8Array, how: SelectMode, reason: string | null = null): void {
-    const { state: { model }, selected, repaint } = this.parts;
+    const {
+      state: { model },
+      selected,
+      repaint,
+    } = this.parts;
     const before = model.selected;
     model.select(mask, how);
     this.reason = reason;
@@ -181,14 +202,20 @@ export class Interaction implements Pointed {
   /** Select what is selected on a linked map, of what can be seen here; that one tells of it. */
   selectAlong(mask: Uint8Array | null, reason: string | null): void {
     const { model } = this.parts.state;
-    model.select(mask ? mask.map((chosen, i) => (chosen && model.isVisible(i) ? 1 : 0)) : new Uint8Array(model.n), "replace");
+    model.select(
+      mask ? mask.map((chosen, i) => (chosen && model.isVisible(i) ? 1 : 0)) : new Uint8Array(model.n),
+      "replace",
+    );
     this.reason = reason;
     this.parts.repaint();
   }
 
   /** Select the items that another part of the page names, of those that can be seen; `reason` says what they are. */
   selectItems(items: number[], reason: string | null): void {
-    const { state: { model }, scene } = this.parts;
+    const {
+      state: { model },
+      scene,
+    } = this.parts;
     if (!scene.frame) return;
     const mask = new Uint8Array(model.n);
     for (const item of items) mask[item] = scene.usable[item];
@@ -216,7 +243,11 @@ export class Interaction implements Pointed {
 
   /** Tell the parts beside the map what is selected. */
   notifyPanels(): void {
-    const { state: { model, data, sprites }, scene, step } = this.parts;
+    const {
+      state: { model, data, sprites },
+      scene,
+      step,
+    } = this.parts;
     if (!model.selected) {
       publishSelection(null);
       return;
@@ -225,14 +256,23 @@ export class Interaction implements Pointed {
     for (let i = 0; i < model.n; i++) if (model.selected[i]) items.push(i);
     const { classes, labels } = model;
     publishSelection({
-      run: data.run, items, labels, classes, present: scene.frame?.present, sprites: sprites?.layout ?? null,
-      reason: this.reason, step: step(),
+      run: data.run,
+      items,
+      labels,
+      classes,
+      present: scene.frame?.present,
+      sprites: sprites?.layout ?? null,
+      reason: this.reason,
+      step: step(),
     });
   }
 
   /** Escape: the selection goes first, then the pin. */
   clear(): void {
-    const { state: { model }, tooltip } = this.parts;
+    const {
+      state: { model },
+      tooltip,
+    } = this.parts;
     this.path = [];
     if (model.selected) this.select(new Uint8Array(model.n), "replace");
     else this.pin(null);

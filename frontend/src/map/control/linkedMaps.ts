@@ -8,11 +8,18 @@ import type { Scene } from "../render/scene.ts";
 const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
 
 /** The eye as seen from Home: how much closer, and how far aside in pixels there. The units of the world drop out. */
-export const fromHome = (view: View, home: View) => ({ zoom: view.k / home.k, x: (view.x - home.x) * home.k, y: (view.y - home.y) * home.k });
+export const fromHome = (view: View, home: View) => ({
+  zoom: view.k / home.k,
+  x: (view.x - home.x) * home.k,
+  y: (view.y - home.y) * home.k,
+});
 
 /** The view that has its eye there in another world. */
-export const intoWorld = ({ zoom, x, y }: ReturnType<typeof fromHome>, home: View): View =>
-  ({ x: home.x + x / home.k, y: home.y + y / home.k, k: home.k * zoom });
+export const intoWorld = ({ zoom, x, y }: ReturnType<typeof fromHome>, home: View): View => ({
+  x: home.x + x / home.k,
+  y: home.y + y / home.k,
+  k: home.k * zoom,
+});
 
 /** Which step stands beside `step` of `total`: the same one, or where lengths differ the one at the same share. */
 export function stepBeside(step: number, total: number, other: number): number {
@@ -62,7 +69,9 @@ export class MapLink {
   }
 
   private isPartner(source: unknown): boolean {
-    return this.group !== null && source !== this.parts.state && (source as Member | undefined)?.data?.link === this.group;
+    return (
+      this.group !== null && source !== this.parts.state && (source as Member | undefined)?.data?.link === this.group
+    );
   }
 
   /** What the training has in all, as the other's lengths are compared with. */

@@ -20,9 +20,10 @@ export default function render(component: ComponentArguments<MapInput | null>): 
   const call = ++here.calls;
   here.view.update({ ...component, data });
   // Streamlit also calls the cleanup of a run that a newer one overtook; only the last one means the end.
-  return () => void setTimeout(() => {
-    if (here.calls !== call || views.get(parentElement) !== here) return;
-    views.delete(parentElement);
-    here.view.destroy();
-  }, 0);
+  return () =>
+    void setTimeout(() => {
+      if (here.calls !== call || views.get(parentElement) !== here) return;
+      views.delete(parentElement);
+      here.view.destroy();
+    }, 0);
 }

@@ -56,49 +56,92 @@ export class MapView {
     const { layout, orbit } = this;
     const state = (this.state = new MapState(expandProps(input), layout.stage));
     const marker = (this.marker = new QueryMarker((place) => orbit.toPlane(place, this.scene.frame?.pivot)));
-    const scene = (this.scene = new Scene(layout.points, layout.overlay, {
-      drawOverlay: (context) => {
-        const pictured = this.overlay.draw(context, scene);
-        this.publisher.publishRanks();
-        return pictured;
+    const scene = (this.scene = new Scene(
+      layout.points,
+      layout.overlay,
+      {
+        drawOverlay: (context) => {
+          const pictured = this.overlay.draw(context, scene);
+          this.publisher.publishRanks();
+          return pictured;
+        },
+        extraBounds: () => this.extraBounds(),
+        onFrame: (seconds) => this.playback.tick(seconds),
+        onRebase: (from, to) => marker.carry(from, to),
+        onCamera: (gliding) => this.link?.onCamera(gliding),
       },
-      extraBounds: () => this.extraBounds(),
-      onFrame: (seconds) => this.playback.tick(seconds),
-      onRebase: (from, to) => marker.carry(from, to),
-      onCamera: (gliding) => this.link?.onCamera(gliding),
-    }, input.renderer));
+      input.renderer,
+    ));
     const sendState = (key: string, value: unknown) => this.host?.setStateValue(key, value);
     const [repaint, changed] = [() => this.repaint(), () => this.changed()];
-    const playback = (this.playback = new Playback(scene, {
-      change: changed,
-      frame: (from, to) => marker.move(from, to, scene.t),
-      ended: (how) => this.host?.setTriggerValue("ended", how),
-      trouble: (error) => this.setStatus(messageOf(error)),
-    }, () => state.theme.still));
+    const playback = (this.playback = new Playback(
+      scene,
+      {
+        change: changed,
+        frame: (from, to) => marker.move(from, to, scene.t),
+        ended: (how) => this.host?.setTriggerValue("ended", how),
+        trouble: (error) => this.setStatus(messageOf(error)),
+      },
+      () => state.theme.still,
+    ));
     const interaction = (this.interaction = new Interaction({
-      state, scene, tooltip: layout.tooltip, sendState, repaint, changed,
+      state,
+      scene,
+      tooltip: layout.tooltip,
+      sendState,
+      repaint,
+      changed,
       pictureReach: () => this.overlay.thumbnail / 2,
       step: () => playback.shown?.step ?? null,
       selected: (mask, reason) => this.link.onSelect(mask, reason),
     }));
     this.overlay = new OverlayRenderer({
-      state, playback, marker, orbit,
+      state,
+      playback,
+      marker,
+      orbit,
       pointed: () => interaction,
-      card: (item, place) => (item === null ? layout.tooltip.hide() : layout.tooltip.show(item, place, scene.port, state)),
+      card: (item, place) =>
+        item === null ? layout.tooltip.hide() : layout.tooltip.show(item, place, scene.port, state),
     });
-    this.persistence = new StepPersistence(playback, () => state.pid, (step) => {
-      this.receiver.expect("step", step);
-      sendState("step", step);
-    });
+    this.persistence = new StepPersistence(
+      playback,
+      () => state.pid,
+      (step) => {
+        this.receiver.expect("step", step);
+        sendState("step", step);
+      },
+    );
     this.link = new MapLink({
-      state, scene, playback,
+      state,
+      scene,
+      playback,
       hover: (item) => interaction.setHovered(item, { notify: false }),
       pin: (item) => interaction.pin(item, { notify: false }),
       select: (mask, reason) => interaction.selectAlong(mask, reason),
     });
-    this.publisher = new StatePublisher({ state, layout, scene, playback, orbit, marker, link: this.link, measure: () => this.measure() });
+    this.publisher = new StatePublisher({
+      state,
+      layout,
+      scene,
+      playback,
+      orbit,
+      marker,
+      link: this.link,
+      measure: () => this.measure(),
+    });
     this.receiver = new PropsReceiver({
-      state, layout, scene, playback, orbit, marker, interaction, persistence: this.persistence, sendState, repaint, changed,
+      state,
+      layout,
+      scene,
+      playback,
+      orbit,
+      marker,
+      interaction,
+      persistence: this.persistence,
+      sendState,
+      repaint,
+      changed,
       summary: () => this.publisher.summary(),
       recolor: () => this.recolor(),
       trouble: (text) => this.setStatus(text),
@@ -159,7 +202,10 @@ export class MapView {
         lasso: (path) => interaction.lasso(path),
         lassoEnd: (path, box, event) => interaction.lassoEnd(path, box, event),
       }),
-      bus.on("hover", (detail) => detail.source !== state && isHere(detail) && interaction.setHovered(detail.item, { notify: false })),
+      bus.on(
+        "hover",
+        (detail) => detail.source !== state && isHere(detail) && interaction.setHovered(detail.item, { notify: false }),
+      ),
       bus.on("seek", (detail) => isHere(detail) && this.runAction([detail.scrub ? "scrub" : "seekStep", detail.step])),
       bus.on("select", (detail) => isHere(detail) && interaction.selectItems(detail.items, detail.reason)),
       bus.on("play", (detail) => isHere(detail) && this.runAction(["play"])),
@@ -179,7 +225,11 @@ export class MapView {
   }
 
   private measure(): void {
-    const { layout: { stage, root, legend, bar }, playback, state } = this;
+    const {
+      layout: { stage, root, legend, bar },
+      playback,
+      state,
+    } = this;
     const { width, height } = stage.getBoundingClientRect();
     const wide = width >= WIDE_PX;
     root.classList.toggle("narrow", !wide);
@@ -192,7 +242,10 @@ export class MapView {
 
   /** Take what Python sent. */
   update({ data: input, setStateValue, setTriggerValue }: MapArguments): void {
-    const { state, layout: { stage, root } } = this;
+    const {
+      state,
+      layout: { stage, root },
+    } = this;
     this.host = { setStateValue, setTriggerValue };
     const data = (state.data = expandProps(input));
     state.theme = readTheme(stage);
@@ -217,23 +270,41 @@ export class MapView {
     const { scene, interaction, playback, state } = this;
     this.link.onAction(action[0]);
     switch (action[0]) {
-      case "mode": state.mode = action[1]; break;
+      case "mode":
+        state.mode = action[1];
+        break;
       case "markers":
         state.markers = !state.markers;
         return this.repaint();
-      case "names": state.names = !state.names; break;
-      case "trails": state.trails = !state.trails; break;
-      case "home": return scene.goHome();
-      case "zoom": return scene.zoom(action[1], scene.port.width / 2, scene.port.height / 2, !state.theme.still);
-      case "play": return playback.toggle();
-      case "step": return playback.step(action[1]);
-      case "seek": return playback.seek(action[1]);
-      case "seekStep": return playback.seekStep(action[1]);
-      case "scrub": return playback.scrub(action[1]);
-      case "refit": return playback.refit();
-      case "speed": playback.player.cycleSpeed(); break;
-      case "walk": return interaction.walk(action[1]);
-      case "clear": return interaction.clear();
+      case "names":
+        state.names = !state.names;
+        break;
+      case "trails":
+        state.trails = !state.trails;
+        break;
+      case "home":
+        return scene.goHome();
+      case "zoom":
+        return scene.zoom(action[1], scene.port.width / 2, scene.port.height / 2, !state.theme.still);
+      case "play":
+        return playback.toggle();
+      case "step":
+        return playback.step(action[1]);
+      case "seek":
+        return playback.seek(action[1]);
+      case "seekStep":
+        return playback.seekStep(action[1]);
+      case "scrub":
+        return playback.scrub(action[1]);
+      case "refit":
+        return playback.refit();
+      case "speed":
+        playback.player.cycleSpeed();
+        break;
+      case "walk":
+        return interaction.walk(action[1]);
+      case "clear":
+        return interaction.clear();
       case "fullscreen":
         if (document.fullscreenElement) void document.exitFullscreen();
         else this.layout.root.requestFullscreen?.().catch(() => {});
@@ -272,9 +343,15 @@ export class MapView {
 
   /** Colors, selection or hidden classes have changed. */
   repaint(): void {
-    const { scene, state, state: { model, theme, markers: shapes }, interaction } = this;
+    const {
+      scene,
+      state,
+      state: { model, theme, markers: shapes },
+      interaction,
+    } = this;
     const colors = (state.colors = classColors(model.classes.length, theme.dark));
-    const spotlight = interaction.spotlight !== null && model.hidden.has(interaction.spotlight) ? null : interaction.spotlight;
+    const spotlight =
+      interaction.spotlight !== null && model.hidden.has(interaction.spotlight) ? null : interaction.spotlight;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
     const colorBy = this.layout.colorControl.name;
     scene.setPaint(computePointColors({ model, colors, theme, shapes, colorBy, spotlight }), theme.background);

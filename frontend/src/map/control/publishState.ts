@@ -41,7 +41,12 @@ export class StatePublisher {
   /** One sentence on what the map shows. */
   summary(): string {
     const { state, scene, playback } = this.parts;
-    return summary({ model: state.model, present: scene.frame?.count ?? 0, timeline: playback.timeline, entry: playback.shown });
+    return summary({
+      model: state.model,
+      present: scene.frame?.count ?? 0,
+      timeline: playback.timeline,
+      entry: playback.shown,
+    });
   }
 
   /** Bring all that surrounds the points up to date. */
@@ -60,13 +65,20 @@ export class StatePublisher {
     layout.caption.textContent = caption;
     layout.status.textContent = note;
     if (!player.playing) updateAttribute(layout.overlay, "aria-label", this.summary());
-    for (const [name, value] of Object.entries(this.attributes(visible))) updateAttribute(layout.root, `data-${name}`, value);
+    for (const [name, value] of Object.entries(this.attributes(visible)))
+      updateAttribute(layout.root, `data-${name}`, value);
     this.publishFrame();
     this.publishPinned();
   }
 
   private attributes(visible: number): Record<string, string | number | boolean> {
-    const { state: { model, data, pid, mode }, layout: { colorControl }, scene, playback, orbit } = this.parts;
+    const {
+      state: { model, data, pid, mode },
+      layout: { colorControl },
+      scene,
+      playback,
+      orbit,
+    } = this.parts;
     const { player, shown, timeline } = playback;
     return {
       run: data.run,
@@ -88,7 +100,10 @@ export class StatePublisher {
   }
 
   private wrongItems(): number {
-    const { state: { model }, scene } = this.parts;
+    const {
+      state: { model },
+      scene,
+    } = this.parts;
     let wrong = 0;
     for (let i = 0; i < model.n; i++) if (scene.usable[i] && model.isWrong(i)) wrong++;
     return wrong;
@@ -96,7 +111,13 @@ export class StatePublisher {
 
   // Counting goes through all items, so only when something that counts has changed.
   private countClasses(): void {
-    const { state, state: { model }, scene, layout, measure } = this.parts;
+    const {
+      state,
+      state: { model },
+      scene,
+      layout,
+      measure,
+    } = this.parts;
     const present = scene.frame?.present ?? null;
     if (this.counted?.present === present && this.counted.model === model) return;
     this.counted = { present, model };
@@ -107,39 +128,63 @@ export class StatePublisher {
 
   // Whoever pinned it, Python or the person; a part that comes later finds it on the page.
   private publishPinned(): void {
-    const { data: { run }, model: { pinned: item } } = this.parts.state;
+    const {
+      data: { run },
+      model: { pinned: item },
+    } = this.parts.state;
     if (shared.pinned?.run === run && shared.pinned.item === item) return;
     shared.pinned = { run, item };
     bus.emit("pinned", shared.pinned);
   }
 
   private publishFrame(): void {
-    const { state, state: { data, pid }, playback: { player, shown, entries }, link, layout } = this.parts;
+    const {
+      state,
+      state: { data, pid },
+      playback: { player, shown, entries },
+      link,
+      layout,
+    } = this.parts;
     const { playing } = player;
     const index = Math.floor(player.position);
     const key = `${data.run} ${pid} ${index} ${shown?.step} ${playing}`;
     if (key === this.frameKey || !shown) return;
     this.frameKey = key;
     bus.emit("frame", {
-      run: data.run, view: pid ?? "live", index, count: entries.length, step: shown.step,
-      playing, leads: link.leads, total: link.total, source: state,
+      run: data.run,
+      view: pid ?? "live",
+      index,
+      count: entries.length,
+      step: shown.step,
+      playing,
+      leads: link.leads,
+      total: link.total,
+      source: state,
     });
     if (!playing) layout.announcer.say(this.summary());
   }
 
   /** Tell the inspector how near on the map the neighbors are, once the points stand still. */
   publishRanks(): void {
-    const { state: { model, data, pid }, scene, marker, playback } = this.parts;
+    const {
+      state: { model, data, pid },
+      scene,
+      marker,
+      playback,
+    } = this.parts;
     if (!scene.settled || !scene.frame || !playback.shown) return;
     const pinned = model.pinned !== null && scene.usable[model.pinned] ? model.pinned : null;
     const item = pinned ?? (marker.to ? "query" : null);
-    const items = (pinned === null ? (marker.query?.neighbours ?? []) : model.neighbours).map((neighbor) => neighbor.item);
+    const items = (pinned === null ? (marker.query?.neighbours ?? []) : model.neighbours).map(
+      (neighbor) => neighbor.item,
+    );
     if (item === null || !items.length) return;
     const key = [data.run, pid, playback.shown.frame.id, item, items].join();
     if (this.ranked?.key === key && this.ranked.usable === scene.usable) return;
     this.ranked = { key, usable: scene.usable };
     const { xyz } = scene.frame;
-    const own = pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);
+    const own =
+      pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);
     if (!own) return;
     shared.ranks = { run: data.run, item, of: mapRanks(xyz ?? scene.places(), scene.usable, own, items, pinned ?? -1) };
     bus.emit("ranks", shared.ranks);

@@ -10,7 +10,11 @@ export class StepPersistence {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `pid()` is the projection that is shown, whose iterations are no steps. */
-  constructor(private playback: Standing, private pid: () => string | null, private save: (step: number | null) => void) {}
+  constructor(
+    private playback: Standing,
+    private pid: () => string | null,
+    private save: (step: number | null) => void,
+  ) {}
 
   /** What Python knows already. */
   setSaved(step: number | null | undefined): void {

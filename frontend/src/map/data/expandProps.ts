@@ -18,7 +18,8 @@ export interface MapData extends Omit<MapProps, "neighbours" | "query" | "values
 }
 
 /** What comes over the wire. */
-export type MapInput = MapProps & Pick<MapData, "dataset" | "api" | "frames_url" | "watched_url" | "nearest_url" | "renderer">;
+export type MapInput = MapProps &
+  Pick<MapData, "dataset" | "api" | "frames_url" | "watched_url" | "nearest_url" | "renderer">;
 
 const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
   items.map((item, rank) => (rank ? { item } : { item, distance }));

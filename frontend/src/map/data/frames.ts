@@ -51,10 +51,15 @@ export function placeItems(xy: Float32Array, frame: FrameMeta, watched: Int32Arr
   if (frame.items !== "watched" && frame.n === total) {
     return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
   }
-  if (!watched || watched.length !== frame.n) {
+  if (watched?.length !== frame.n) {
     throw new Error(`frame ${frame.id} holds ${frame.n} watched items; the run watches ${watched?.length ?? 0}`);
   }
-  const placed = { xy: new Float32Array(2 * total), present: new Uint8Array(total), count: frame.n, bounds: boundsOf(xy) };
+  const placed = {
+    xy: new Float32Array(2 * total),
+    present: new Uint8Array(total),
+    count: frame.n,
+    bounds: boundsOf(xy),
+  };
   watched.forEach((item, j) => {
     placed.xy[2 * item] = xy[2 * j];
     placed.xy[2 * item + 1] = xy[2 * j + 1];
@@ -115,8 +120,15 @@ export class Frames {
   private now: () => number;
 
   constructor({
-    url, watched, total, orbit = new Orbit(), pivot, fed = () => undefined, raw = new Map(),
-    fetch = globalThis.fetch.bind(globalThis), now = Date.now,
+    url,
+    watched,
+    total,
+    orbit = new Orbit(),
+    pivot,
+    fed = () => undefined,
+    raw = new Map(),
+    fetch = globalThis.fetch.bind(globalThis),
+    now = Date.now,
   }: FrameSource & Surroundings) {
     this.url = url;
     this.watched = watched;
@@ -146,9 +158,10 @@ export class Frames {
     }
     const buffer = this.has(frame) ? (this.raw.get(frame.id) ?? this.fed(frame.id)) : undefined;
     if (!buffer) return null;
-    const placed = frame.dims === 3
-      ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
-      : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
+    const placed =
+      frame.dims === 3
+        ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
+        : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
     this.placed.set(frame.id, placed);
     if (this.placed.size > MAX_DECODED) this.placed.delete(this.placed.keys().next().value as string);
     return placed;

@@ -2,7 +2,11 @@
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
 export function mapRanks(
-  places: ArrayLike<number>, usable: Uint8Array, place: readonly number[], items: number[], itself = -1,
+  places: ArrayLike<number>,
+  usable: Uint8Array,
+  place: readonly number[],
+  items: number[],
+  itself = -1,
 ): Map<number, number | null> {
   const dims = place.length;
   const squared = (i: number) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);

@@ -33,7 +33,11 @@ export class Model {
   grades: Grades | null = null;
   nearest: Nearest | null = null;
 
-  constructor(readonly classes: string[], labels: Uint8Array | null, readonly n: number) {
+  constructor(
+    readonly classes: string[],
+    labels: Uint8Array | null,
+    readonly n: number,
+  ) {
     this.labels = labels ?? new Uint8Array(n);
   }
 

@@ -21,7 +21,10 @@ export class MapState {
   /** What went wrong on this page, in a sentence. */
   trouble: string | null = null;
 
-  constructor(public data: MapData, node: Element) {
+  constructor(
+    public data: MapData,
+    node: Element,
+  ) {
     this.theme = readTheme(node);
   }
 

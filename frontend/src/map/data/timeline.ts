@@ -107,14 +107,24 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       timeline.live.push({ step: event.iteration, frame: event.frame, provisional: true });
       return "frames";
     case "alarm":
-      timeline.alarms.push({ alarm: event.alarm, from: event.step, until: null, sentence: event.sentence, remedies: event.remedies });
+      timeline.alarms.push({
+        alarm: event.alarm,
+        from: event.step,
+        until: null,
+        sentence: event.sentence,
+        remedies: event.remedies,
+      });
       return "state";
     case "alarm_over":
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
       timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centres, ...rest }) => ({
-        step, frame: frame ?? (rest as FrameMeta), explained, faithfulness, centres,
+        step,
+        frame: frame ?? (rest as FrameMeta),
+        explained,
+        faithfulness,
+        centres,
       }));
       timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // a film came as iterations
       timeline.noun = "step";
@@ -151,13 +161,18 @@ function finish(timeline: Timeline, event: EndedEvent): "frames" | "state" {
   const provisional = event.event !== "finished";
   if (last?.frame.id === event.frame.id) last.provisional = provisional;
   else {
-    timeline.live.push({ step: event.iteration ?? timeline.total ?? (last ? last.step + 1 : 1), frame: event.frame, provisional });
+    timeline.live.push({
+      step: event.iteration ?? timeline.total ?? (last ? last.step + 1 : 1),
+      frame: event.frame,
+      provisional,
+    });
   }
   return "frames";
 }
 
 /** The frames to play: all on one basis when there are such (or each on its own, if that is asked), otherwise as they came. */
-export const framesOf = (timeline: Timeline): Entry[] => (timeline.refit && timeline.refitted) || timeline.replay || timeline.live;
+export const framesOf = ({ refit, refitted, replay, live }: Timeline): Entry[] =>
+  (refit ? refitted : null) ?? replay ?? live;
 
 /** Whether there are two ways to play: in the plane each frame's own basis is the space itself. */
 export const canRefit = ({ refitted, view }: Timeline): boolean => refitted !== null && view !== "plane";
@@ -207,5 +222,8 @@ export function indexAt(timeline: Timeline, share: number): number {
 
 /** The frame of a step: the last one not after it. */
 export function indexOfStep(timeline: Timeline, step: number): number {
-  return Math.max(0, framesOf(timeline).findLastIndex((entry) => entry.step <= step));
+  return Math.max(
+    0,
+    framesOf(timeline).findLastIndex((entry) => entry.step <= step),
+  );
 }

@@ -41,7 +41,14 @@ export const toWorld = (view: View, port: Port, sx: number, sy: number): Point =
 ];
 
 /** Zoom by `factor` about the stage point (sx, sy), which stays where it is; `home` bounds how far. */
-export function zoomAbout(view: View, port: Port, sx: number, sy: number, factor: number, home: View | null = null): View {
+export function zoomAbout(
+  view: View,
+  port: Port,
+  sx: number,
+  sy: number,
+  factor: number,
+  home: View | null = null,
+): View {
   const bounded = home ? Math.min(home.k * MAX_ZOOM, Math.max(home.k * MIN_ZOOM, view.k * factor)) : view.k * factor;
   const [x, y] = toWorld(view, port, sx, sy);
   const ratio = view.k / bounded;
@@ -49,7 +56,11 @@ export function zoomAbout(view: View, port: Port, sx: number, sy: number, factor
 }
 
 /** Move the picture by (dx, dy) pixels. */
-export const pan = (view: View, dx: number, dy: number): View => ({ x: view.x - dx / view.k, y: view.y + dy / view.k, k: view.k });
+export const pan = (view: View, dx: number, dy: number): View => ({
+  x: view.x - dx / view.k,
+  y: view.y + dy / view.k,
+  k: view.k,
+});
 
 /**
  * The view that shows `bounds` within the stage less its insets. A box without

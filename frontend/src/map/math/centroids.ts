@@ -17,7 +17,10 @@ export interface ClassCenter {
  * Per class the mean of its points' motion ({p0, p1, m0, m1}: the mean of cubics is a cubic) and how clearly it stands
  * apart at the end: 0 (spread like everything) to 1 (compact).
  */
-export function classCenters(model: { classes: string[]; labels: ArrayLike<number>; n: number }, tween: Tween): ClassCenter[] {
+export function classCenters(
+  model: { classes: string[]; labels: ArrayLike<number>; n: number },
+  tween: Tween,
+): ClassCenter[] {
   const k = model.classes.length;
   const sums = PARTS.map(() => new Float64Array(2 * k));
   const counts = new Float64Array(k);

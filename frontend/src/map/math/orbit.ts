@@ -8,9 +8,20 @@ const SHARE_OF_TURN = 0.9; // turns for a drag across the whole stage
 const MISSING = -32768; // of an item that has no place
 const MIN_OPACITY = 0.42; // opacity of what lies farthest back
 
-const multiply = (a: number[], b: number[]): number[] => a.map((_, at) => [0, 1, 2].reduce((sum, i) => sum + a[3 * Math.floor(at / 3) + i] * b[3 * i + (at % 3)], 0));
+const multiply = (a: number[], b: number[]): number[] =>
+  a.map((_, at) => [0, 1, 2].reduce((sum, i) => sum + a[3 * Math.floor(at / 3) + i] * b[3 * i + (at % 3)], 0));
 const aboutUp = (angle: number) => [Math.cos(angle), 0, Math.sin(angle), 0, 1, 0, -Math.sin(angle), 0, Math.cos(angle)];
-const aboutRight = (angle: number) => [1, 0, 0, 0, Math.cos(angle), -Math.sin(angle), 0, Math.sin(angle), Math.cos(angle)];
+const aboutRight = (angle: number) => [
+  1,
+  0,
+  0,
+  0,
+  Math.cos(angle),
+  -Math.sin(angle),
+  0,
+  Math.sin(angle),
+  Math.cos(angle),
+];
 
 export class Orbit {
   // From slightly above and aside, so that a cloud does not look flat.
@@ -39,14 +50,20 @@ export class Orbit {
 }
 
 /** `reach` is how far its points are from the pivot at most; `version` that of the orbit it was last seen from. */
-export type PlacedFrame3d = PlacedFrame & Required<Pick<PlacedFrame, "xyz" | "pivot" | "reach" | "shade">> & { version: number };
+export type PlacedFrame3d = PlacedFrame &
+  Required<Pick<PlacedFrame, "xyz" | "pivot" | "reach" | "shade">> & { version: number };
 
 /** A frame of three dimensions, as `placeItems` gives one of two, with its `xyz`; `xy` and `shade` follow with `rotated`. */
 export function place3d(
-  buffer: ArrayBuffer, frame: FrameMeta, watched: Int32Array | null, total: number, pivot: readonly number[] = frame.centre,
+  buffer: ArrayBuffer,
+  frame: FrameMeta,
+  watched: Int32Array | null,
+  total: number,
+  pivot: readonly number[] = frame.centre,
 ): PlacedFrame3d {
   const { n, centre, scale } = frame;
-  if (buffer.byteLength !== n * 6) throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × 3 places need ${n * 6}`);
+  if (buffer.byteLength !== n * 6)
+    throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × 3 places need ${n * 6}`);
   const rows = frame.items === "watched" ? watched : null;
   if (frame.items === "watched" && rows?.length !== n) {
     throw new Error(`frame ${frame.id} holds ${n} watched items; the run watches ${watched?.length ?? 0}`);
@@ -69,7 +86,17 @@ export function place3d(
   }
   reach = Math.sqrt(reach) || 1;
   const bounds: Bounds = [-reach, -reach, reach, reach];
-  return { xyz, pivot, reach, present, count: n, bounds, xy: new Float32Array(2 * total), shade: new Uint8Array(total), version: -1 };
+  return {
+    xyz,
+    pivot,
+    reach,
+    present,
+    count: n,
+    bounds,
+    xy: new Float32Array(2 * total),
+    shade: new Uint8Array(total),
+    version: -1,
+  };
 }
 
 /** The frame as the orbit shows it now. */

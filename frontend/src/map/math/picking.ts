@@ -104,7 +104,12 @@ export function insideBox(xy: Float32Array, usable: Uint8Array, [ax, ay, bx, by]
 }
 
 /** The usable item to go to from `item` in a direction (unit vector, world): near, and not far off to the side; or -1. */
-export function towards(xy: Float32Array, usable: Uint8Array, item: number, [dx, dy]: readonly [number, number]): number {
+export function towards(
+  xy: Float32Array,
+  usable: Uint8Array,
+  item: number,
+  [dx, dy]: readonly [number, number],
+): number {
   let best = -1;
   let least = Infinity;
   for (let i = 0; i < usable.length; i++) {

@@ -79,7 +79,7 @@ export class QueryMarker {
 
   private between(t: number): Place | null {
     const { from, to } = this;
-    if (!from || !to || from.length !== to.length) return to;
+    if (!to || from?.length !== to.length) return to;
     const share = this.even ? t : t * t * (3 - 2 * t);
     return to.map((there, axis) => from[axis] + (there - from[axis]) * share);
   }

@@ -4,7 +4,16 @@ import { union, type Bounds } from "../math/camera.ts";
 import { Frames, type FrameSource, type PlacedFrame } from "../data/frames.ts";
 import { Player } from "./player.ts";
 import {
-  canRefit, emptyTimeline, framesOf, indexOfStep, isCommon, isOpen, positionOfStep, reduceEvent, type Entry, type Timeline,
+  canRefit,
+  emptyTimeline,
+  framesOf,
+  indexOfStep,
+  isCommon,
+  isOpen,
+  positionOfStep,
+  reduceEvent,
+  type Entry,
+  type Timeline,
 } from "../data/timeline.ts";
 import { Tween } from "../math/tween.ts";
 import type { FrameMeta } from "../../protocol.ts";
@@ -69,7 +78,11 @@ export class Playback {
   private leave: () => void = () => {};
 
   /** `still()` says whether the person asked for less motion. */
-  constructor(private scene: Scene, private on: PlaybackHooks, private still: () => boolean) {}
+  constructor(
+    private scene: Scene,
+    private on: PlaybackHooks,
+    private still: () => boolean,
+  ) {}
 
   follow(source: PlaybackSource): void {
     this.leave();
@@ -223,7 +236,8 @@ export class Playback {
     const queue = [entries.length - 1, ...entries.keys()].map((i) => entries[i].frame);
     if (queue.reduce((sum, frame) => sum + frame.n * frame.dims * 2, 0) > PREFETCH_BYTES) return;
     const lane = async () => {
-      for (let next = queue.shift(); next && this.frames === frames; next = queue.shift()) await frames.prefetch(next).catch(() => {});
+      for (let next = queue.shift(); next && this.frames === frames; next = queue.shift())
+        await frames.prefetch(next).catch(() => {});
     };
     for (let i = 0; i < PREFETCH_LANES; i++) void lane();
   }
@@ -317,7 +331,11 @@ export class Playback {
     if (!from || !to) return null;
     const view = this.isIterativeLayout && scene.automatic ? scene.homeOf(to) : null;
     if (!view) return { tween: Tween.stretch(before, from, to, after), to };
-    const rebased = [before && scene.rebased(before, view), scene.rebased(from, view, true), after && scene.rebased(after, view)] as const;
+    const rebased = [
+      before && scene.rebased(before, view),
+      scene.rebased(from, view, true),
+      after && scene.rebased(after, view),
+    ] as const;
     scene.rebaseTo(view);
     return { tween: Tween.stretch(rebased[0], rebased[1], to, rebased[2]), to };
   }
@@ -328,7 +346,8 @@ export class Playback {
     const { player, entries } = this;
     if (player.playing) player.pause();
     else if (player.play(entries.length)) this.showFrame(0, SEEK_S * 2);
-    else if (!this.stretch && this.shown !== entries[Math.round(player.position)]) this.showFrame(Math.round(player.position), SEEK_S);
+    else if (!this.stretch && this.shown !== entries[Math.round(player.position)])
+      this.showFrame(Math.round(player.position), SEEK_S);
     this.on.change();
     this.scene.invalidate();
   }

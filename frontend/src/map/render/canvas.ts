@@ -8,32 +8,75 @@ import type { Moment, Renderer } from "./renderer.ts";
 const PLAIN_ABOVE = 20000; // more points than that are little squares
 
 const [ARM, HALF] = [1.1, 0.34];
-const PLUS: [number, number][] = [[-HALF, -ARM], [HALF, -ARM], [HALF, -HALF], [ARM, -HALF], [ARM, HALF], [HALF, HALF], [HALF, ARM], [-HALF, ARM],
-  [-HALF, HALF], [-ARM, HALF], [-ARM, -HALF], [-HALF, -HALF]];
+const PLUS: [number, number][] = [
+  [-HALF, -ARM],
+  [HALF, -ARM],
+  [HALF, -HALF],
+  [ARM, -HALF],
+  [ARM, HALF],
+  [HALF, HALF],
+  [HALF, ARM],
+  [-HALF, ARM],
+  [-HALF, HALF],
+  [-ARM, HALF],
+  [-ARM, -HALF],
+  [-HALF, -HALF],
+];
 
 /** Trace marker `shape` of radius r about the origin. */
 export function traceShape(context: CanvasRenderingContext2D, shape: number, r: number): void {
-  const polygon = (points: [number, number][]) => points.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](x * r, y * r));
+  const polygon = (points: [number, number][]) =>
+    points.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](x * r, y * r));
   context.beginPath();
   switch (shape) {
-    case 1: context.rect(-0.86 * r, -0.86 * r, 1.72 * r, 1.72 * r); break;
-    case 2: polygon([[0, -1.2], [1.02, 0.6], [-1.02, 0.6]]); break;
-    case 3: polygon([[0, -1.14], [1.14, 0], [0, 1.14], [-1.14, 0]]); break;
-    case 4: polygon(PLUS.map(([x, y]): [number, number] => [(x - y) * Math.SQRT1_2, (x + y) * Math.SQRT1_2])); break; // a plus, turned
-    case 5: polygon(PLUS); break;
-    case 6: polygon([[0, 1.2], [1.02, -0.6], [-1.02, -0.6]]); break;
+    case 1:
+      context.rect(-0.86 * r, -0.86 * r, 1.72 * r, 1.72 * r);
+      break;
+    case 2:
+      polygon([
+        [0, -1.2],
+        [1.02, 0.6],
+        [-1.02, 0.6],
+      ]);
+      break;
+    case 3:
+      polygon([
+        [0, -1.14],
+        [1.14, 0],
+        [0, 1.14],
+        [-1.14, 0],
+      ]);
+      break;
+    case 4:
+      polygon(PLUS.map(([x, y]): [number, number] => [(x - y) * Math.SQRT1_2, (x + y) * Math.SQRT1_2]));
+      break; // a plus, turned
+    case 5:
+      polygon(PLUS);
+      break;
+    case 6:
+      polygon([
+        [0, 1.2],
+        [1.02, -0.6],
+        [-1.02, -0.6],
+      ]);
+      break;
     case 7:
-      polygon(Array.from({ length: 10 }, (_, i): [number, number] => {
-        const [a, far] = [(i * Math.PI) / 5, i % 2 ? 0.55 : 1.25];
-        return [far * Math.sin(a), -far * Math.cos(a)];
-      }));
+      polygon(
+        Array.from({ length: 10 }, (_, i): [number, number] => {
+          const [a, far] = [(i * Math.PI) / 5, i % 2 ? 0.55 : 1.25];
+          return [far * Math.sin(a), -far * Math.cos(a)];
+        }),
+      );
       break;
     case 8:
       context.arc(0, 0, r, 0, 2 * Math.PI);
       context.arc(0, 0, 0.5 * r, 0, 2 * Math.PI, true);
       break;
-    case 9: context.rect(-1.12 * r, -0.44 * r, 2.24 * r, 0.88 * r); break;
-    default: context.arc(0, 0, r, 0, 2 * Math.PI);
+    case 9:
+      context.rect(-1.12 * r, -0.44 * r, 2.24 * r, 0.88 * r);
+      break;
+    default:
+      context.arc(0, 0, r, 0, 2 * Math.PI);
   }
   context.closePath();
 }

@@ -22,7 +22,10 @@ export class GlRenderer implements Renderer {
   private marked = false; // whether some point has a shape of its own
   private layers: number[] | null = null;
 
-  constructor(private canvas: HTMLCanvasElement, onrestore: () => void = () => {}) {
+  constructor(
+    private canvas: HTMLCanvasElement,
+    onrestore: () => void = () => {},
+  ) {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, depth: false, stencil: false });
     if (!gl) throw new Error("no WebGL2");
     this.gl = gl;
@@ -62,7 +65,9 @@ export class GlRenderer implements Renderer {
     if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
       throw new Error(`the point program does not link: ${gl.getProgramInfoLog(program)}`);
     }
-    const at = Object.fromEntries(UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)])) as Program["at"];
+    const at = Object.fromEntries(
+      UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]),
+    ) as Program["at"];
     return { program, at };
   }
 

@@ -8,7 +8,11 @@ const TAU = 2 * Math.PI;
 
 /** Class names at the classes' centres, as clear as the classes are. */
 export function drawNames(
-  context: Context, centers: { clear: number; position: Point }[], classes: string[], colors: Rgb[], theme: Theme,
+  context: Context,
+  centers: { clear: number; position: Point }[],
+  classes: string[],
+  colors: Rgb[],
+  theme: Theme,
   screenOf: (place: Point) => Point,
 ): void {
   context.save();
@@ -31,7 +35,12 @@ export function drawNames(
 
 /** A ring about (x, y), legible on any ground. */
 export function drawRing(
-  context: Context, [x, y]: Point, radius: number, color: Rgb, theme: Theme, { width = 1.75, dashed = false } = {},
+  context: Context,
+  [x, y]: Point,
+  radius: number,
+  color: Rgb,
+  theme: Theme,
+  { width = 1.75, dashed = false } = {},
 ): void {
   context.save();
   context.beginPath();
@@ -47,7 +56,14 @@ export function drawRing(
 }
 
 /** A square about (x, y), `reach` to each side. */
-export function drawFrame(context: Context, [x, y]: Point, reach: number, color: Rgb, theme: Theme, width: number): void {
+export function drawFrame(
+  context: Context,
+  [x, y]: Point,
+  reach: number,
+  color: Rgb,
+  theme: Theme,
+  width: number,
+): void {
   context.save();
   context.beginPath();
   context.roundRect(x - reach, y - reach, 2 * reach, 2 * reach, 4);
@@ -69,7 +85,12 @@ export function drawDisc(context: Context, [x, y]: Point, radius: number, color:
 }
 
 /** Lines from one place to others. */
-export function drawLinks(context: Context, from: Point, ends: { to: Point; color: Rgb; dashed: boolean }[], theme: Theme): void {
+export function drawLinks(
+  context: Context,
+  from: Point,
+  ends: { to: Point; color: Rgb; dashed: boolean }[],
+  theme: Theme,
+): void {
   context.save();
   context.lineCap = "round";
   for (const pass of [0, 1]) {
@@ -113,7 +134,10 @@ export function drawStar(context: Context, [x, y]: Point, theme: Theme, grow = 1
 export function drawTrail(context: Context, places: Point[], theme: Theme): void {
   context.save();
   context.lineJoin = context.lineCap = "round";
-  const passes: [number, Rgb, number][] = [[4.5, theme.background, 0.8], [2, theme.primary, 0.95]];
+  const passes: [number, Rgb, number][] = [
+    [4.5, theme.background, 0.8],
+    [2, theme.primary, 0.95],
+  ];
   for (const [width, color, clear] of passes) {
     context.lineWidth = width;
     for (let i = 1; i < places.length; i++) {

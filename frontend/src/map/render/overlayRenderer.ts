@@ -114,9 +114,19 @@ export class OverlayRenderer {
   }
 
   /** Make an item stand out: drawn again larger with a ring about it; a picture gets a second frame. */
-  private drawHighlight(context: Context, scene: Scene, item: number, place: Point, {
-    color = this.parts.state.theme.text, grow = 1, clear = 3.5, width = 1.75, dashed = false,
-  }: { color?: Rgb; grow?: number; clear?: number; width?: number; dashed?: boolean } = {}): void {
+  private drawHighlight(
+    context: Context,
+    scene: Scene,
+    item: number,
+    place: Point,
+    {
+      color = this.parts.state.theme.text,
+      grow = 1,
+      clear = 3.5,
+      width = 1.75,
+      dashed = false,
+    }: { color?: Rgb; grow?: number; clear?: number; width?: number; dashed?: boolean } = {},
+  ): void {
     const { model, theme, colors } = this.parts.state;
     if (this.drawn.has(item)) {
       overlay.drawFrame(context, place, this.thumbnail / 2 + 2 + width, color, theme, width + 0.75);
@@ -128,12 +138,20 @@ export class OverlayRenderer {
   }
 
   /** Rings and links from a place to neighbors; those of hidden classes are dashed, those without a place left out. */
-  private drawLinks(context: Context, scene: Scene, from: Point, neighbors: NeighborLink[], colorOf: (item: number) => Rgb): void {
+  private drawLinks(
+    context: Context,
+    scene: Scene,
+    from: Point,
+    neighbors: NeighborLink[],
+    colorOf: (item: number) => Rgb,
+  ): void {
     const { model, theme } = this.parts.state;
-    const ends = neighbors.filter(({ item }) => scene.frame?.present[item])
+    const ends = neighbors
+      .filter(({ item }) => scene.frame?.present[item])
       .map(({ item }) => ({ item, to: scene.screenOf(item), color: colorOf(item), dashed: !model.isVisible(item) }));
     overlay.drawLinks(context, from, ends, theme);
-    for (const { item, to, color, dashed } of ends) this.drawHighlight(context, scene, item, to, { color, dashed, width: 1.5 });
+    for (const { item, to, color, dashed } of ends)
+      this.drawHighlight(context, scene, item, to, { color, dashed, width: 1.5 });
   }
 
   private drawPin(context: Context, scene: Scene, item: number): void {
@@ -146,7 +164,11 @@ export class OverlayRenderer {
   }
 
   private drawQuery(context: Context, scene: Scene): void {
-    const { marker, playback, state: { theme } } = this.parts;
+    const {
+      marker,
+      playback,
+      state: { theme },
+    } = this.parts;
     const place = marker.at(scene.tween?.moves ? scene.t : 1);
     if (!place) return;
     const from = scene.toScreen(place);

@@ -14,16 +14,34 @@ const ERROR_COLOR: Record<"light" | "dark", Rgb> = { light: [200, 30, 60], dark:
  * (the selection, else the class under the pointer in the legend, else in error colors the wrong ones) lies in front,
  * the rest fades.
  */
-export function computePointColors({ model, colors, theme, shapes, colorBy, spotlight }: {
-  model: Model; colors: Rgb[]; theme: Theme; shapes: boolean; colorBy: string; spotlight: number | null;
+export function computePointColors({
+  model,
+  colors,
+  theme,
+  shapes,
+  colorBy,
+  spotlight,
+}: {
+  model: Model;
+  colors: Rgb[];
+  theme: Theme;
+  shapes: boolean;
+  colorBy: string;
+  spotlight: number | null;
 }): { paint: Uint8Array<ArrayBuffer>; marks: Uint8Array<ArrayBuffer> } {
   const { n, labels, selected } = model;
   const graded = model.grades && gradedColors(model.grades, n, theme);
   const errors = colorBy === "error" && model.nearest;
   const pale = (c: Rgb) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
   const inks = [
-    colorTable(colors.map((c) => (errors ? pale(c) : c)), errors ? 150 : 255),
-    colorTable(colors.map((c) => mix(c, theme.muted, 0.55)), selected ? 48 : 40),
+    colorTable(
+      colors.map((c) => (errors ? pale(c) : c)),
+      errors ? 150 : 255,
+    ),
+    colorTable(
+      colors.map((c) => mix(c, theme.muted, 0.55)),
+      selected ? 48 : 40,
+    ),
     colorTable([errorColor(theme)], 255),
     colorTable([errorColor(theme)], selected ? 48 : 40),
   ];
@@ -36,7 +54,11 @@ export function computePointColors({ model, colors, theme, shapes, colorBy, spot
     const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
     const faded = sorted && !picked;
     const wrong = errors && model.isWrong(i);
-    paint[i] = wrong ? inks[faded ? 3 : 2][0] : graded ? graded.inks[faded ? 1 : 0][graded.at[i]] : inks[faded ? 1 : 0][label];
+    paint[i] = wrong
+      ? inks[faded ? 3 : 2][0]
+      : graded
+        ? graded.inks[faded ? 1 : 0][graded.at[i]]
+        : inks[faded ? 1 : 0][label];
     marks[2 * i] = shapes ? label % 10 : 0;
     const striking = !faded && (wrong || (graded && graded.at[i] > RAMP_STEPS / 2));
     marks[2 * i + 1] = !shown[label] ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;

@@ -66,7 +66,12 @@ export class Scene {
   private homeKey: unknown[] = [];
   private homeView: View | null = null;
 
-  constructor(private points: HTMLCanvasElement, readonly overlay: HTMLCanvasElement, private hooks: SceneHooks, renderer?: string | null) {
+  constructor(
+    private points: HTMLCanvasElement,
+    readonly overlay: HTMLCanvasElement,
+    private hooks: SceneHooks,
+    renderer?: string | null,
+  ) {
     this.context = context2d(overlay);
     this.renderer = this.makeRenderer(renderer);
   }
@@ -122,7 +127,8 @@ export class Scene {
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
     if (this.automatic) this.view = this.home() ?? this.view;
-    else if (this.view && width && this.size) this.view = { ...this.view, k: (this.view.k * Math.min(width, height)) / this.size };
+    else if (this.view && width && this.size)
+      this.view = { ...this.view, k: (this.view.k * Math.min(width, height)) / this.size };
     if (!width) return; // out of sight: as it was, it comes back
     this.size = Math.min(width, height);
     this.drawNow();

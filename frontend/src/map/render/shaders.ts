@@ -93,7 +93,6 @@ void main() {
   pixel = vec4(mix(ground, color.rgb, inside / max(max(inside, around), 1e-4)) * alpha, alpha);
 }`;
 
-
 /**
  * Sources of the program: one for plain discs, one for all marker shapes, which cost more than twice as much where
  * no graphics card does the work.

@@ -53,7 +53,11 @@ function score(theta: number, m1: number, m2: number, m3: number): number {
 }
 
 /** Points between two lists of them; the first where there is no second. */
-export const between = <T extends number[][] | undefined>(a: T, b: number[][] | undefined, share: number): T | number[][] =>
+export const between = <T extends number[][] | undefined>(
+  a: T,
+  b: number[][] | undefined,
+  share: number,
+): T | number[][] =>
   a && b?.length === a.length ? a.map((point, i) => point.map((v, axis) => v + (b[i][axis] - v) * share)) : a;
 
 /** Draw what belongs to the space that is shown. */
@@ -62,7 +66,11 @@ export function drawSpace(context: Context, state: MapState, playback: Playback,
   const { player, entries, shown } = playback;
   if (!space || !shown) return;
   const low = entries.indexOf(shown);
-  const centers = between(shown.centres, entries[low + 1]?.centres, Math.max(0, player.position - Math.floor(player.position)));
+  const centers = between(
+    shown.centres,
+    entries[low + 1]?.centres,
+    Math.max(0, player.position - Math.floor(player.position)),
+  );
   const seen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
   context.save();
   context.lineWidth = 1;
@@ -105,7 +113,8 @@ function drawTicks(context: Context, [x0, y0]: Point, { eye: view, port }: Scene
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let i = Math.ceil(-x0 / (step * view.k)); x0 + i * step * view.k < port.width; i++) {
-    if (i && y0 > 0 && y0 < port.height - 14) context.fillText((i * step).toFixed(digits), x0 + i * step * view.k, y0 + 3);
+    if (i && y0 > 0 && y0 < port.height - 14)
+      context.fillText((i * step).toFixed(digits), x0 + i * step * view.k, y0 + 3);
   }
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -132,7 +141,7 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
     context.arc(...seen([0, 0, 0]), scene.eye.k, 0, TAU);
     context.stroke();
     for (const latitude of [-1, 0, 1]) {
-      const [r, y] = [Math.cos(latitude * TAU / 12), Math.sin(latitude * TAU / 12)];
+      const [r, y] = [Math.cos((latitude * TAU) / 12), Math.sin((latitude * TAU) / 12)];
       circle((a) => [r * Math.cos(a), y, r * Math.sin(a)]);
     }
     for (const turn of [0, 1, 2]) {
@@ -143,7 +152,11 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
   }
   context.fillStyle = css(theme.muted);
   context.font = `11px ${theme.font}`;
-  [[1, 0, 0], [0, 1, 0], [0, 0, 1]].forEach((axis, i) => {
+  [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ].forEach((axis, i) => {
     const end = axis.map((v) => v * reach);
     context.beginPath();
     context.moveTo(...seen([0, 0, 0]));
@@ -153,7 +166,13 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
   });
 }
 
-function drawWedges(context: Context, centers: number[][], margins: Margins, { model, colors }: MapState, seen: Seen): void {
+function drawWedges(
+  context: Context,
+  centers: number[][],
+  margins: Margins,
+  { model, colors }: MapState,
+  seen: Seen,
+): void {
   const angles = centers.map(([x, y]) => Math.atan2(y, x));
   const [x0, y0] = seen([0, 0]);
   const [x1, y1] = seen([1, 0]);
@@ -171,7 +190,11 @@ function drawWedges(context: Context, centers: number[][], margins: Margins, { m
 
 // Class centres as diamonds; in a free space a class weight is a direction, and drawn as a ray.
 function drawCenters(
-  context: Context, { kind, centres: sort }: Space, centers: number[][], { model, colors, theme }: MapState, seen: Seen,
+  context: Context,
+  { kind, centres: sort }: Space,
+  centers: number[][],
+  { model, colors, theme }: MapState,
+  seen: Seen,
   { frame, port, eye: view }: Scene,
 ): void {
   const each = Math.max(1, Math.round(centers.length / model.classes.length));
@@ -193,7 +216,12 @@ function drawCenters(
     }
     const size = each > 1 ? 4 : 6.5;
     context.beginPath();
-    [[0, -size], [size, 0], [0, size], [-size, 0]].forEach(([dx, dy]) => context.lineTo(place[0] + dx, place[1] + dy));
+    [
+      [0, -size],
+      [size, 0],
+      [0, size],
+      [-size, 0],
+    ].forEach(([dx, dy]) => context.lineTo(place[0] + dx, place[1] + dy));
     context.closePath();
     context.lineWidth = 3;
     context.strokeStyle = css(theme.background, 0.9);

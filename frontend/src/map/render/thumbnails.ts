@@ -40,8 +40,13 @@ export function roomFor(items: readonly number[], places: readonly number[], siz
 
 /** Draw the pictures of `items` about their places, framed in their class's color; returns the items drawn. */
 export function drawThumbnails(
-  context: CanvasRenderingContext2D, sprites: Sprites, items: readonly number[], places: readonly number[], size: number,
-  frameOf: (item: number) => Rgb, alphaOf: (item: number) => number,
+  context: CanvasRenderingContext2D,
+  sprites: Sprites,
+  items: readonly number[],
+  places: readonly number[],
+  size: number,
+  frameOf: (item: number) => Rgb,
+  alphaOf: (item: number) => number,
 ): number[] {
   const drawn: number[] = [];
   for (const j of roomFor(items, places, size)) {

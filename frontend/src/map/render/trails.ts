@@ -12,7 +12,13 @@ const SELECTED_FRAMES = 5;
 const MAX_ITEMS = 150; // more lines than that are a cloud
 
 /** The places of an item in the last `most` entries up to index `upto`, oldest first: [x, y] each. */
-export function trailPoints(frames: Pick<Frames, "at">, entries: Entry[], upto: number, item: number, most: number): Point[] {
+export function trailPoints(
+  frames: Pick<Frames, "at">,
+  entries: Entry[],
+  upto: number,
+  item: number,
+  most: number,
+): Point[] {
   const places: Point[] = [];
   for (let i = Math.max(0, upto - most + 1); i <= upto; i++) {
     const place = entries[i] && frames.at(entries[i].frame, item);
@@ -38,7 +44,10 @@ export class Trails {
   /** The trails that were looked up last, and of what. */
   private known: { key: unknown[]; trails: Trail[] } = { key: [], trails: [] };
 
-  constructor(private state: MapState, private playback: Playback) {}
+  constructor(
+    private state: MapState,
+    private playback: Playback,
+  ) {}
 
   /** Whether the selection is small enough to be drawn. */
   get drawable(): boolean {
@@ -67,8 +76,11 @@ export class Trails {
     const upto = Math.floor(player.position);
     const key = [entries, frames, upto, model.pinned, model.selected, frames.raw.size, frames.orbit.version];
     if (key.every((part, i) => part === this.known.key[i])) return this.known.trails;
-    const trailOf = (item: number, most: number, pinned: boolean): Trail =>
-      ({ item, points: trailPoints(frames, entries, upto, item, most), pinned });
+    const trailOf = (item: number, most: number, pinned: boolean): Trail => ({
+      item,
+      points: trailPoints(frames, entries, upto, item, most),
+      pinned,
+    });
     const items = model.selected && this.drawable ? firstOf(model.selected, MAX_ITEMS) : [];
     const trails = items.filter((item) => item !== model.pinned).map((item) => trailOf(item, SELECTED_FRAMES, false));
     if (model.pinned !== null) trails.push(trailOf(model.pinned, PINNED_FRAMES, true));

@@ -6,7 +6,11 @@ import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
 
 const CROSS = "M4 4l8 8M12 4l-8 8";
 const TITLES: Record<string, string> = {
-  collapsed: "Collapsed", idle: "Nothing to learn", diverging: "Diverging", exploding: "Exploding", overfitting: "By heart",
+  collapsed: "Collapsed",
+  idle: "Nothing to learn",
+  diverging: "Diverging",
+  exploding: "Exploding",
+  overfitting: "By heart",
 };
 
 export class AlarmNote {
@@ -20,11 +24,16 @@ export class AlarmNote {
   /** `remedy` is asked to set what a remedy changes. */
   constructor(private remedy: (chosen: Remedy) => void) {
     const close = h(
-      "button", { type: "button", class: "close", title: "Hide", "aria-label": "Hide this note", click: () => this.dismiss() },
+      "button",
+      { type: "button", class: "close", title: "Hide", "aria-label": "Hide this note", click: () => this.dismiss() },
       icon(CROSS),
     );
     this.node = h(
-      "div", { class: "alarm", role: "status", hidden: true }, h("p", {}, this.title, this.words), this.remedies, close,
+      "div",
+      { class: "alarm", role: "status", hidden: true },
+      h("p", {}, this.title, this.words),
+      this.remedies,
+      close,
     );
   }
 
@@ -40,9 +49,21 @@ export class AlarmNote {
     this.key = key;
     this.title.textContent = `${TITLES[alarm.alarm] ?? alarm.alarm}. `;
     this.words.textContent = alarm.sentence;
-    this.remedies.replaceChildren(...(alarm.remedies.length ? ["Try "] : []), ...alarm.remedies.map((words, index) =>
-      h("button", { type: "button", class: "remedy", title: "Set up the same training with this changed",
-        click: () => this.choose(alarm.alarm, index, words) }, words)));
+    this.remedies.replaceChildren(
+      ...(alarm.remedies.length ? ["Try "] : []),
+      ...alarm.remedies.map((words, index) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "remedy",
+            title: "Set up the same training with this changed",
+            click: () => this.choose(alarm.alarm, index, words),
+          },
+          words,
+        ),
+      ),
+    );
   }
 
   private choose(alarm: string, index: number, words: string): void {

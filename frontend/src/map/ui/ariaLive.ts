@@ -11,8 +11,16 @@ export const HELP =
   "comma and full stop go from frame to frame, L and B select with a lasso or a box, T shows trails.";
 
 /** One sentence on what the map shows. */
-export function summary({ model, present, timeline, entry }: {
-  model: Model; present: number; timeline: Pick<Timeline, "noun">; entry: Entry | null;
+export function summary({
+  model,
+  present,
+  timeline,
+  entry,
+}: {
+  model: Model;
+  present: number;
+  timeline: Pick<Timeline, "noun">;
+  entry: Entry | null;
 }): string {
   const parts = [`Map of ${grouped(present)} test images in ${model.classes.length} classes`];
   if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);

@@ -39,7 +39,8 @@ const CHOICES: Record<string, Choice> = {
 };
 
 // One address for all names, or one for each.
-const addressOf = (values: MapData["values"], name: string): string | undefined => (typeof values === "string" ? values.replace("{name}", name) : values?.[name]);
+const addressOf = (values: MapData["values"], name: string): string | undefined =>
+  typeof values === "string" ? values.replace("{name}", name) : values?.[name];
 
 /** From 0 to what 99 of 100 stay below. */
 export function rangeOf(numbers: Float32Array): [number, number] {
@@ -60,7 +61,9 @@ export class ColorControl {
 
   /** `chosen(name)` hears what a person picks. */
   constructor(chosen: (name: string) => void) {
-    const options = Object.entries(CHOICES).map(([name, { title, help }]) => h("option", { value: name, title: help ?? "" }, title));
+    const options = Object.entries(CHOICES).map(([name, { title, help }]) =>
+      h("option", { value: name, title: help ?? "" }, title),
+    );
     this.select = h("select", { "aria-label": "Colour by", title: "What the points are coloured by" }, ...options);
     this.select.addEventListener("change", () => chosen(this.select.value));
     this.menu = h("label", { class: "group colour-by" }, "Colour", this.select);
@@ -71,7 +74,10 @@ export class ColorControl {
     this.name = colour in CHOICES ? colour : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
-      option.disabled = CHOICES[option.value].range !== undefined && addressOf(values, option.value) === undefined && option.value !== this.name;
+      option.disabled =
+        CHOICES[option.value].range !== undefined &&
+        addressOf(values, option.value) === undefined &&
+        option.value !== this.name;
     }
     const { range, alarming } = CHOICES[this.name];
     const url = range ? addressOf(values, this.name) : null;

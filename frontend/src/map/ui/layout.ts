@@ -42,15 +42,44 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const caption = h("div", "caption");
   const status = h("div", "status");
   const stage = h(
-    "div", "stage",
-    points, overlay, legend.node, toolbar.node, caption, status, colorControl.scale, alarm.node, tooltip.node,
+    "div",
+    "stage",
+    points,
+    overlay,
+    legend.node,
+    toolbar.node,
+    caption,
+    status,
+    colorControl.scale,
+    alarm.node,
+    tooltip.node,
   );
   const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = h(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
-    stage, bar.node, footer.node, announcer.node, help,
+    stage,
+    bar.node,
+    footer.node,
+    announcer.node,
+    help,
   );
   const sheet = h("style", null, style);
-  return { root, stage, points, overlay, legend, toolbar, colorControl, tooltip, bar, footer, announcer, alarm, caption, status, sheet };
+  return {
+    root,
+    stage,
+    points,
+    overlay,
+    legend,
+    toolbar,
+    colorControl,
+    tooltip,
+    bar,
+    footer,
+    announcer,
+    alarm,
+    caption,
+    status,
+    sheet,
+  };
 }

@@ -1,14 +1,15 @@
 // The slim bar under the map: play, step, scrub, how far, how fast.
 import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import type { Theme } from "../../lib/theme.ts";
+import { css, type Theme } from "../../lib/theme.ts";
 import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Entry, type Timeline } from "../data/timeline.ts";
 import type { Player } from "../playback/player.ts";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
 const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
 const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
-const REFIT = "Fit the picture anew at every frame and turn it to the one before. Off: all frames on the basis of the end";
+const REFIT =
+  "Fit the picture anew at every frame and turn it to the one before. Off: all frames on the basis of the end";
 const FORWARD = "M4.5 3l6 5-6 5ZM12 3v10";
 
 export interface PlayerHooks {
@@ -58,8 +59,16 @@ export class PlayerBar {
     this.speed = h("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
     this.refit = h("button", { type: "button", class: "refit", title: REFIT, click: () => on.refit() }, "Refit");
     this.node = h(
-      "div", { class: "player" },
-      this.play, this.back, this.forward, this.track, this.label, this.live, this.refit, this.speed,
+      "div",
+      { class: "player" },
+      this.play,
+      this.back,
+      this.forward,
+      this.track,
+      this.label,
+      this.live,
+      this.refit,
+      this.speed,
     );
     this.listen();
   }
@@ -120,7 +129,10 @@ export class PlayerBar {
     this.back.disabled ||= player.position <= 0;
     this.forward.disabled ||= player.position >= frames.length - 1;
     const step = frames[low]?.step ?? 0;
-    const words = frames.length > 1 || (frames.length && open) ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}` : "";
+    const words =
+      frames.length > 1 || (frames.length && open)
+        ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}`
+        : "";
     if (this.label.textContent !== words) this.label.textContent = words;
     this.refit.hidden = !canRefit(timeline);
     updateAttribute(this.refit, "aria-pressed", timeline.refit);
@@ -150,7 +162,7 @@ export class PlayerBar {
     ticks.width = Math.round(width * ratio);
     ticks.height = Math.round(9 * ratio);
     const context = context2d(ticks);
-    context.fillStyle = `rgb(${theme.muted})`;
+    context.fillStyle = css(theme.muted);
     context.globalAlpha = 0.5;
     let before = -10;
     frames.forEach((_, i) => {

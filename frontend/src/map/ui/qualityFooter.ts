@@ -7,8 +7,14 @@ import type { Entry, Timeline } from "../data/timeline.ts";
 import { loadMethods } from "../data/fetchItems.ts";
 
 const MEASURES: Record<string, [string, string]> = {
-  trustworthiness: ["trustworthiness", "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)"],
-  continuity: ["continuity", "1 where the neighbours in the embedding are neighbours on the map, too (Venna, Kaski 2001)"],
+  trustworthiness: [
+    "trustworthiness",
+    "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)",
+  ],
+  continuity: [
+    "continuity",
+    "1 where the neighbours in the embedding are neighbours on the map, too (Venna, Kaski 2001)",
+  ],
   neighbours_kept: ["", "of an image's nearest in the embedding so many are among its nearest on the map"],
   distance_correlation: ["distance correlation", "Pearson's, between distances in the embedding and on the map"],
 };
@@ -18,7 +24,8 @@ export function qualityFigures(kept: Faithfulness | null): [string, string][] {
   return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
     const value = kept?.[name];
     if (typeof value !== "number" || !Number.isFinite(value)) return [];
-    if (name === "neighbours_kept") return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
+    if (name === "neighbours_kept")
+      return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
     return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
   });
 }
@@ -32,7 +39,9 @@ export function measuredOn({ measured, n }: Faithfulness, when: string): string 
 /** How much of the variance the axes show, in words; empty where the map is not linear. */
 export function varianceOf(explained: number[] | null | undefined, axes?: number[]): string {
   if (!explained?.length) return "";
-  const shares = explained.map((share, i) => (axes ? `component ${axes[i]}: ` : "") + `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
+  const shares = explained.map(
+    (share, i) => (axes ? `component ${axes[i]}: ` : "") + `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`,
+  );
   return `${shares.join(axes ? ", " : " + ")} of the variance`;
 }
 
@@ -54,7 +63,11 @@ export class QualityFooter {
     const about = picture.title ? (picture as MethodInfo) : this.methods?.[picture.method];
     if (!about) this.fetchInfo(data.api ?? "/api");
     const kept = shown?.faithfulness ?? timeline.kept;
-    const when = shown?.faithfulness ? `at step ${grouped(shown.step)}` : timeline.noun === "step" ? "at the end of the run" : "";
+    const when = shown?.faithfulness
+      ? `at step ${grouped(shown.step)}`
+      : timeline.noun === "step"
+        ? "at the end of the run"
+        : "";
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
     const parts: [string, string][] = itself ? [] : qualityFigures(kept);
     if (parts.length) parts.push([measuredOn(kept ?? {}, when), ""]);
@@ -64,14 +77,19 @@ export class QualityFooter {
     const key = JSON.stringify([parts, about]);
     if (key === this.shown) return;
     this.shown = key;
-    this.figures.replaceChildren(...parts.filter(([words]) => words).map(([words, help]) => h("span", { title: help || false }, words)));
+    this.figures.replaceChildren(
+      ...parts.filter(([words]) => words).map(([words, help]) => h("span", { title: help || false }, words)),
+    );
     this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${about.caution}`] : []));
   }
 
   private fetchInfo(api: string): void {
-    this.asked ??= loadMethods(api).then((methods) => {
-      this.methods = methods;
-      this.changed();
-    }, () => {});
+    this.asked ??= loadMethods(api).then(
+      (methods) => {
+        this.methods = methods;
+        this.changed();
+      },
+      () => {},
+    );
   }
 }

@@ -5,7 +5,12 @@ import type { MapState } from "../data/state.ts";
 import type { Timeline } from "../data/timeline.ts";
 
 /** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
-export function statusOf({ model, trouble }: MapState, timeline: Timeline, frame: PlacedFrame | null, visible: number): [string, string] {
+export function statusOf(
+  { model, trouble }: MapState,
+  timeline: Timeline,
+  frame: PlacedFrame | null,
+  visible: number,
+): [string, string] {
   if (!frame) return ["", trouble ?? waiting(timeline)];
   const parts: string[] = [];
   const { count } = frame;

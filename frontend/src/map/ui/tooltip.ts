@@ -51,7 +51,10 @@ export class Tooltip {
     if (!near) return;
     const other = model.labels[near.item];
     this.near.className = other === label ? "near" : "near wrong";
-    const distance = near.distance !== undefined && Number.isFinite(near.distance) ? `, ${Number(near.distance).toPrecision(2)} away` : "";
+    const distance =
+      near.distance !== undefined && Number.isFinite(near.distance)
+        ? `, ${Number(near.distance).toPrecision(2)} away`
+        : "";
     this.near.textContent = `nearest: ${model.classes[other]}${distance}`;
   }
 

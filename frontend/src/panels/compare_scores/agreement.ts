@@ -21,14 +21,23 @@ export function scoreRows([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number 
   const others = scoresAt(b, stepB);
   return scoresAt(a, stepA).map(({ key, label, title, value }, i) => {
     const other = others[i].value;
-    return { key, label, title, a: value, b: other, difference: value === null || other === null ? null : other - value };
+    return {
+      key,
+      label,
+      title,
+      a: value,
+      b: other,
+      difference: value === null || other === null ? null : other - value,
+    };
   });
 }
 
 /** On which images both were measured and when; where that differs it is said of each. */
 export function captionOf([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number | null>): string {
   const [one, other] = [captionAt(a, stepA), captionAt(b, stepB)];
-  return one === other ? `Both: ${one.charAt(0).toLowerCase()}${one.slice(1)}.` : `First: ${lowerFirst(one)}. Second: ${lowerFirst(other)}.`;
+  return one === other
+    ? `Both: ${one.charAt(0).toLowerCase()}${one.slice(1)}.`
+    : `First: ${lowerFirst(one)}. Second: ${lowerFirst(other)}.`;
 }
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

@@ -13,7 +13,12 @@ import style from "./compareScores.css";
 const ALIKE = 5e-4; // a difference that three digits do not show
 
 export default function ({ parentElement, data }: ComponentArguments<CompareProps>) {
-  return mount(parentElement, style, (parent) => new CompareScores(parent), (scores) => scores.update(data));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new CompareScores(parent),
+    (scores) => scores.update(data),
+  );
 }
 
 class CompareScores {
@@ -30,16 +35,19 @@ class CompareScores {
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
-    this.subscriptions = ([0, 1] as const).map((side) => new RunSubscription(
-      () => {
-        this.readings[side] = emptyScores();
-        this.steps[side] = null;
-        this.draw();
-      },
-      (event) => {
-        if (reduceScores(this.readings[side], event)) this.draw();
-      },
-    ));
+    this.subscriptions = ([0, 1] as const).map(
+      (side) =>
+        new RunSubscription(
+          () => {
+            this.readings[side] = emptyScores();
+            this.steps[side] = null;
+            this.draw();
+          },
+          (event) => {
+            if (reduceScores(this.readings[side], event)) this.draw();
+          },
+        ),
+    );
     this.leave = bus.on("frame", ({ run, step, index, count }) => {
       const side = this.sides.findIndex((one) => one.run === run);
       if (side < 0) return;
@@ -54,7 +62,9 @@ class CompareScores {
     if (cells || (url ?? null) !== this.url) this.cells = cells ?? null;
     if (url && url !== this.url) void this.fetchCells(url);
     this.url = url ?? null;
-    sides.forEach((side, i) => this.subscriptions[i].subscribe({ run: side.run, begun: side.begun, events_url: side.events_url }));
+    sides.forEach((side, i) =>
+      this.subscriptions[i].subscribe({ run: side.run, begun: side.begun, events_url: side.events_url }),
+    );
     this.draw();
   }
 
@@ -75,11 +85,22 @@ class CompareScores {
     const heads = [["Score"], ["First", first], ["Second", second], ["Difference"]];
     const head = h("tr", null, ...heads.map(([name, title]) => h("th", { scope: "col", title }, name)));
     this.root.replaceChildren(
-      h("table", "scores", h("thead", null, head), h("tbody", null, ...scoreRows(this.readings, this.steps).map(rowView))),
+      h(
+        "table",
+        "scores",
+        h("thead", null, head),
+        h("tbody", null, ...scoreRows(this.readings, this.steps).map(rowView)),
+      ),
       h("p", "quiet", captionOf(this.readings, this.steps)),
-      this.cells ? this.renderAgreement(this.cells) : h("p", "quiet", this.complete
-        ? "Looking which images only one of them gets right …"
-        : "Which images only one of them gets right can be told when both have come to their end."),
+      this.cells
+        ? this.renderAgreement(this.cells)
+        : h(
+            "p",
+            "quiet",
+            this.complete
+              ? "Looking which images only one of them gets right …"
+              : "Which images only one of them gets right can be told when both have come to their end.",
+          ),
     );
     setData(this.root, { ready: true, runs: this.sides.map((side) => side.run).join(" ") });
   }
@@ -88,18 +109,40 @@ class CompareScores {
     const total = totalOf(cells);
     const cell = (name: AgreementName) => {
       const { count } = cells[name];
-      return h("td", name, h(
-        "button",
-        { type: "button", "data-cell": name, disabled: count === 0, title: "Select these images on both maps", click: () => this.select(cells, name) },
-        h("b", null, grouped(count)), h("span", "share", `${((100 * count) / total).toFixed(1)} %`),
-      ));
+      return h(
+        "td",
+        name,
+        h(
+          "button",
+          {
+            type: "button",
+            "data-cell": name,
+            disabled: count === 0,
+            title: "Select these images on both maps",
+            click: () => this.select(cells, name),
+          },
+          h("b", null, grouped(count)),
+          h("span", "share", `${((100 * count) / total).toFixed(1)} %`),
+        ),
+      );
     };
-    const row = (label: string, ...names: AgreementName[]) => h("tr", null, h("th", { scope: "row" }, label), ...names.map(cell));
+    const row = (label: string, ...names: AgreementName[]) =>
+      h("tr", null, h("th", { scope: "row" }, label), ...names.map(cell));
     const head = h("tr", null, ...["", "Second right", "Second wrong"].map((name) => h("th", { scope: "col" }, name)));
     return h(
-      "div", "contest",
-      h("table", null, h("thead", null, head), h("tbody", null, row("First right", "both", "first"), row("First wrong", "second", "neither"))),
-      h("p", "quiet", `All ${grouped(total)} test images at the end of both runs; right: the nearest other test image is of the same class.`),
+      "div",
+      "contest",
+      h(
+        "table",
+        null,
+        h("thead", null, head),
+        h("tbody", null, row("First right", "both", "first"), row("First wrong", "second", "neither")),
+      ),
+      h(
+        "p",
+        "quiet",
+        `All ${grouped(total)} test images at the end of both runs; right: the nearest other test image is of the same class.`,
+      ),
     );
   }
 
@@ -125,8 +168,11 @@ function rowView({ key, label, title, a, b, difference }: ScoreRow): HTMLElement
   const number = (value: number | null) => (value === null ? "–" : value.toFixed(3));
   const better = difference === null || Math.abs(difference) < ALIKE ? "" : difference > 0 ? "second" : "first";
   return h(
-    "tr", { title, "data-score": key, "data-better": better },
-    h("th", { scope: "row" }, label), h("td", "a", number(a)), h("td", "b", number(b)),
+    "tr",
+    { title, "data-score": key, "data-better": better },
+    h("th", { scope: "row" }, label),
+    h("td", "a", number(a)),
+    h("td", "b", number(b)),
     h("td", "difference", difference === null ? "–" : signed(difference)),
   );
 }

@@ -28,12 +28,20 @@ export interface DetailSource extends DetailProps {
   metric?: string;
 }
 
-const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = { classes: classScoresView, film: neighborTimeline };
+const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
+  classes: classScoresView,
+  film: neighborTimeline,
+};
 const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbours over the training" };
 const SETTLED_MS = 160; // on one frame until it is looked at closely
 
 export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {
-  return mount(parentElement, style, (parent) => new DetailPanel(parent, data), (panel) => panel.update(data));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new DetailPanel(parent, data),
+    (panel) => panel.update(data),
+  );
 }
 
 class DetailPanel {
@@ -51,9 +59,17 @@ class DetailPanel {
   private settling: ReturnType<typeof setTimeout> | undefined;
   private offs: (() => void)[];
 
-  constructor(parent: HTMLElement | ShadowRoot, private data: DetailProps) {
+  constructor(
+    parent: HTMLElement | ShadowRoot,
+    private data: DetailProps,
+  ) {
     const close = h("button", { type: "button", class: "close", click: () => this.open(null) }, "Close");
-    this.root = h("section", { class: "study", hidden: true }, h("header", null, this.title, this.caption, close), this.body);
+    this.root = h(
+      "section",
+      { class: "study", hidden: true },
+      h("header", null, this.title, this.caption, close),
+      this.body,
+    );
     parent.append(this.root);
     // An element of no height still has the page's gap around it.
     this.frame = (parent instanceof ShadowRoot ? parent.host : parent).closest<HTMLElement>(".st-key-study");
@@ -113,8 +129,9 @@ class DetailPanel {
     if (!what) return;
     const token = (this.token = {});
     const item = shared.pinned?.run === data.run ? shared.pinned.item : null;
-    const view = await VIEWS[what]({ ...data, step, film, item, metric: shared.metric })
-      .catch((error: unknown): DetailView => ({ node: h("p", "quiet", messageOf(error)), caption: "" }));
+    const view = await VIEWS[what]({ ...data, step, film, item, metric: shared.metric }).catch(
+      (error: unknown): DetailView => ({ node: h("p", "quiet", messageOf(error)), caption: "" }),
+    );
     if (this.token !== token || this.what !== what) return;
     this.view = view;
     this.caption.textContent = view.caption;

@@ -14,14 +14,19 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
   if (!source.film && item === null) {
     return { node: h("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
   }
-  const film = source.film ?? (await fetchFilm((events_url ?? "").replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`)));
+  const film =
+    source.film ??
+    (await fetchFilm((events_url ?? "").replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`)));
   const columns = film.steps.map((step, i) => column(step, film.near[i]));
   const strip = h("ol", "strip", ...columns);
   const node = h("div", "film", strip);
   return { node, caption: captionOf(film, classes, metric), onStep };
 
   function onStep(step: number | undefined, first = false): void {
-    const here = Math.max(0, film.steps.findLastIndex((known) => known <= (step ?? Infinity)));
+    const here = Math.max(
+      0,
+      film.steps.findLastIndex((known) => known <= (step ?? Infinity)),
+    );
     columns.forEach((one, i) => one.toggleAttribute("data-here", i === here));
     const one = columns[here];
     if (!one) return;
@@ -37,27 +42,39 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
     const title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
     const share = h("span", "share");
     share.style.setProperty("--share", String(right / Math.max(1, near.length)));
-    return h("li", null, h(
-      "button",
-      { type: "button", title, "aria-label": title, "data-step": step, click: () => bus.emit("seek", { run, step }) },
-      h("span", "step", grouped(step)), share, ...near.map(([other, far]) => frame(other, far)),
-    ));
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        { type: "button", title, "aria-label": title, "data-step": step, click: () => bus.emit("seek", { run, step }) },
+        h("span", "step", grouped(step)),
+        share,
+        ...near.map(([other, far]) => frame(other, far)),
+      ),
+    );
   }
 
   function frame(other: number, far: number): HTMLElement {
     const tile = h("span", "tile");
     if (sprites.urls.length) {
-      Object.assign(tile.style, tileStyle(sprites, other, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile));
+      Object.assign(
+        tile.style,
+        tileStyle(sprites, other, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile),
+      );
     }
     const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source: node });
     return h(
       "span",
       {
-        class: film.labels[other] === film.label ? "frame right" : "frame wrong", "data-item": other,
+        class: film.labels[other] === film.label ? "frame right" : "frame wrong",
+        "data-item": other,
         title: `Test image ${grouped(other)}, ${classes[film.labels[other]]}, ${far} away`,
-        pointerenter: hover(other), pointerleave: hover(null),
+        pointerenter: hover(other),
+        pointerleave: hover(null),
       },
-      tile, h("span", "far", Number(far).toPrecision(2)),
+      tile,
+      h("span", "far", Number(far).toPrecision(2)),
     );
   }
 }

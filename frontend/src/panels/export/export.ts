@@ -27,10 +27,14 @@ function renderExport(parent: HTMLElement | ShadowRoot) {
   function showScripts(root: HTMLElement, scripts: Script[]): void {
     const code = h("pre", { tabindex: 0 });
     const buttons = scripts.map(({ title }, i) => h("button", { type: "button", click: () => choose(i) }, title));
-    const copy = copyButton(() => scripts[open].text, () => `Copy as ${scripts[open].title}`);
+    const copy = copyButton(
+      () => scripts[open].text,
+      () => `Copy as ${scripts[open].title}`,
+    );
     root.append(
       h("h3", null, "The same again"),
-      h("div", { class: "tabs", role: "group", "aria-label": "Language" }, ...buttons, copy.node), code,
+      h("div", { class: "tabs", role: "group", "aria-label": "Language" }, ...buttons, copy.node),
+      code,
       h("p", "quiet", "Gives the same numbers on the same kind of machine."),
     );
 
@@ -44,14 +48,23 @@ function renderExport(parent: HTMLElement | ShadowRoot) {
   }
 }
 
-const fileRow = ({ title, summary, url, name }: ExportFile): HTMLElement => h("li", null, h(
-  "a", { class: "file", href: url, download: name },
-  h("span", "words", h("strong", null, title), h("span", "quiet", summary)),
-  h("span", "size quiet", name.slice(name.lastIndexOf("."))),
-));
+const fileRow = ({ title, summary, url, name }: ExportFile): HTMLElement =>
+  h(
+    "li",
+    null,
+    h(
+      "a",
+      { class: "file", href: url, download: name },
+      h("span", "words", h("strong", null, title), h("span", "quiet", summary)),
+      h("span", "size quiet", name.slice(name.lastIndexOf("."))),
+    ),
+  );
 
 function loadingSnippet(text: string): HTMLElement {
-  const copy = copyButton(() => text, () => "Copy");
+  const copy = copyButton(
+    () => text,
+    () => "Copy",
+  );
   copy.reset();
   const line = h("div", "tabs", h("span", "quiet", "images: uint8, n × channels × height × width"), copy.node);
   return h("details", null, h("summary", null, "How to load the weights"), h("pre", { tabindex: 0 }, text), line);

@@ -19,7 +19,8 @@ export interface Inspected extends Omit<InspectorProps, "near"> {
 /** There is an image in question. */
 export type WithSubject = Inspected & { subject: Subject };
 
-export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string => classes?.[String(label)] ?? "";
+export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
+  classes?.[String(label)] ?? "";
 
 const NEAR_RANK_FACTOR = 3; // a neighbour among the k nearest is near on the map when it is among the 3 k nearest there
 
@@ -28,7 +29,8 @@ export function summaryOf({ subject, neighbours, vote, classes }: WithSubject): 
   if (!neighbours.length) return "";
   const truth = subject.label ?? vote?.label;
   const same = neighbours.filter((neighbour) => neighbour.label === truth).length;
-  if (subject.label !== undefined) return `${same} of its ${neighbours.length} nearest are ${classOf({ classes }, truth)}`;
+  if (subject.label !== undefined)
+    return `${same} of its ${neighbours.length} nearest are ${classOf({ classes }, truth)}`;
   return `${same} of the ${neighbours.length} nearest say ${classOf({ classes }, truth)}`;
 }
 
@@ -43,14 +45,18 @@ export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | 
 export function captionOf({ subject, among }: Pick<WithSubject, "subject" | "among">): string {
   const where = among ? `${grouped(among)} test images, at the end of the run` : "those watched, at the last snapshot";
   const near = `nearest in the embedding among ${where}`;
-  return subject.item === undefined ? near[0].toUpperCase() + near.slice(1) : `Test image ${grouped(subject.item)}; ${near}`;
+  return subject.item === undefined
+    ? near[0].toUpperCase() + near.slice(1)
+    : `Test image ${grouped(subject.item)}; ${near}`;
 }
 
 /** How many of a class are selected, of how many. */
-export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string => `${grouped(items.length)} of ${grouped(of)}`;
+export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
+  `${grouped(items.length)} of ${grouped(of)}`;
 
 /** Why these are selected, in a sentence; a lasso needs none but how to go on. */
-export const selectionReason = ({ reason }: Pick<Selection, "reason">): string => reason ?? "By hand, on the map. Click a picture to pin it.";
+export const selectionReason = ({ reason }: Pick<Selection, "reason">): string =>
+  reason ?? "By hand, on the map. Click a picture to pin it.";
 
 /** Where a neighbour lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
 export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {

@@ -16,7 +16,8 @@ const SIDE_PX = 30; // pixels, about; a whole number of them a pixel of the pict
 
 /** The sheet of `selection`; `pin(item)` pins, `pinned` is framed; `at` lies in the theme that holds. */
 export function contactSheet(
-  selection: Selection, { pin, pinned, at }: { pin: (item: number) => void; pinned?: number; at: Element },
+  selection: Selection,
+  { pin, pinned, at }: { pin: (item: number) => void; pinned?: number; at: Element },
 ): HTMLElement {
   const groups = groupByClass(selection);
   const sheet = h("section", "sheet");
@@ -40,10 +41,14 @@ export function contactSheet(
     const add = (from: number, to: number) => {
       tiles.append(...group.items.slice(from, to).map(thumb));
       if (to >= group.items.length) return;
-      const more = textButton(`+ ${grouped(group.items.length - to)}`, () => {
-        more.remove();
-        add(to, to + PAGE_SIZE);
-      }, "Show more");
+      const more = textButton(
+        `+ ${grouped(group.items.length - to)}`,
+        () => {
+          more.remove();
+          add(to, to + PAGE_SIZE);
+        },
+        "Show more",
+      );
       more.classList.add("more");
       tiles.append(more);
     };
@@ -58,9 +63,18 @@ export function contactSheet(
     button.dataset.item = String(item);
     button.title = `Test image ${item}, ${classes[labels[item]]}`;
     button.setAttribute("aria-label", button.title);
-    if (sprites) Object.assign(button.style, tileStyle(sprites, item, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile));
+    if (sprites)
+      Object.assign(
+        button.style,
+        tileStyle(sprites, item, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile),
+      );
     button.addEventListener("click", () => pin(item));
-    for (const [event, hovered] of [["pointerenter", item], ["focus", item], ["pointerleave", null], ["blur", null]] as const) {
+    for (const [event, hovered] of [
+      ["pointerenter", item],
+      ["focus", item],
+      ["pointerleave", null],
+      ["blur", null],
+    ] as const) {
       button.addEventListener(event, () => bus.emit("hover", { run, item: hovered, source: sheet }));
     }
     return button;
@@ -73,7 +87,13 @@ function headOf(selection: Selection): HTMLElement {
   head.append(h("strong", null, `${grouped(items.length)} selected`));
   const name = `${run}-step-${step ?? "end"}-selection.csv`;
   head.append(textButton("Save as CSV", () => download(name, csvOf(selection)), "Item, label and class of each"));
-  head.append(textButton("Clear", () => bus.emit("select", { run, items: [], reason: null }), "Select nothing (Escape on the map)"));
+  head.append(
+    textButton(
+      "Clear",
+      () => bus.emit("select", { run, items: [], reason: null }),
+      "Select nothing (Escape on the map)",
+    ),
+  );
   head.append(h("p", "quiet", selectionReason(selection)));
   return head;
 }

@@ -7,7 +7,14 @@ import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { onSelection, type Selection } from "../../lib/selection.ts";
 import { paintBytes, tileStyle } from "../../lib/sprites.ts";
 import {
-  captionOf, classOf, mapRankCaption, summaryOf, trajectoryCaption, type Inspected, type InspectedNeighbor, type WithSubject,
+  captionOf,
+  classOf,
+  mapRankCaption,
+  summaryOf,
+  trajectoryCaption,
+  type Inspected,
+  type InspectedNeighbor,
+  type WithSubject,
 } from "./captions.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
@@ -15,10 +22,15 @@ import style from "./inspector.css";
 const METRICS = { euclidean: "Euclidean", cosine: "Cosine" };
 
 export default function ({ parentElement, data, setTriggerValue }: ComponentArguments<InspectorProps | null>) {
-  return mount(parentElement, style, (parent) => new Inspector(parent), (inspector) => {
-    inspector.tell = setTriggerValue;
-    inspector.update(decodeProps(data ?? {}));
-  });
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Inspector(parent),
+    (inspector) => {
+      inspector.tell = setTriggerValue;
+      inspector.update(decodeProps(data ?? {}));
+    },
+  );
 }
 
 // Neighbors come as [item, label, distance], nearest first.
@@ -39,10 +51,7 @@ class Inspector {
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
-    this.offs = [
-      onSelection((selection) => this.select(selection)),
-      bus.on("ranks", () => this.updateMapRanks()),
-    ];
+    this.offs = [onSelection((selection) => this.select(selection)), bus.on("ranks", () => this.updateMapRanks())];
   }
 
   update(data: Inspected): void {
@@ -53,7 +62,8 @@ class Inspector {
       shared.metric = data.metric;
       bus.emit("metric", data.metric);
     }
-    if (data.run && typeof data.film === "object" && data.film?.steps) bus.emit("asked", { run: data.run, film: data.film });
+    if (data.run && typeof data.film === "object" && data.film?.steps)
+      bus.emit("asked", { run: data.run, film: data.film });
     this.show();
   }
 
@@ -63,7 +73,8 @@ class Inspector {
   }
 
   private pin(item: number): void {
-    if (String(item) === subjectName(this.data)) this.setTab(false); // pinned already: nothing new will come
+    if (String(item) === subjectName(this.data))
+      this.setTab(false); // pinned already: nothing new will come
     else this.tell("pin", item);
   }
 
@@ -77,15 +88,31 @@ class Inspector {
     const selection = data.sheet === false ? null : this.selection;
     const sheet = this.sheet && selection !== null;
     setData(root, {
-      below: data.below ?? "", subject: subjectName(data), neighbours: data.neighbours.length, sheet,
-      selected: this.selection?.items.length ?? 0, metric: data.metric ?? "",
+      below: data.below ?? "",
+      subject: subjectName(data),
+      neighbours: data.neighbours.length,
+      sheet,
+      selected: this.selection?.items.length ?? 0,
+      metric: data.metric ?? "",
     });
-    if (sheet) root.replaceChildren(contactSheet(selection, { pin: (item) => this.pin(item), pinned: data.subject?.item, at: root }));
+    if (sheet)
+      root.replaceChildren(
+        contactSheet(selection, { pin: (item) => this.pin(item), pinned: data.subject?.item, at: root }),
+      );
     else {
       const back = selection
-        ? [textButton(`‹ ${grouped(selection.items.length)} selected`, () => this.setTab(true), "Back to the selection")]
+        ? [
+            textButton(
+              `‹ ${grouped(selection.items.length)} selected`,
+              () => this.setTab(true),
+              "Back to the selection",
+            ),
+          ]
         : [];
-      root.replaceChildren(...back, ...(hasSubject(data) ? this.subjectView(data) : [h("p", "quiet", data.placeholder)]));
+      root.replaceChildren(
+        ...back,
+        ...(hasSubject(data) ? this.subjectView(data) : [h("p", "quiet", data.placeholder)]),
+      );
       this.updateMapRanks();
     }
     root.dataset.ready = "true";
@@ -96,7 +123,9 @@ class Inspector {
       headOf(data),
       ...(data.steps?.length ? [stripOf(data.steps)] : []),
       ...(data.far ? [h("p", "far", data.far)] : []),
-      ...this.renderMetricTabs(data), this.list(data), this.key(data),
+      ...this.renderMetricTabs(data),
+      this.list(data),
+      this.key(data),
     ];
   }
 
@@ -117,10 +146,21 @@ class Inspector {
     const truth = subject.label ?? vote?.label;
     const farthest = Math.max(...neighbours.map((neighbor) => neighbor.distance), 1e-9);
     const wrong = subject.label === undefined ? " other" : " wrong";
-    return h("ol", "list", ...neighbours.map((neighbor) => h("li", null, this.row(data, neighbor, neighbor.label === truth ? "" : wrong, farthest))));
+    return h(
+      "ol",
+      "list",
+      ...neighbours.map((neighbor) =>
+        h("li", null, this.row(data, neighbor, neighbor.label === truth ? "" : wrong, farthest)),
+      ),
+    );
   }
 
-  private row({ run = "", sprites, classes }: WithSubject, { item, label, distance }: InspectedNeighbor, wrong: string, farthest: number) {
+  private row(
+    { run = "", sprites, classes }: WithSubject,
+    { item, label, distance }: InspectedNeighbor,
+    wrong: string,
+    farthest: number,
+  ) {
     const tile = h("span", "tile");
     if (sprites) Object.assign(tile.style, tileStyle(sprites, item, 32));
     const bar = h("span", "bar");
@@ -130,17 +170,32 @@ class Inspector {
     return h(
       "button",
       {
-        type: "button", class: wrong ? "row wrong" : "row right", "data-item": item, title: `Test image ${item}: pin it`,
-        click: () => this.pin(item), pointerenter: hover(item), focus: hover(item), pointerleave: hover(null), blur: hover(null),
+        type: "button",
+        class: wrong ? "row wrong" : "row right",
+        "data-item": item,
+        title: `Test image ${item}: pin it`,
+        click: () => this.pin(item),
+        pointerenter: hover(item),
+        focus: hover(item),
+        pointerleave: hover(null),
+        blur: hover(null),
       },
-      tile, name, bar, h("span", "where"), h("span", "distance", distance.toFixed(3)),
+      tile,
+      name,
+      bar,
+      h("span", "where"),
+      h("span", "distance", distance.toFixed(3)),
     );
   }
 
   private key(data: WithSubject): HTMLElement {
     const places = h(
-      "p", { class: "quiet key places", hidden: true },
-      h("span", "where near"), " near on the map too ", h("span", "where off"), " far on the map",
+      "p",
+      { class: "quiet key places", hidden: true },
+      h("span", "where near"),
+      " near on the map too ",
+      h("span", "where off"),
+      " far on the map",
     );
     return h("div", null, places, h("p", "quiet key", trajectoryCaption(data)));
   }
@@ -176,11 +231,20 @@ function headOf(data: WithSubject): HTMLElement {
   else if (sprites) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
   const title = h("span", "title", h("strong", null, data.title ?? classOf(data, subject.label)));
   if (typeof data.film === "object" && data.film?.steps) title.append(historyButton(data, data.film));
-  return h("div", "head", picture, h("div", "words", title, h("span", null, summaryOf(data)), h("span", "quiet", captionOf(data))));
+  return h(
+    "div",
+    "head",
+    picture,
+    h("div", "words", title, h("span", null, summaryOf(data)), h("span", "quiet", captionOf(data))),
+  );
 }
 
 function historyButton({ run = "" }: Inspected, film: Film | null = null): HTMLElement {
-  return textButton("Over the training", () => bus.emit("study", { run, what: "film", film }), "Its nearest images at every frame");
+  return textButton(
+    "Over the training",
+    () => bus.emit("study", { run, what: "film", film }),
+    "Its nearest images at every frame",
+  );
 }
 
 function canvasOf(picture: Ink): HTMLElement {

@@ -7,14 +7,29 @@ import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { RunSubscription, onAnimationFrame } from "../../charts/runSubscription.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import {
-  addLoss, downsample, emptySeries, frameStep, lastStep, pointAt, rangeOf, smoothed, ticks, type LossPoint, type LossSeries,
+  addLoss,
+  downsample,
+  emptySeries,
+  frameStep,
+  lastStep,
+  pointAt,
+  rangeOf,
+  smoothed,
+  ticks,
+  type LossPoint,
+  type LossSeries,
 } from "../../charts/lossSeries.ts";
 import style from "./lossCurve.css";
 
 const PADDING = { left: 38, right: 8, top: 6, bottom: 16 };
 
 export default function ({ parentElement, data }: ComponentArguments<Source>) {
-  return mount(parentElement, style, (parent) => new LossCurve(parent, data.run), (curve) => curve.update(data));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new LossCurve(parent, data.run),
+    (curve) => curve.update(data),
+  );
 }
 
 class LossCurve {
@@ -38,10 +53,17 @@ class LossCurve {
   private watcher: ResizeObserver;
   private leaveBus: () => void;
 
-  constructor(parent: ParentNode, private run: string) {
+  constructor(
+    parent: ParentNode,
+    private run: string,
+  ) {
     this.chart = svg(
       "svg",
-      { tabindex: 0, role: "slider", "aria-label": "Loss over the steps; arrow keys move the map through its frames, space plays" },
+      {
+        tabindex: 0,
+        role: "slider",
+        "aria-label": "Loss over the steps; arrow keys move the map through its frames, space plays",
+      },
       svg("defs", {}, svg("clipPath", { id: "inside" }, this.clip)),
       this.grid,
       this.frames,
@@ -144,7 +166,12 @@ class LossCurve {
     const y = scale(low, high, height - PADDING.bottom, PADDING.top);
     const place = ({ step, loss }: LossPoint): [number, number] => [x(step), y(loss)];
     setAttributes(this.chart, { viewBox: `0 0 ${width} ${height}` });
-    setAttributes(this.clip, { x: PADDING.left, y: 0, width: width - PADDING.left - PADDING.right, height: height - PADDING.bottom });
+    setAttributes(this.clip, {
+      x: PADDING.left,
+      y: 0,
+      width: width - PADDING.left - PADDING.right,
+      height: height - PADDING.bottom,
+    });
     setAttributes(this.raw, { d: pathOf(downsample(losses.points).map(place)) });
     setAttributes(this.mean, { d: pathOf(downsample(smooth).map(place)) });
     this.grid.replaceChildren(
@@ -163,10 +190,22 @@ class LossCurve {
     const inside = at ? Math.min(ground, Math.max(PADDING.top, y(at.loss))) : ground;
     setAttributes(this.knob, { cx: x(here), cy: inside, visibility: losses.frames.length ? null : "hidden" });
     const ghost = this.hover !== null && this.dragged === null ? x(this.hover) : null;
-    setAttributes(this.ghost, { x1: ghost, x2: ghost, y1: PADDING.top, y2: ground, visibility: ghost === null ? "hidden" : null });
+    setAttributes(this.ghost, {
+      x1: ghost,
+      x2: ghost,
+      y1: PADDING.top,
+      y2: ground,
+      visibility: ghost === null ? "hidden" : null,
+    });
     setAttributes(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(here) });
     this.drawReadout(this.dragged ?? this.hover ?? here, smooth);
-    setData(this.root, { ready: true, run: this.run, step: Math.round(here), points: losses.points.length, held: this.dragged !== null });
+    setData(this.root, {
+      ready: true,
+      run: this.run,
+      step: Math.round(here),
+      points: losses.points.length,
+      held: this.dragged !== null,
+    });
   }
 
   private drawReadout(step: number, smooth: LossPoint[]): void {

@@ -5,7 +5,16 @@ import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.
 import { h, setData } from "../../lib/dom.ts";
 import { stream, type StreamEvent } from "../../lib/eventStream.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { initialStatus, isOver, reduceStatus, secondsLeft, shareOf, statusText, timeOf, type Status } from "./status.ts";
+import {
+  initialStatus,
+  isOver,
+  reduceStatus,
+  secondsLeft,
+  shareOf,
+  statusText,
+  timeOf,
+  type Status,
+} from "./status.ts";
 import style from "./progress.css";
 
 const RESUMABLE = ["stopped", "failed", "cut off"];
@@ -15,17 +24,30 @@ type Host = Pick<ComponentArguments<ProgressProps>, "setStateValue" | "setTrigge
 
 export default function (component: ComponentArguments<ProgressProps>) {
   const { parentElement, data } = component;
-  return mount(parentElement, style, (parent) => new Progress(parent, data, component), (progress) => {
-    progress.host = component;
-    progress.update(data);
-  });
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Progress(parent, data, component),
+    (progress) => {
+      progress.host = component;
+      progress.update(data);
+    },
+  );
 }
 
 class Progress {
   private words = h("span", { class: "words", role: "status" });
   private left = h("span", "left");
-  private pause = h("button", { class: "pause", type: "button", click: () => this.ask(this.paused ? "resume" : "stop") });
-  private button = h("button", { class: "stop", type: "button", click: () => this.ask(this.data.drawing ? "cancel" : "stop") });
+  private pause = h("button", {
+    class: "pause",
+    type: "button",
+    click: () => this.ask(this.paused ? "resume" : "stop"),
+  });
+  private button = h("button", {
+    class: "stop",
+    type: "button",
+    click: () => this.ask(this.data.drawing ? "cancel" : "stop"),
+  });
   private fill = h("div", "fill");
   private bar = h("div", "bar", this.fill);
   private root = h("div", "progress", this.words, this.left, this.pause, this.button, this.bar);
@@ -37,7 +59,11 @@ class Progress {
   private refreshed: string | null = null; // for which run Python was told to look again
   private subscription: RunSubscription;
 
-  constructor(parent: ParentNode, private data: ProgressProps, public host: Host) {
+  constructor(
+    parent: ParentNode,
+    private data: ProgressProps,
+    public host: Host,
+  ) {
     parent.append(this.root);
     this.status = initialStatus(data);
     this.subscription = new RunSubscription(

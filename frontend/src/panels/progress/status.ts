@@ -27,11 +27,23 @@ export interface Status {
 }
 
 /** Before the first event: what the server knew when the page was made. */
-export const initialStatus = (
-  { phase = "unknown", position = null, of = null, reason = "" }: Partial<Pick<ProgressProps, "phase" | "position" | "of" | "reason">> = {},
-): Status => ({
-  phase, position, of, reason,
-  noun: "step", done: 0, total: null, fetching: null, seconds: null, marks: [], loss: null,
+export const initialStatus = ({
+  phase = "unknown",
+  position = null,
+  of = null,
+  reason = "",
+}: Partial<Pick<ProgressProps, "phase" | "position" | "of" | "reason">> = {}): Status => ({
+  phase,
+  position,
+  of,
+  reason,
+  noun: "step",
+  done: 0,
+  total: null,
+  fetching: null,
+  seconds: null,
+  marks: [],
+  loss: null,
   connection: "open",
 });
 
@@ -48,7 +60,14 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       Object.assign(standing, { phase: "running", fetching: event });
       return true;
     case "started":
-      Object.assign(standing, { phase: "running", fetching: null, done: event.iteration ?? 0, reason: "", marks: [], loss: null });
+      Object.assign(standing, {
+        phase: "running",
+        fetching: null,
+        done: event.iteration ?? 0,
+        reason: "",
+        marks: [],
+        loss: null,
+      });
       standing.noun = event.steps === undefined ? "iteration" : "step";
       standing.total = event.steps ?? event.iterations ?? null;
       recordRate(standing, event);
@@ -69,7 +88,10 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
     case "failed":
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = event.seconds ?? null;
-      standing.done = (standing.noun === "iteration" ? event.iteration : event.step) ?? (event.event === "finished" ? standing.total : null) ?? standing.done;
+      standing.done =
+        (standing.noun === "iteration" ? event.iteration : event.step) ??
+        (event.event === "finished" ? standing.total : null) ??
+        standing.done;
       return true;
     case "end":
       if (OVER.has(standing.phase) || !event.state) return false;
@@ -90,7 +112,12 @@ function recordRate(standing: Status, { time }: { time?: number }): void {
 export const isOver = ({ phase }: Pick<Status, "phase">): boolean => OVER.has(phase);
 
 /** How much is done, 0 to 1; null when that cannot be known. */
-export function shareOf({ phase, done, total, fetching }: Pick<Status, "phase" | "done" | "total" | "fetching">): number | null {
+export function shareOf({
+  phase,
+  done,
+  total,
+  fetching,
+}: Pick<Status, "phase" | "done" | "total" | "fetching">): number | null {
   if (fetching) return fetching.total ? fetching.done / fetching.total : null;
   if (phase === "finished") return 1;
   return total ? Math.min(1, done / total) : null;

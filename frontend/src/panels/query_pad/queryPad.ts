@@ -11,14 +11,23 @@ const SUBMIT_DELAY_MS = 120; // after pen-up, so that a figure of two strokes is
 const drawings = new Map<string, Stroke[]>();
 
 export default function ({ parentElement, key = "pad", data, setStateValue }: ComponentArguments<PadProps>) {
-  return mount(parentElement, style, (parent) => mountPad(parent, key), (pad) => {
-    pad.send = (drawing) => setStateValue("drawing", drawing);
-    pad.update(data);
-  });
+  return mount(
+    parentElement,
+    style,
+    (parent) => mountPad(parent, key),
+    (pad) => {
+      pad.send = (drawing) => setStateValue("drawing", drawing);
+      pad.update(data);
+    },
+  );
 }
 
 function mountPad(parent: ParentNode, key: string) {
-  const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": "Drawing pad. Draw with pen, finger or mouse." });
+  const canvas = h("canvas", {
+    tabindex: 0,
+    role: "img",
+    "aria-label": "Drawing pad. Draw with pen, finger or mouse.",
+  });
   const buttons = [
     h("button", { type: "button", "data-do": "undo", click: () => change(strokes.slice(0, -1)) }, "Undo"),
     h("button", { type: "button", "data-do": "clear", click: () => change([]) }, "Clear"),

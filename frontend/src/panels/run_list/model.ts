@@ -14,9 +14,13 @@ const ORDERS: Record<string, (a: RunCardProps, b: RunCardProps) => number> = {
 };
 
 /** The cards that hold every word of `search`, in the order of `sort`; of equals the newer first. */
-export function filterAndSort(cards: RunCardProps[], { sort = "newest", search = "" }: Partial<RunListOrder> = {}): RunCardProps[] {
+export function filterAndSort(
+  cards: RunCardProps[],
+  { sort = "newest", search = "" }: Partial<RunListOrder> = {},
+): RunCardProps[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = (card: RunCardProps) => [card.title, ...card.badges, ...(card.tags ?? []), card.run].join(" ").toLowerCase();
+  const text = (card: RunCardProps) =>
+    [card.title, ...card.badges, ...(card.tags ?? []), card.run].join(" ").toLowerCase();
   const found = cards.filter((card) => words.every((word) => text(card).includes(word)));
   return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
 }
@@ -59,4 +63,11 @@ export const statusLabel = (state: string): string => STATES[state] ?? "";
 export const isRunning = (state: string): boolean => ["queued", "starting", "running", "stopping"].includes(state);
 
 /** The tags in a line that a person wrote with commas. */
-export const tagsOf = (text: string): string[] => [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))];
+export const tagsOf = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];

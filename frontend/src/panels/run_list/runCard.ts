@@ -21,7 +21,11 @@ export class RunCard {
   private shown = ""; // what was drawn last
   private editing: HTMLElement | null = null;
 
-  constructor(private card: RunCardProps, private theme: "light" | "dark", private act: Act) {}
+  constructor(
+    private card: RunCardProps,
+    private theme: "light" | "dark",
+    private act: Act,
+  ) {}
 
   show(card: RunCardProps, theme: "light" | "dark"): void {
     const key = JSON.stringify([card, theme]);
@@ -37,7 +41,15 @@ export class RunCard {
     const open = () => this.act("open", card.run);
     const picture = h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open });
     if (card.portrait) {
-      picture.append(h("img", { src: card.portrait.replace("{theme}", this.theme), alt: "", width: 480, height: 300, loading: "lazy" }));
+      picture.append(
+        h("img", {
+          src: card.portrait.replace("{theme}", this.theme),
+          alt: "",
+          width: 480,
+          height: 300,
+          loading: "lazy",
+        }),
+      );
     }
     const state = statusLabel(card.state);
     const told = card.tested ? `Share of the ${grouped(card.tested)} test images, each among all others` : null;
@@ -46,16 +58,25 @@ export class RunCard {
     this.node.replaceChildren(
       picture,
       h(
-        "div", { class: "about" },
+        "div",
+        { class: "about" },
         this.title,
         h("p", { class: "badges" }, ...card.badges.map((badge) => h("span", {}, badge))),
         this.tags,
         h(
-          "p", { class: "scores", title: told },
-          ...Object.entries(card.scores).map(([key, value]) => h("span", {}, `${SCORES[key]} `, h("b", {}, value.toFixed(3)))),
+          "p",
+          { class: "scores", title: told },
+          ...Object.entries(card.scores).map(([key, value]) =>
+            h("span", {}, `${SCORES[key]} `, h("b", {}, value.toFixed(3))),
+          ),
           state ? h("span", { class: isRunning(card.state) ? "" : "state" }, state) : null,
         ),
-        h("div", { class: "foot" }, h("span", { class: "facts" }, [timeAgo(card.created, Date.now()), readable(card.bytes)].join(" · ")), this.actions()),
+        h(
+          "div",
+          { class: "foot" },
+          h("span", { class: "facts" }, [timeAgo(card.created, Date.now()), readable(card.bytes)].join(" · ")),
+          this.actions(),
+        ),
       ),
     );
     setData(this.node, { run: card.run, state: card.state, pinned: card.pinned });
@@ -64,19 +85,40 @@ export class RunCard {
   private actions(): HTMLElement {
     const { card } = this;
     const action = (name: string, label: string, d: string, click: () => void, more: Attributes = {}) =>
-      h("button", { type: "button", class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more }, icon(d));
+      h(
+        "button",
+        { type: "button", class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more },
+        icon(d),
+      );
     const living = isRunning(card.state);
     const actions: HTMLElement[] = [action("compare", "Compare", BOTH, () => this.act("compare", card.run))];
     if (!card.ours) {
       actions.push(
         action("rename", "Rename", PENCIL, () => this.rename()),
         action("tag", "Tags", TAG, () => this.editTags()),
-        action("pin", card.pinned ? "Pinned: stays when older runs make room" : "Pin: keep when older runs make room", PIN,
-          () => this.act("pin", card.run, !card.pinned), { "aria-pressed": String(card.pinned) }),
+        action(
+          "pin",
+          card.pinned ? "Pinned: stays when older runs make room" : "Pin: keep when older runs make room",
+          PIN,
+          () => this.act("pin", card.run, !card.pinned),
+          { "aria-pressed": String(card.pinned) },
+        ),
       );
     }
     if (card.export) {
-      actions.push(h("a", { class: "export", href: card.export, download: "", title: "Export as one file", "aria-label": `Export: ${card.title}` }, icon(OUT)));
+      actions.push(
+        h(
+          "a",
+          {
+            class: "export",
+            href: card.export,
+            download: "",
+            title: "Export as one file",
+            "aria-label": `Export: ${card.title}`,
+          },
+          icon(OUT),
+        ),
+      );
     }
     if (!card.ours && !living) actions.push(action("delete", "Delete", BIN, () => this.act("delete", card.run)));
     return h("span", { class: "deeds" }, ...actions);
@@ -89,7 +131,9 @@ export class RunCard {
   }
 
   private editTags(): void {
-    this.edit(this.tags, this.card.tags.join(", "), "Tags, with commas between", (text) => this.act("tags", this.card.run, tagsOf(text)));
+    this.edit(this.tags, this.card.tags.join(", "), "Tags, with commas between", (text) =>
+      this.act("tags", this.card.run, tagsOf(text)),
+    );
   }
 
   // A field in place of what it changes: Enter and leaving it keep, Escape does not.

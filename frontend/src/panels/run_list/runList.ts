@@ -12,10 +12,15 @@ type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTrigger
 
 export default function (component: ComponentArguments<RunListProps>) {
   const { parentElement, data } = component;
-  return mount(parentElement, style, (parent) => new RunList(parent, component), (list) => {
-    list.host = component;
-    list.update(data);
-  });
+  return mount(
+    parentElement,
+    style,
+    (parent) => new RunList(parent, component),
+    (list) => {
+      list.host = component;
+      list.update(data);
+    },
+  );
 }
 
 class RunList {
@@ -39,35 +44,56 @@ class RunList {
   private list = h("ul", "list");
   private root: HTMLElement;
 
-  constructor(parent: ParentNode, public host: Host) {
+  constructor(
+    parent: ParentNode,
+    public host: Host,
+  ) {
     this.search = h("input", {
-      type: "search", placeholder: "Search titles, settings, tags", "aria-label": "Search",
+      type: "search",
+      placeholder: "Search titles, settings, tags",
+      "aria-label": "Search",
       input: () => this.setOrder({ search: this.search.value }, false),
       change: () => this.sendOrder(),
     });
     this.sorts = Object.entries(SORTS).map(([name, label]) =>
-      h("button", { type: "button", "data-sort": name, click: () => this.setOrder({ sort: name }) }, label));
-    this.file = h("input", { type: "file", accept: ".zip", hidden: true, change: () => void this.importFile(this.file.files?.[0]) });
+      h("button", { type: "button", "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
+    );
+    this.file = h("input", {
+      type: "file",
+      accept: ".zip",
+      hidden: true,
+      change: () => void this.importFile(this.file.files?.[0]),
+    });
     this.import = h(
       "button",
-      { type: "button", class: "import", title: "Take in a run that was exported as one file, here or elsewhere", click: () => this.file.click() },
+      {
+        type: "button",
+        class: "import",
+        title: "Take in a run that was exported as one file, here or elsewhere",
+        click: () => this.file.click(),
+      },
       "Import",
     );
     this.root = h(
-      "section", { class: "shelf", "aria-label": "Runs" },
+      "section",
+      { class: "shelf", "aria-label": "Runs" },
       h(
-        "div", { class: "tools" }, this.search,
+        "div",
+        { class: "tools" },
+        this.search,
         h("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
         h("span", { class: "count" }, this.count, this.room, this.import, this.file),
       ),
-      this.said, this.list,
+      this.said,
+      this.list,
     );
     parent.append(this.root);
   }
 
   private act: Act = (what, run, value = null) => {
     if (what === "open" && run) navigate(addressOf("", exploreQuery(this.pages.explore, run), location, "runs"));
-    else if (what === "compare" && run) navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs"));
+    else if (what === "compare" && run)
+      navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs"));
     else this.host.setTriggerValue("act", { what, run, value });
   };
 
@@ -90,16 +116,22 @@ class RunList {
   private showQuota({ used, limit, gone }: DiskUse): void {
     this.meter.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
     this.used.textContent = `${readable(used)} of ${readable(limit)}`;
-    const rule = "When the disk limit is reached, the oldest runs that are neither pinned, shown nor training are removed.";
+    const rule =
+      "When the disk limit is reached, the oldest runs that are neither pinned, shown nor training are removed.";
     this.room.title = gone.length ? `${rule} Since the start: ${gone.join("; ")}.` : rule;
     this.room.dataset.used = String(used);
   }
 
   private say(note: string, deleted: DeletedRun | null = null): void {
     this.said.hidden = !note && !deleted;
-    this.said.replaceChildren(...(deleted
-      ? [`${deleted.title} is deleted. `, h("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo")]
-      : [note]));
+    this.said.replaceChildren(
+      ...(deleted
+        ? [
+            `${deleted.title} is deleted. `,
+            h("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo"),
+          ]
+        : [note]),
+    );
   }
 
   private async importFile(file: File | undefined): Promise<void> {
@@ -107,7 +139,11 @@ class RunList {
     this.file.value = "";
     this.say(`Taking in ${file.name} …`);
     try {
-      const answer = await fetch(this.url, { method: "POST", body: file, headers: { "content-type": "application/zip" } });
+      const answer = await fetch(this.url, {
+        method: "POST",
+        body: file,
+        headers: { "content-type": "application/zip" },
+      });
       const { title, error } = (await answer.json()) as { title?: string; error?: string };
       this.act("say", null, error ?? `${title} is here now.`);
     } catch {
@@ -127,7 +163,8 @@ class RunList {
 
   private show(): void {
     const found = filterAndSort(this.told, this.order);
-    for (const button of this.sorts) button.setAttribute("aria-pressed", String(button.dataset.sort === this.order.sort));
+    for (const button of this.sorts)
+      button.setAttribute("aria-pressed", String(button.dataset.sort === this.order.sort));
     const all = this.told.length;
     this.count.textContent = `${found.length}${found.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
     const nodes = found.map((told) => {

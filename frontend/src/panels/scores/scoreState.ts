@@ -43,7 +43,11 @@ export interface Score {
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbour is of their own class" },
   { key: "recall_at_5", label: "R@5", title: "Share of images with one of their own class among the nearest 5" },
-  { key: "map_at_r", label: "MAP@R", title: "Mean average precision over the first R results, R being how many there are" },
+  {
+    key: "map_at_r",
+    label: "MAP@R",
+    title: "Mean average precision over the first R results, R being how many there are",
+  },
   { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
   { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbours" },
@@ -52,8 +56,15 @@ export const SCORES = [
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
 const GROUPS = ["seen", "unseen"];
 
-export const emptyScores = (): ScoreState =>
-  ({ steps: null, watched: null, tests: null, unseen: [], series: [], final: null, pixels: null });
+export const emptyScores = (): ScoreState => ({
+  steps: null,
+  watched: null,
+  tests: null,
+  unseen: [],
+  series: [],
+  final: null,
+  pixels: null,
+});
 
 /** Take one event in, in place; says whether anything shown may have changed. */
 export function reduceScores(readings: ScoreState, event: StreamEvent): boolean {
@@ -95,13 +106,24 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     const pixels = readings.pixels?.[key] ?? null;
     // k-means takes long, so it is left for the end.
     const later = readings.final === null && now === undefined && readings.series.length > 0;
-    return { key, label, title, value: Number.isFinite(value) ? value : null, change, course, untrained, pixels, later,
-      apart: apart.filter(({ value }) => Number.isFinite(value)) };
+    return {
+      key,
+      label,
+      title,
+      value: Number.isFinite(value) ? value : null,
+      change,
+      course,
+      untrained,
+      pixels,
+      later,
+      apart: apart.filter(({ value }) => Number.isFinite(value)),
+    };
   });
 }
 
 /** Why some images are selected: what they fail, among which images, after which step. */
-export const reasonAt = (readings: ScoreState, step: number | null, words: string): string => `${words}. ${captionAt(readings, step)}.`;
+export const reasonAt = (readings: ScoreState, step: number | null, words: string): string =>
+  `${words}. ${captionAt(readings, step)}.`;
 
 /** On which images and after which step. */
 export function captionAt(readings: ScoreState, step: number | null = null): string {
@@ -118,7 +140,8 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
 }
 
-const unseenClassesNote = ({ unseen }: ScoreState): string => (unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "");
+const unseenClassesNote = ({ unseen }: ScoreState): string =>
+  unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "";
 
 /** The step that `step` stands for: that of the last reading not after it. */
 export function stepAt(readings: ScoreState, step: number | null = null): number | null {
@@ -126,7 +149,8 @@ export function stepAt(readings: ScoreState, step: number | null = null): number
 }
 
 /** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
-export const isFinal = ({ final }: ScoreState, step: number | null): boolean => final !== null && (step === null || step >= final.step);
+export const isFinal = ({ final }: ScoreState, step: number | null): boolean =>
+  final !== null && (step === null || step >= final.step);
 
 function indexAt({ series }: ScoreState, step: number | null): number {
   if (step === null) return series.length - 1;

@@ -21,13 +21,27 @@ export class ScoreTile {
   private button: HTMLButtonElement | null = null;
 
   /** `select()` is called by a click; scores that no single image can fail have none. */
-  constructor(label: string, private title: string, key: string, select: (() => void) | null) {
+  constructor(
+    label: string,
+    private title: string,
+    key: string,
+    select: (() => void) | null,
+  ) {
     const chart = svg(
-      "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-      this.base, this.pixels, this.line, this.mark,
+      "svg",
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      this.base,
+      this.pixels,
+      this.line,
+      this.mark,
     );
     const parts = [h("span", "name", label), this.value, this.change, this.apart, chart];
-    if (select) this.button = h("button", { class: "score", "data-score": key, type: "button", disabled: true, click: select }, ...parts);
+    if (select)
+      this.button = h(
+        "button",
+        { class: "score", "data-score": key, type: "button", disabled: true, click: select },
+        ...parts,
+      );
     this.node = this.button ?? h("div", { class: "score", "data-score": key }, ...parts);
   }
 
@@ -40,7 +54,9 @@ export class ScoreTile {
     this.change.title = change === null ? "" : "Since the untrained net, on the watched images";
     this.node.title = this.describe(score);
     this.apart.hidden = !apart.length;
-    this.apart.replaceChildren(...apart.map(({ group, value: own }) => h("span", { "data-group": group }, `${group} ${own.toFixed(3)} `)));
+    this.apart.replaceChildren(
+      ...apart.map(({ group, value: own }) => h("span", { "data-group": group }, `${group} ${own.toFixed(3)} `)),
+    );
     if (this.button) {
       this.button.disabled = !clickable;
       this.button.setAttribute("aria-pressed", String(active));
@@ -60,7 +76,10 @@ export class ScoreTile {
     const here = x(Math.min(Math.max(step ?? last.step, first.step), last.step));
     setAttributes(this.line, { d: pathOf(course.map(({ step: at, value }) => [x(at), y(value)])), visibility: null });
     setAttributes(this.mark, { x1: here, x2: here, visibility: null });
-    for (const [node, mark] of [[this.base, untrained], [this.pixels, pixels]] as const) {
+    for (const [node, mark] of [
+      [this.base, untrained],
+      [this.pixels, pixels],
+    ] as const) {
       setAttributes(node, isKnown(mark) ? { y1: y(mark), y2: y(mark), visibility: null } : { visibility: "hidden" });
     }
   }

@@ -7,26 +7,47 @@ import { messageOf } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
 import { onSelection } from "../../lib/selection.ts";
-import { captionAt, emptyScores, isFinal, reasonAt, reduceScores, SCORES, scoresAt, stepAt, type ScoreState } from "./scoreState.ts";
+import {
+  captionAt,
+  emptyScores,
+  isFinal,
+  reasonAt,
+  reduceScores,
+  SCORES,
+  scoresAt,
+  stepAt,
+  type ScoreState,
+} from "./scoreState.ts";
 import { ScoreTile } from "./scoreTile.ts";
 import style from "./scores.css";
 
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
 export default function ({ parentElement, data }: ComponentArguments<Source>) {
-  return mount(parentElement, style, (parent) => new Scores(parent, data), (scores) => scores.update(data));
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Scores(parent, data),
+    (scores) => scores.update(data),
+  );
 }
 
 class Scores {
-  private tiles = SCORES.map(({ label, title, key }) => new ScoreTile(label, title, key, isTestable(key) ? () => this.choose(key) : null));
+  private tiles = SCORES.map(
+    ({ label, title, key }) => new ScoreTile(label, title, key, isTestable(key) ? () => this.choose(key) : null),
+  );
   private caption = h("span", "where");
   private key = h("span", "key", h("i", "base"), " untrained net ", h("i", "pixels"), " raw pixels");
   private byClass = textButton(
-    "By class", () => bus.emit("study", { run: this.source.run, what: "classes" }), "Scores class by class, and which class is taken for which",
+    "By class",
+    () => bus.emit("study", { run: this.source.run, what: "classes" }),
+    "Scores class by class, and which class is taken for which",
   );
   private root = h(
-    "section", { class: "readouts", "aria-label": "Scores" },
-    h("div", "row", ...this.tiles.map((tile) => tile.node)), h("p", "foot", this.caption, this.key, this.byClass),
+    "section",
+    { class: "readouts", "aria-label": "Scores" },
+    h("div", "row", ...this.tiles.map((tile) => tile.node)),
+    h("p", "foot", this.caption, this.key, this.byClass),
   );
   private draw = onAnimationFrame(() => this.render());
   private readings: ScoreState = emptyScores();
@@ -39,7 +60,10 @@ class Scores {
   private subscription: RunSubscription;
   private offs: (() => void)[];
 
-  constructor(parent: ParentNode, private source: Source) {
+  constructor(
+    parent: ParentNode,
+    private source: Source,
+  ) {
     parent.append(this.root);
     this.subscription = new RunSubscription(
       () => {
@@ -91,7 +115,11 @@ class Scores {
 
   /** Select the images that fail a score at the shown step, and say what that means. */
   private async select(key: string): Promise<void> {
-    const { readings, step, source: { run, begun, events_url } } = this;
+    const {
+      readings,
+      step,
+      source: { run, begun, events_url },
+    } = this;
     if (!events_url) return;
     this.active = key;
     try {
@@ -133,7 +161,13 @@ class Scores {
     this.caption.textContent = this.note || captionAt(readings, step);
     this.key.hidden = readings.pixels === null;
     this.byClass.hidden = !clickable;
-    setData(this.root, { ready: true, run: source.run, step: at ?? "", readings: readings.series.length, active: this.active ?? "" });
+    setData(this.root, {
+      ready: true,
+      run: source.run,
+      step: at ?? "",
+      readings: readings.series.length,
+      active: this.active ?? "",
+    });
   }
 
   destroy(): void {

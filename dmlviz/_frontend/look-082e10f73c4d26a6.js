@@ -1,0 +1,1 @@
+export { look as default } from "../dmlviz.map/page-fe2266b3ab277768.js";
