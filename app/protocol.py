@@ -4,7 +4,9 @@ scripts/generate_protocol.py writes the same as TypeScript, and a test holds the
 here and nowhere else.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict  # of Python 3.11 pydantic, which checks them in the tests, takes no other
 
 # ---- a run's events
 

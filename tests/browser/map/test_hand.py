@@ -100,7 +100,8 @@ def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
     page.shows(points=3000)
     page.rests()
     x, y = (round(v) for v in page.place(42))  # the browser tells the wheel's place in whole pixels
-    under = f"(({{ left, top }}) => map().scene.toWorld({x} - left, {y} - top))(map().layout.overlay.getBoundingClientRect())"
+    box = "map().layout.overlay.getBoundingClientRect()"
+    under = f"(({{ left, top }}) => map().scene.toWorld({x} - left, {y} - top))({box})"
     before = page.evaluate(under)
     page.mouse.move(x, y)
     for _ in range(9):
