@@ -205,10 +205,12 @@ RunEvent = (
 
 
 class SpriteSheets(TypedDict):
-    """Sheets of tiles, and the pixels of a tile's side."""
+    """Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual."""
 
     urls: list[str]
     tile: int
+    columns: NotRequired[int]
+    per_sheet: NotRequired[int]
 
 
 # `from` is a keyword, so it needs the other way to write a type.
@@ -673,13 +675,6 @@ class LossOfBatch(TypedDict):
     params: dict[str, Any]
 
 
-class BatchSheet(SpriteSheets):
-    """The batch's own sheet of tiles."""
-
-    columns: int
-    per_sheet: int
-
-
 class BatchAnswer(TypedDict):
     """/api/runs/…/batches/STEP.json"""
 
@@ -707,7 +702,7 @@ class BatchAnswer(TypedDict):
     centres: ClassCentres | None
     loss_of: LossOfBatch
     final: NotRequired[bool]
-    sheet: NotRequired[BatchSheet]
+    sheet: NotRequired[SpriteSheets]
 
 
 class DistancesAnswer(TypedDict):

@@ -161,10 +161,12 @@ export interface EndEvent {
 
 export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
 
-/** Sheets of tiles, and the pixels of a tile's side. */
+/** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
 export interface SpriteSheets {
   urls: string[];
   tile: number;
+  columns?: number;
+  per_sheet?: number;
 }
 
 export interface Fallback {
@@ -589,14 +591,6 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** The batch's own sheet of tiles. */
-export interface BatchSheet {
-  urls: string[];
-  tile: number;
-  columns: number;
-  per_sheet: number;
-}
-
 /** /api/runs/…/batches/STEP.json */
 export interface BatchAnswer {
   step: number;
@@ -623,7 +617,7 @@ export interface BatchAnswer {
   centres: ClassCentres | null;
   loss_of: LossOfBatch;
   final?: boolean;
-  sheet?: BatchSheet;
+  sheet?: SpriteSheets;
 }
 
 /** /api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */

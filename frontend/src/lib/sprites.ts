@@ -8,13 +8,14 @@ const PER_SHEET = 10_000;
 
 /** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */
 export function tileOf(sprites: SpriteSheets, item: number) {
-  const within = item % PER_SHEET;
-  const sheet = Math.floor(item / PER_SHEET);
+  const { columns = COLUMNS, per_sheet = PER_SHEET } = sprites;
+  const within = item % per_sheet;
+  const sheet = Math.floor(item / per_sheet);
   return {
     sheet,
     url: sprites.urls[sheet],
-    x: (within % COLUMNS) * sprites.tile,
-    y: Math.floor(within / COLUMNS) * sprites.tile,
+    x: (within % columns) * sprites.tile,
+    y: Math.floor(within / columns) * sprites.tile,
   };
 }
 
@@ -28,7 +29,7 @@ export function tileStyle(sprites: SpriteSheets, item: number, size: number) {
     backgroundImage: url ? `url("${url}")` : "none",
     backgroundPosition: `${-x * zoom}px ${-y * zoom}px`,
     // The last sheet may hold fewer rows, so that only the width is fixed.
-    backgroundSize: `${COLUMNS * size}px auto`,
+    backgroundSize: `${(sprites.columns ?? COLUMNS) * size}px auto`,
     imageRendering: "pixelated",
   };
 }

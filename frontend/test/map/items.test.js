@@ -167,6 +167,14 @@ describe("thumbnails", () => {
     assert.equal(style.backgroundPosition, "-56px -56px");
     assert.equal(style.backgroundSize, "5600px auto");
   });
+
+  it("finds tiles on a sheet that says itself how they lie, as that of a recorded batch does", () => {
+    const batch = { urls: ["a", "b"], tile: 8, columns: 20, per_sheet: 60 };
+    assert.deepEqual(tileOf(batch, 41), { sheet: 0, url: "a", x: 8, y: 16 });
+    assert.deepEqual(tileOf(batch, 61), { sheet: 1, url: "b", x: 8, y: 0 });
+    const style = tileStyle(batch, 41, 40);
+    assert.deepEqual([style.backgroundPosition, style.backgroundSize], ["-40px -80px", "800px auto"]);
+  });
 });
 
 describe("keys", () => {

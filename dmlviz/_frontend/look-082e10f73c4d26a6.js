@@ -1,1 +1,0 @@
-export { look as default } from "../dmlviz.map/page-fe2266b3ab277768.js";

@@ -1,1 +1,0 @@
-export { plane as default } from "../dmlviz.map/page-fe2266b3ab277768.js";
