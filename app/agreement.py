@@ -21,6 +21,8 @@ def agreement(a: Run, b: Run) -> dict[str, Any]:
     if a.config.dataset != b.config.dataset:
         raise UserError("Runs of different data have no images in common; choose two of the same data.")
     first, second = right(a), right(b)
+    if len(first) != len(second):
+        raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
     cells = {}
     for name, (one, other) in CELLS.items():
         mask = (first == one) & (second == other)

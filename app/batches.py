@@ -1,7 +1,9 @@
 """The batches that a run kept, as the browser needs them: numbers, places on the run's picture, and tiles."""
 
+import contextlib
 import hashlib
 from base64 import b64encode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from dmlviz.batches import SeenBatch
 from dmlviz.comparisons import Seer, compare, prototypes
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.files import atomic
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
@@ -37,7 +39,10 @@ def told(batch: SeenBatch, config: TrainConfig, basis: Basis) -> dict[str, Any]:
     """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
     if not np.isin(batch.labels, config.seen_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
-    seer, seen = Seer.of(config, batch), compare(config, batch)
+    seer = Seer.of(config, batch)
+    if not _fitting(seer, batch, config):
+        raise UserError(f"The batch of step {batch.step} holds weights of another loss than its run's.")
+    seen = compare(config, batch)
     places = basis.project(batch.before)[:, :2]
     return {
         "step": batch.step,
@@ -100,18 +105,34 @@ def sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
     wanted = _sheet(run, run.batch(step), cache)
     if not wanted.exists():
         images = data.load(run.config.dataset, root).train.images
-        if not all(
-            0 <= batch.images.min() <= batch.images.max() < len(images) for batch in map(run.batch, run.batch_steps)
-        ):
+        batches = list(_readable(run))
+        if not all(batch.images.max() < len(images) for batch in batches):
             raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
         wanted.parent.mkdir(parents=True, exist_ok=True)
-        for batch in map(run.batch, run.batch_steps):
+        for batch in batches:
             path = _sheet(run, batch, cache)
             if not path.exists():
                 with atomic(path) as file:
                     picture = Image.fromarray(mosaic(images[batch.images], COLUMNS))
                     picture.save(file, "PNG", compress_level=COMPRESSION)
     return wanted
+
+
+def _readable(run: Run) -> Iterator[SeenBatch]:
+    """The batches that can be read; of those that cannot, the one that is asked for says so itself."""
+    for step in run.batch_steps:
+        with contextlib.suppress(DamagedFileError):
+            yield run.batch(step)
+
+
+def _fitting(seer: Seer, batch: SeenBatch, config: TrainConfig) -> bool:
+    """Whether the loss's own weights are as many and as long as its run says."""
+    classes, d = len(config.seen_classes), config.embedding_dim
+    rows = classes * int(seer.params.get("centers", 1))
+    shapes: dict[str, tuple[int, ...]] = {"weight": (rows, d), "centers": (classes, d)}
+    if "weight" in seer.learned:  # without one the bias is a single number
+        shapes["bias"] = (classes,)
+    return all(values.shape == shapes.get(name, values.shape) for name, values in seer.learned.items())
 
 
 def _sheet(run: Run, batch: SeenBatch, cache: Path) -> Path:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from app.words import plain
 from dmlviz.errors import UserError
 
 FAULT = "This page ran into a fault of the program; the log has the details. Reload to go on."
@@ -17,7 +18,7 @@ def as_sentences() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        st.caption(f":orange[{error}]")
+        st.caption(f":orange[{plain(error)}]")
     except Exception:
         logging.getLogger("dmlviz").exception("a page failed")
         st.caption(f":orange[{FAULT}]")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app import media
-from app.cautions import methods
+from app.cautions import TAUGHT, methods
 from app.film import film_of_query
 from app.parts.views import native_of
 from app.query import Answer
@@ -86,8 +86,10 @@ def map_data(
 def _picture(shown: Shown, routes: bool) -> dict[str, Any]:
     """What kind of picture is shown; without routes also what may not be read from it."""
     run, drawing = shown.run, shown.drawing
-    method = native_of(run) if drawing is None else drawing.config.method
+    method = native_of(run) if drawing is None else drawing.config.declared.name
     about: dict[str, Any] = {"method": method}
+    if drawing is not None and drawing.config.params.get("supervised"):
+        about["taught"] = TAUGHT
     if drawing is not None and method == "pca":
         about["axes"] = drawing.config.axes
     if drawing is None and method == "plane":

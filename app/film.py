@@ -29,7 +29,7 @@ def film_of(run: Run, item: int, k: int, metric: str, found: Pictures, services:
     is_watched = row < len(watched) and watched[row] == item
     if is_watched:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
-    elif run.kept_steps and run.embeddings is not None:
+    elif run.kept_steps and run.embeddings is not None and item < len(found.images):
         answer = services.jobs.embed(run.id, found.images[item][None], views=[], way=True)
         points = {station.step: station.embedding for station in stations(answer)}
     else:

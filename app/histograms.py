@@ -23,12 +23,14 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     """
     path = run.path / "snapshots" / f"{step}.npy"
     end = run.end
-    if not path.exists() and end is not None and end.get("step") == step:
+    at_the_end = not path.exists() and end is not None and end.get("step") == step
+    if at_the_end:
         path = run.path / "embeddings.npy"
     if not path.exists():
         raise UnknownRun(f"Run {run.id} has no embeddings at step {step}.")
     to = _reach(run, step)
-    same, different, images, high = _counted(path, path.stat().st_mtime_ns, to.measure, run.config.normalize)
+    wanted = None if at_the_end else step
+    same, different, images, high = _counted(run.path, wanted, path.stat().st_mtime_ns, to.measure)
     return {
         "step": step,
         "measure": to.measure,
@@ -52,13 +54,15 @@ def _reach(run: Run, step: int) -> Reach:
 
 
 @lru_cache(maxsize=128)
-def _counted(path: Path, stamp: int, measure: Any, sphere: bool) -> tuple[np.ndarray, np.ndarray, int, float]:
-    folder = path.parent if path.name == "embeddings.npy" else path.parent.parent
-    labels, watched = np.load(folder / "labels.npy"), np.load(folder / "watched.npy")
-    x = np.load(path, mmap_mode="r")
+def _counted(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
+    run = Run(path)
+    labels, watched = run.labels, run.watched
+    x = run.embeddings if step is None else run.snapshot(step)
+    if labels is None or watched is None or x is None:
+        raise UnknownRun(f"Run {run.id} has no classes of its test images.")
     some = np.linspace(0, len(watched) - 1, min(IMAGES, len(watched))).round().astype(int)
-    x = np.asarray(x[watched[some]] if path.name == "embeddings.npy" else x[some], np.float32)
-    labels = labels[watched[some]]
+    x = np.asarray(x[watched[some]] if step is None else x[some], np.float32)
+    labels, sphere = labels[watched[some]], run.config.normalize
     finite = np.isfinite(x).all(axis=1)
     x, labels = x[finite], labels[finite]
     first, second = np.triu_indices(len(x), 1)

@@ -23,6 +23,8 @@ def _nearest(path: str, created: str) -> bytes:
 
     run = Run(Path(path))
     embeddings = np.asarray(run.embeddings, np.float32)
+    if run.labels is None or len(embeddings) < 2:
+        raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbour.")
     distances, items = Gallery(embeddings, np.asarray(run.labels), "euclidean").search(embeddings, 2)
     # Where several images coincide, an image need not be its own first hit.
     other = (items[:, 0] == np.arange(len(items))).astype(np.int64)

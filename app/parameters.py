@@ -77,7 +77,10 @@ def entered(ui: UIState, role: str, choice: Declaration) -> None:
     """Set every parameter to what its widget of `fields` holds now."""
     for parameter in choice.parameters:
         key = _key(role, choice, parameter)
-        if key in st.session_state:
+        word = st.session_state.get(f"{key}.word", A_NUMBER)
+        if word != A_NUMBER:
+            _store(ui, role, choice, parameter, word)
+        elif key in st.session_state:
             _store(ui, role, choice, parameter, st.session_state[key])
 
 
@@ -134,15 +137,13 @@ def _number_or_word(parameter: Parameter, label: str, key: str, value: Any, stor
     """Chosen by word first, so that the number keeps a field of its own."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
-    def chosen(word: Any) -> None:
-        if store is not None:
-            store(word if word in parameter.words else number)
+    chosen = None if store is None else lambda word: store(word if word in parameter.words else number)
 
     picked = value if isinstance(value, str) else A_NUMBER
     options = [A_NUMBER, *parameter.words]
     controlled(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
-    if not isinstance(value, str):
-        _number(parameter, f"{label} value", key, value, store)
+    if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
+        _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)
 
 
 def _number(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:

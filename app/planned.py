@@ -12,6 +12,7 @@ from dmlviz.miners.declared import MINERS
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 _LOSS: str = TrainConfig.model_fields["loss"].default
+_DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
 
 
@@ -72,9 +73,13 @@ class Planned:
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalogue, name, values) in roles.items():
-            usual = {parameter.name: parameter.default for parameter in catalogue[name].parameters}
+            usual = self._usual(role, catalogue[name], config.embedding_dim)
             self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
-        self.settings = {"dataset": config.dataset} | ({"loss": config.loss} if config.loss != _LOSS else {})
+        self.settings = {"dataset": config.dataset}
+        if config.loss != _LOSS:
+            self.settings["loss"] = config.loss
+        if config.embedding_dim != _DIMENSIONS:
+            self.settings["embedding_dim"] = config.embedding_dim
         recommended = self.config(config.dataset)
         for name in SETTINGS:
             if getattr(config, name) != getattr(recommended, name):
@@ -84,9 +89,16 @@ class Planned:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
         chosen = self.params.setdefault(f"{role}.{choice.name}", {})
         chosen.pop(parameter.name, None)
-        if value != parameter.default:
+        if value != self._usual(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
             chosen[parameter.name] = value
         self._drop_misfits()
+
+    @staticmethod
+    def _usual(role: str, choice: Declaration, dimensions: int) -> dict[str, Any]:
+        """The parameters as they are when nobody says."""
+        if role == "loss":
+            return LOSSES[choice.name].params_in(dimensions)
+        return {parameter.name: parameter.default for parameter in choice.parameters}
 
     def _params(self, role: str, choice: str) -> dict[str, Any]:
         return self.params.get(f"{role}.{choice}", {})

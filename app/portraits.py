@@ -1,23 +1,15 @@
 """A small picture of a run's map, drawn from its last frame: what a card shows before anything is opened."""
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from dmlviz.figures.palette import PALETTE, Theme
 from dmlviz.files import atomic
-from dmlviz.frames import Box, restore
 from dmlviz.record import Run
 
-Theme = Literal["light", "dark"]
-
-# The map's own palette; tests/app/test_portraits.py holds it equal to frontend/src/lib/palette.ts.
-PALETTE: dict[Theme, tuple[str, ...]] = {
-    "light": tuple("#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split()),
-    "dark": tuple("#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split()),
-}
 SIZE = 480, 300
 FINER = 2  # drawn so many times as large, then scaled down: soft edges
 MARGIN = 0.06
@@ -50,8 +42,7 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     frame, labels = _newest(run), run.labels
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
-    box = Box(tuple(frame["centre"]), frame["scale"])
-    positions = restore(run.frame(frame["id"]), frame["dims"], box)
+    positions = run.positions(frame)
     watched = run.watched if frame["items"] == "watched" else None
     shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
     return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
@@ -59,8 +50,8 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _newest(run: Run) -> dict[str, Any] | None:
     for line in reversed(run.log.lines()):
-        if line.startswith(('{"event":"replay"', '{"event":"snapshot"')):
-            event = json.loads(line)
+        if line.startswith((b'{"event":"replay"', b'{"event":"snapshot"')):
+            event = run.log.event(line)
             entry = event["frames"][-1] if event["event"] == "replay" else event
             return entry.get("frame", entry)
     return None

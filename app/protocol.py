@@ -91,6 +91,16 @@ class LayoutEvent(TypedDict):
     frame: FrameMeta
 
 
+class PhaseEvent(TypedDict):
+    """A library at work, which shows no positions."""
+
+    event: Literal["phase"]
+    time: NotRequired[float]
+    words: str
+    iteration: int
+    of: int
+
+
 class AlarmEvent(TypedDict):
     """Something goes wrong from this step on."""
 
@@ -191,6 +201,7 @@ RunEvent = (
     | BatchEvent
     | SnapshotEvent
     | LayoutEvent
+    | PhaseEvent
     | AlarmEvent
     | AlarmOverEvent
     | ReplayEvent
@@ -247,6 +258,7 @@ class PictureInfo(TypedDict):
     """What kind of picture the map is."""
 
     method: str
+    taught: NotRequired[str]
     title: NotRequired[str]
     caution: NotRequired[str]
     axes: NotRequired[list[int]]
@@ -433,6 +445,8 @@ class RunCardProps(TypedDict):
     scores: dict[str, float]
     tested: int | None
     state: str
+    damage: NotRequired[str | None]
+    readable: NotRequired[bool]
     created: str | None
     bytes: int
     export: str | None

@@ -27,7 +27,7 @@ from app.values import values
 from dmlviz import __version__
 from dmlviz.archive import pack, unpack
 from dmlviz.data.declared import DATASETS
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export import FORMATS
 from dmlviz.files import is_id
 from dmlviz.record import Record, Run
@@ -72,8 +72,8 @@ def routes() -> list[Route]:
 
 
 def refuse(_request: Request, error: Exception) -> Response:
-    """Say in one sentence what is not there."""
-    return JSONResponse({"error": str(error)}, 404, NEVER)
+    """Say in one sentence what is not there (404), or what was there and is damaged (410)."""
+    return JSONResponse({"error": str(error)}, 410 if isinstance(error, DamagedFileError) else 404, NEVER)
 
 
 async def health(_request: Request) -> Response:
@@ -91,7 +91,7 @@ async def unknown(request: Request) -> Response:
 
 async def run_events(request: Request) -> Response:
     run = request.path_params["run"]
-    record = await asyncio.to_thread(services().runs.get, run)
+    record = await asyncio.to_thread(_readable, run)
 
     def state() -> dict[str, Any]:
         status = services().jobs.status(run)
@@ -102,13 +102,23 @@ async def run_events(request: Request) -> Response:
 
 async def projection_events(request: Request) -> Response:
     run, projection = request.path_params["run"], request.path_params["projection"]
-    record = (await asyncio.to_thread(services().runs.get, run)).drawing(projection)
+    record = await asyncio.to_thread(_readable, run, projection)
 
     def state() -> dict[str, Any]:
         status = services().jobs.status(run, projection)
         return {"phase": status.phase, "position": status.position, "of": status.of}
 
     return _stream(request, record, state)
+
+
+def _readable(run: str, projection: str | None = None) -> Record:
+    """A record whose log can be read to its end: lines are sent as they are, and a page believes them."""
+    record: Record = services().runs.get(run)
+    if projection is not None:
+        record = services().runs.get(run).drawing(projection)
+    if not record.lock.held:  # who writes it now has just made these lines
+        record.events()
+    return record
 
 
 def _stream(request: Request, record: Record, state: Callable[[], dict[str, Any]]) -> Response:

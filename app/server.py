@@ -18,6 +18,7 @@ from app import pictures, routes, services
 from app.guard import Guard
 from app.services import Settings
 from dmlviz import data
+from dmlviz.damage import damage_of
 from dmlviz.errors import UserError
 
 __all__ = ["Settings", "build_app", "options", "serve"]
@@ -67,13 +68,15 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
-    for part in ("keep", "settings", "side", "stage", "toolbar"):
+    for part in ("curves", "keep", "settings", "side", "stage", "toolbar"):
         importlib.import_module(f"app.parts.{part}")
     for name in data.available(settings.data):
         try:
             pictures.pictures(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
+    for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
+        damage_of(run)
     gc.collect()
     gc.freeze()
 

@@ -14,7 +14,7 @@ from dmlviz.data import data_root
 from dmlviz.data.declared import DATASETS
 from dmlviz.disk import evict, limit_of
 from dmlviz.jobs import Jobs
-from dmlviz.runs import Run, Runs, runs_folder
+from dmlviz.runs import DamagedRun, Run, Runs, UnknownRun, runs_folder
 
 T = TypeVar("T")
 LOOK = 0.3  # seconds for which a look at the disk holds: a page asks several times
@@ -48,7 +48,7 @@ class Services:
     intake: Intake
     routes: bool
     audience: Audience = field(default_factory=Audience)
-    evicted: list[Run] = field(default_factory=list)
+    evicted: list[Run | DamagedRun] = field(default_factory=list)
     _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def available(self) -> list[str]:
@@ -62,7 +62,10 @@ class Services:
     def _ready_made(self) -> Run | None:
         here = self.available()
         for path in sorted(self.runs.bundled.glob("*/run.json")):
-            run = self.runs.get(path.parent.name)
+            try:
+                run = self.runs.get(path.parent.name)
+            except UnknownRun:  # a copy of it here is damaged
+                continue
             if run.config.dataset in here and not run.info.get("fails"):
                 return run
         return next(iter(self.runs.list()), None)

@@ -8,16 +8,19 @@ from app import portraits
 from app.services import Services
 from app.streaming import LIVE_PHASES
 from dmlviz.config import TrainConfig
+from dmlviz.damage import damage_of, told
 from dmlviz.data.declared import DATASETS
 from dmlviz.disk import size_of, used
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
-from dmlviz.runs import Run, Runs
+from dmlviz.record import UnreadableRun
+from dmlviz.runs import DamagedRun, Run, Runs
 
 KEY = "shelf"
 SORTS = ("newest", "score", "size")
+KEPT_FILES = ("embeddings.npy", "labels.npy", "weights.safetensors", "metrics.json")
 SCORES = ("precision_at_1", "map_at_r")
 
 
@@ -57,7 +60,7 @@ class ShelfState:
             elif what == "pin":
                 runs.pin(run, bool(value))
             elif what == "delete":
-                title = runs.get(run).title
+                title = _title(run, runs)
                 runs.delete(run)
                 self.deleted = run, title
             elif what == "restore":
@@ -84,17 +87,49 @@ def shelf_data(ui: ShelfState, services: Services) -> dict[str, Any]:
     }
 
 
+def _title(run: str, runs: Runs) -> str:
+    """What a run is called that may be damaged; raise UnknownRun where there is none."""
+    try:
+        return runs.get(run).title
+    except UnreadableRun as error:
+        return DamagedRun(error.path.parent, error).title
+
+
 def cards(services: Services) -> list[dict[str, Any]]:
-    """Every run as a card, the newest first, plain JSON types."""
-    return [card(run, services) for run in services.runs.list()]
+    """Every run as a card, the newest first, plain JSON types; before them those that cannot be read."""
+    whole, damaged = services.runs.look()
+    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in whole]
+
+
+def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
+    """What a card says of a run whose settings cannot be read: which file is damaged, and what is left to do."""
+    files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
+    left = f" Its folder still holds {', '.join(files)}, which other programs can read." if files else ""
+    return {
+        "run": run.id,
+        "title": run.title,
+        "ours": services.runs.comes_with_the_program(run),
+        "tags": [],
+        "pinned": False,
+        "badges": [],
+        "scores": {},
+        "tested": None,
+        "state": "damaged",
+        "damage": f"{run.error.said}, so that the run cannot be opened.{left}",
+        "readable": False,
+        "created": run.touched.isoformat(),
+        "bytes": size_of(run),
+        "export": None,
+        "portrait": None,
+    }
 
 
 def card(run: Run, services: Services) -> dict[str, Any]:
     """What a card says of a run."""
     bundled = services.runs.comes_with_the_program(run)
-    metrics = run.metrics
-    scores = {key: metrics[key] for key in SCORES if isinstance(metrics.get(key), float)}
+    scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
+    damage = () if status.phase in LIVE_PHASES else damage_of(run)
     return {
         "run": run.id,
         "title": run.title,
@@ -103,13 +138,24 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "pinned": run.pinned,
         "badges": badges(run.config),
         "scores": scores,
-        "tested": len(labels) if scores and (labels := run.labels) is not None else None,
+        "tested": _tested(run) if scores else None,
         "state": status.phase,
+        "damage": told(damage),
+        "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": size_of(run),
         "export": f"/api/runs/{run.id}/run.zip" if services.routes and status.phase not in LIVE_PHASES else None,
         "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{portraits.stamp(run)}" if services.routes else None,
     }
+
+
+def _tested(run: Run) -> int | None:
+    """On how many images it was scored."""
+    try:
+        labels = run.labels
+    except DamagedFileError:
+        return None
+    return None if labels is None else len(labels)
 
 
 def badges(config: TrainConfig) -> list[str]:

@@ -37,7 +37,7 @@ class Shown:
     @property
     def complete(self) -> bool:
         """Whether all test images are embedded, so that they can be projected and searched."""
-        return not self.live and (self.run.path / "embeddings.npy").exists()
+        return not self.live and self.run.embedded
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ def fingerprint(now: Now) -> tuple[object, ...]:
     view = shown.drawing.id if shown.drawing is not None else LIVE
     standing = shown.live, shown.drawing_live, shown.pictures is None, now.routes
     chosen = repr((now.ui.settings, now.ui.params))
+    chosen += repr(now.ui.step) if now.ui.curves is not None else ""  # an open drawer follows the replay
     return shown.run.id, view, *standing, tuple(now.ui.notes), st.session_state.get("side"), chosen
 
 

@@ -16,12 +16,16 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.declarations import Declaration
 from dmlviz.errors import UserError
 from dmlviz.files import is_id
-from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
+from dmlviz.projection.declared_reference import REFERENCES
+from dmlviz.projection.engines import Engine, declaration
 
 if TYPE_CHECKING:
     from dmlviz.gallery import Metric
 
 LIVE = "live"
+# What the drawer below the map shows, first what it opens with.
+CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
 VIEWS = ("pca", "tsne", "umap")  # what the worker draws on request; plane and fan are what a run plays by itself
 COLOURS = {
     "class": "Class",
@@ -30,7 +34,8 @@ COLOURS = {
     "centre": "Distance to class centre",
 }
 DRAWN = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
-_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "lesson", "task", "guess")
+OURS: Engine = "dmlviz"
+_OURS = ("run", "view", "pin", "select", "colour", "metric", "step", "curves", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _KEY = "ui"
 _DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in DRAWN}
@@ -45,7 +50,8 @@ class UIState(Planned):
 
     `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
     instead of, and `drawn` what of its config differs from the defaults. `colour` is what points are coloured by,
-    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end.
+    `metric` what the inspector's neighbours are nearest by, `step` where the replay was left standing, None at its end;
+    `curves` is the figure in the drawer of that name, None while it is closed.
     `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for; `other` are
     the parts of the address that are not ours.
     """
@@ -59,6 +65,7 @@ class UIState(Planned):
     selected: Selection | None = None
     metric: "Metric" = "euclidean"
     step: int | None = None
+    curves: str | None = None
     lesson: str | None = None
     task: int = 1
     guess: int | None = None
@@ -69,28 +76,41 @@ class UIState(Planned):
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        return ProjectionConfig(method=self.view, params=self._params("view", self.view), **self.drawn)
+        params = self._params("view", self._declared(self.drawn.get("engine", OURS)).name)
+        return ProjectionConfig(method=self.view, params=params, **self.drawn)
+
+    def params_with(self, engine: Engine) -> dict[str, Any]:
+        """The parameters that the shown method has, or would have, when this engine draws it."""
+        declared = self._declared(engine)
+        return declared.complete(self._params("view", declared.name))
+
+    def _declared(self, engine: Engine) -> ProjectionDeclaration:
+        return declaration(self.view, engine)
 
     def look(self, view: str) -> None:
         """Choose a view, to which `back` is the opposite."""
         self.before, self.view = self.view, view
+        if view not in REFERENCES:
+            self.drawn.pop("engine", None)
 
     def back(self) -> None:
         """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
         self.view, self.before, self.drawn = (self.before if self.before != self.view else LIVE), LIVE, {}
 
     def draw(self, **fields: Any) -> None:
-        """Set how a view is drawn: dimensions, seed, epoch, film. Raise UserError for what cannot be."""
-        ProjectionConfig(**fields)
+        """Set how a view is drawn: engine, dimensions, seed, epoch, film. Raise UserError for what cannot be."""
+        ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
         self.drawn = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
 
     def forget(self, view: str) -> None:
-        """Take every parameter of a view back to its default."""
-        self.params.pop(f"view.{view}", None)
+        """Take every parameter of a view back to its default, whoever draws it."""
+        for declared in (PROJECTIONS.get(view), REFERENCES.get(view)):
+            if declared is not None:
+                self.params.pop(f"view.{declared.name}", None)
 
     def _choices(self) -> dict[str, Declaration]:
         """What has parameters, by role: the shown projection too."""
-        shown = {} if self.view == LIVE else {"view": PROJECTIONS[self.view]}
+        shown = {} if self.view == LIVE else {"view": self._declared(self.drawn.get("engine", OURS))}
         return super()._choices() | shown
 
     @property
@@ -132,6 +152,8 @@ class UIState(Planned):
             query["metric"] = self.metric
         if self.step is not None:
             query["step"] = str(self.step)
+        if self.curves is not None:
+            query["curves"] = self.curves
         if self.lesson is not None:
             query |= {"lesson": self.lesson, "task": str(self.task)}
             query |= {} if self.guess is None else {"guess": str(self.guess)}
@@ -162,11 +184,15 @@ class UIState(Planned):
             state.selected = Selection.read(query["select"])
         if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
             state.step = int(query["step"])
+        if query.get("curves") in CURVES:
+            state.curves = query["curves"]
         if query.get("metric") == "cosine":
             state.metric = "cosine"
         for name in SETTINGS:
             if name in query:
                 state._try({name: _read_setting(name, query[name])})
+        if "map.engine" in query:  # first: which parameters there are depends on it
+            query = {"map.engine": query["map.engine"]} | dict(query)
         for name, text in query.items():
             role, dot, parameter = name.partition(".")
             if dot and role in _ROLES:
@@ -200,7 +226,7 @@ class UIState(Planned):
                     self.notes.append(str(error))
 
     def _try_drawn(self, name: str, text: str) -> None:
-        value = _read(bool if name == "film" else int, text)
+        value = text if name == "engine" else _read(bool if name == "film" else int, text)
         try:
             self.draw(**self.drawn | {name: int(value) if isinstance(value, float) and value.is_integer() else value})
         except UserError as error:

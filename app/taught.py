@@ -13,7 +13,7 @@ from app.state import UIState, task_settings
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
 from dmlviz.metrics.declared import METRICS
-from dmlviz.record import Run, UnknownRun
+from dmlviz.record import Drawing, Run, UnknownRun
 
 ACTIVE, ON_MAP = "active", "map."
 
@@ -107,7 +107,7 @@ def _value(run: Run, task: Task, name: str) -> float | None:
         return None
     if drawing is None or drawing.state != "finished":
         return None
-    return _on_map(drawing.path, run.path)[name.removeprefix(ON_MAP)]
+    return _on_map(drawing.path)[name.removeprefix(ON_MAP)]
 
 
 def _active(run: Run) -> float | None:
@@ -118,9 +118,9 @@ def _active(run: Run) -> float | None:
 
 
 @lru_cache(maxsize=64)
-def _on_map(drawing: Path, run: Path) -> Mapping[str, float]:
+def _on_map(drawing: Path) -> Mapping[str, float]:
     """The retrieval scores of a finished drawing, were it the embedding."""
-    places, labels = np.load(drawing / "coordinates.npy"), np.load(run / "labels.npy")
+    places, labels = Drawing(drawing).coordinates, Run(drawing.parent.parent).labels
     return evaluate(places, labels, clustering=False, full_ranking=False, verification=False)
 
 

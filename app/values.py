@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.errors import UserError
+from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.record import Drawing, Run
 
 MEASURES = ("faithfulness", "centre")
@@ -27,9 +27,12 @@ def values(run: Run, drawing: Drawing | None, measure: str) -> bytes:
 
 def measurable(run: Run, drawing: Drawing | None) -> bool:
     """Whether there are numbers: at the end of the run, for one epoch, when its map is finished."""
-    if not all((run.path / name).exists() for name in ("embeddings.npy", "basis.npz")):
+    try:
+        if not run.embedded or run.basis is None:
+            return False
+        return drawing is None or (not drawing.config.film and drawing.coordinates is not None)
+    except DamagedFileError:
         return False
-    return drawing is None or (not drawing.config.film and drawing.coordinates is not None)
 
 
 @lru_cache(maxsize=32)
@@ -41,12 +44,19 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     if measure == "centre":
         known = distances_to_centres(embeddings, labels)
     else:
-        known = drawing.faithfulness["neighbours_kept"] if drawing is not None else _kept(run, embeddings)
+        known = _kept(run, embeddings) if drawing is None else _measured(drawing)
     if step is None:
         return known
     every = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
     every[run.watched] = known
     return every
+
+
+def _measured(drawing: Drawing) -> np.ndarray:
+    found = drawing.faithfulness.get("neighbours_kept")
+    if found is None:
+        raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
+    return found
 
 
 def distances_to_centres(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:

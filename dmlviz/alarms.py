@@ -15,7 +15,9 @@ RECENT = 20  # batches that a statement about the loss rests on
 COLLAPSED_TO = 0.05  # of the distance between classes that the untrained net gave them
 FLAT_BELOW = 1.3  # effective dimensions; a line has 1
 RISEN = 3.0  # times the lowest mean loss so far
-GROWN = 100.0  # times the untrained net's norm
+GROWN = 100.0  # times the untrained net's norm; in few dimensions that is hundredths, and any learning is much
+ROOM = 10.0  # margins for each class: as long as that the embeddings may well become
+SHORT = 3.0  # margins: no class can be one apart from the others with less
 GAP = 2.5  # how much wider classes are on test images than in the batches, each in units of their distance
 FALLEN = 0.02  # P@1 below its best
 
@@ -47,6 +49,7 @@ class Watch:
     first_loss: float | None = None
     lowest_loss: float = float("inf")
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=RECENT))
+    norms: deque[float] = field(default_factory=lambda: deque(maxlen=3))
 
     def take(self, event: Event) -> tuple[list[Alarm], list[str]]:
         """The alarms that this event sets off, and the names of those that it ends."""
@@ -60,10 +63,11 @@ class Watch:
             metrics = event.metrics
             self.first = self.first or metrics
             self.best = max(self.best, metrics.get("precision_at_1", 0.0))
+            self.norms.append(metrics.get("mean_norm", float("nan")))
             if event.step:
                 found = {
                     "collapsed": self._collapsed(metrics),
-                    "exploding": self._exploding(metrics),
+                    "exploding": self._exploding(),
                     "overfitting": self._overfitting(metrics),
                 }
         raised = [alarm for name, alarm in found.items() if alarm is not None and name not in self.on]
@@ -113,13 +117,21 @@ class Watch:
             )
         return None
 
-    def _exploding(self, metrics: Mapping[str, float]) -> Alarm | None:
-        now, before = metrics.get("mean_norm", float("nan")), self.first.get("mean_norm", float("nan"))
+    def _exploding(self) -> Alarm | None:
+        """Beyond what the loss may ask for, or on the way there: doubled at one snapshot and again at the next."""
+        now, before = self.norms[-1], self.first.get("mean_norm", float("nan"))
         if not now > GROWN * before:
             return None
+        unit = _unit(self.config)
+        beyond = now > ROOM * len(self.config.seen_classes) * unit
+        doubling = len(self.norms) == 3 and now > 2 * self.norms[1] > 4 * self.norms[0] and now > SHORT * unit
+        growing = doubling or ("exploding" in self.on and now > self.norms[-2])
+        if not (beyond or growing):
+            return None
+        how = "far beyond what the loss asks for" if beyond else "and growing on"
         return Alarm(
             "exploding",
-            f"The embeddings explode: their mean length is {now:.3g}, after {before:.2g} before training.",
+            f"The embeddings explode: their mean length is {now:.3g}, after {before:.2g} before training, {how}.",
         )
 
     def _overfitting(self, metrics: Mapping[str, float]) -> Alarm | None:
@@ -136,6 +148,12 @@ class Watch:
             f"It learns its images by heart: classes are {here / there:.1f} times as wide on test images as in the "
             f"batches, and P@1 has fallen from {self.best:.3f} to {score:.3f}.",
         )
+
+
+def _unit(config: TrainConfig) -> float:
+    """The length in which the loss thinks: its margin, or its root, as that of squared distances is; else 1."""
+    margin = config.loss_params.get("margin")
+    return float(max(margin, margin**0.5)) if isinstance(margin, int | float) and margin > 0 else 1.0
 
 
 def _spread(within: float | None, between: float | None) -> float:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, Self
+from typing import IO, Literal, Self, get_args
 
 import numpy as np
 
-from dmlviz.errors import UserError
+from dmlviz.arrays import read_arrays, take
+from dmlviz.errors import DamagedFileError, UserError
 
 View = Literal["plane", "pca", "fan"]
 MOST_FANNED = 20  # more classes than this are no longer told apart on a ring
@@ -115,9 +116,13 @@ class Basis:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(stored["mean"], stored["components"], stored["explained"], str(stored["view"]))  # type: ignore[arg-type]
+        """Read what `save` wrote; raise DamagedFileError for anything else."""
+        stored = read_arrays(path)
+        mean, components, explained = (take(path, stored, name, "f") for name in ("mean", "components", "explained"))
+        view = str(take(path, stored, "view", "U"))
+        if view not in get_args(View) or not all(np.isfinite(part).all() for part in (mean, components, explained)):
+            raise DamagedFileError(path, "it is no linear picture")
+        return cls(mean, components, explained, view)  # type: ignore[arg-type]
 
 
 def native_dims(embedding_dim: int) -> int:

@@ -7,6 +7,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
+from dmlviz.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 from dmlviz.config import TrainConfig
 
 KEPT = 8  # batches of a run
@@ -80,32 +81,37 @@ class SeenBatch:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; raise ValueError or KeyError for anything else."""
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            step, loss, active, anchored, mined = stored["numbers"].tolist()
-            labels = stored["labels"].astype(np.int64)
-            before = _unpacked("before", stored)
-            names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
-            pairs = stored.get("pairs")
-            found = cls(
-                step=int(step),
-                loss=loss,
-                active=active,
-                images=stored["images"].astype(np.int64),
-                labels=labels,
-                before=before,
-                after=before + _unpacked("moved", stored),
-                gradient=_unpacked("gradient", stored),
-                pairs=None if pairs is None else np.unpackbits(pairs, axis=1, count=len(labels)).astype(bool),
-                anchored=bool(anchored),
-                triplets=stored["triplets"].astype(np.int64) if "triplets" in stored else None,
-                mined=int(mined),
-                learned={name: _unpacked(f"learned.{name}", stored) for name in names},
-                terms=stored.get("terms"),
-            )
-        if not found.whole:
-            raise ValueError(f"{path.name} holds no batch")
-        return found
+        """Read what `save` wrote; raise DamagedFileError for anything else."""
+        with reading(path):
+            found = cls._read(path)
+            if not found.whole:
+                raise ValueError("its parts are not of one batch")
+            return found
+
+    @classmethod
+    def _read(cls, path: Path) -> Self:
+        stored = read_arrays(path, NUMBERS)
+        step, loss, active, anchored, mined = stored["numbers"].tolist()
+        labels = take(path, stored, "labels", WHOLE).astype(np.int64)
+        before = _unpacked("before", stored)
+        names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
+        pairs = take(path, stored, "pairs", "u") if "pairs" in stored else None
+        return cls(
+            step=int(step),
+            loss=loss,
+            active=active,
+            images=take(path, stored, "images", WHOLE).astype(np.int64),
+            labels=labels,
+            before=before,
+            after=before + _unpacked("moved", stored),
+            gradient=_unpacked("gradient", stored),
+            pairs=None if pairs is None else np.unpackbits(pairs, axis=1, count=len(labels)).astype(bool),
+            anchored=bool(anchored),
+            triplets=take(path, stored, "triplets", WHOLE).astype(np.int64) if "triplets" in stored else None,
+            mined=int(mined),
+            learned={name: _unpacked(f"learned.{name}", stored) for name in names},
+            terms=stored.get("terms"),
+        )
 
     @property
     def whole(self) -> bool:
@@ -117,8 +123,12 @@ class SeenBatch:
             and len(self.before) == len(self.images) == n
             and (self.terms is None or self.terms.shape == (n,))
             and (self.pairs is None or self.pairs.shape == (n, n))
-            and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and bool((triplets < n).all())))
-            and all(np.isfinite(part).all() for part in (self.before, self.after, self.gradient))
+            and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _below(triplets, n)))
+            and 0 < n <= MOST_IMAGES
+            and _below(self.images, 1 << 31)
+            and bool(np.isfinite([self.loss, self.active]).all())
+            and all(bool(np.isfinite(part).all()) for part in (self.before, self.after, self.gradient))
+            and all(values.ndim <= 2 and np.isfinite(values).all() for values in self.learned.values())
         )
 
 
@@ -131,6 +141,11 @@ def _packed(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
     return {name: np.rint(values / scale).astype(kind), f"{name}.scale": scale.astype(np.float32)}
 
 
-def _unpacked(name: str, stored: Any) -> np.ndarray:
+def _below(indices: np.ndarray, end: int) -> bool:
+    return indices.size == 0 or bool(0 <= indices.min() <= indices.max() < end)
+
+
+def _unpacked(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
     values, scale = stored[name], f"{name}.scale"
-    return values.astype(np.float32) * stored[scale] if scale in stored else values
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused later
+        return values.astype(np.float32) * stored[scale] if scale in stored else values.astype(np.float32)

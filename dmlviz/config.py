@@ -11,20 +11,26 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticKnownError
 
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.data.own import is_own
-from dmlviz.declarations import LossDeclaration
+from dmlviz.declarations import LossDeclaration, brief
 from dmlviz.errors import UserError
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 from dmlviz.nets.declared import NETS
-from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.declared import ProjectionDeclaration
+from dmlviz.projection.engines import Engine, declaration
+from dmlviz.run_schema import one_line
+
+MOST_COMPLAINTS = 5
 
 
 class Config(BaseModel):
@@ -32,12 +38,13 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, /, **fields: Any) -> None:
         """Raise UserError, with every complaint as a sentence, where pydantic would raise its report."""
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(" ".join(_sentence(type(self), problem) for problem in error.errors())) from None
+            problems = error.errors()[:MOST_COMPLAINTS]
+            raise UserError(" ".join(_sentence(type(self), problem) for problem in problems)) from None
 
     @property
     def id(self) -> str:
@@ -56,7 +63,7 @@ class Config(BaseModel):
         """Read what `to_json` wrote; raise UserError for anything else."""
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"A config is one JSON object; got text that is not JSON ({error}).") from None
         if not isinstance(fields, dict):
             raise UserError(f"A config is one JSON object; got {text.strip()[:40]}.")
@@ -149,8 +156,9 @@ class TrainConfig(Config):
         """
         kept = self.model_dump(mode="json")
         if changes.get("loss", self.loss) != self.loss:
-            usual = type(self)(loss=self.loss, loss_params=self.loss_params)
+            usual = type(self)(loss=self.loss, loss_params=self.loss_params, embedding_dim=self.embedding_dim)
             kept = {name: value for name, value in kept.items() if getattr(self, name) != getattr(usual, name)}
+            kept["embedding_dim"] = self.embedding_dim
             kept.pop("loss_params", None)
             takes = LOSSES[changes["loss"]].given(changes.get("loss_params") or {}).accepts
             if kept.get("miner") and MINERS[kept["miner"]].makes not in takes:
@@ -185,7 +193,12 @@ class TrainConfig(Config):
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.given(params) if isinstance(params, Mapping) else loss
-        usual = {"normalize": True, **loss.recommended} if loss.on_sphere else dict(loss.recommended)
+        dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
+        usual = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
+        usual = {"normalize": True, **usual} if loss.on_sphere else usual
+        if "loss_params" in usual and isinstance(params, Mapping):
+            usual["loss_params"] = {**usual["loss_params"], **params}
+            fields = {name: value for name, value in fields.items() if name != "loss_params"}
         if SAMPLERS[fields.get("sampler", usual.get("sampler", cls.model_fields["sampler"].default))].makes:
             usual.pop("miner", None)
         for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():
@@ -216,9 +229,12 @@ class TrainConfig(Config):
 
 
 class ProjectionConfig(Config):
-    """A map of embeddings: the method, its parameters, dimensions and seed; of a run, also which epoch or all."""
+    """A map of embeddings: method, engine, parameters, dimensions and seed; of a run, also which epoch or all."""
 
     method: str = Field("pca", description="how the embedding is drawn in two or three dimensions")
+    engine: Engine = Field(
+        "dmlviz", description="who computes t-SNE and UMAP: dmlviz, or as reference scikit-learn and umap-learn"
+    )
     params: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
     dims: Literal[2, 3] = Field(2, description="dimensions of the map")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of whatever the method draws at random")
@@ -227,6 +243,24 @@ class ProjectionConfig(Config):
     )
     film: bool = Field(False, description="of a run: draw its epochs one after another, as maps that can be played")
 
+    @model_serializer(mode="wrap")
+    def _without_our_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the engine out where it is ours, so that maps from before there was another keep their names."""
+        written: dict[str, Any] = write(self)
+        if self.engine == "dmlviz":
+            del written["engine"]
+        return written
+
+    @property
+    def declared(self) -> ProjectionDeclaration:
+        """What the method is and takes with this engine."""
+        return declaration(self.method, self.engine)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it goes on where it was stopped: a single layout of ours."""
+        return "iterations" in self.params and self.engine == "dmlviz" and not self.film
+
     @property
     def axes(self) -> tuple[int, ...]:
         """The principal axes that a PCA draws, from left to right, bottom to top, back to front."""
@@ -234,11 +268,16 @@ class ProjectionConfig(Config):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        object.__setattr__(self, "params", PROJECTIONS[self.method].complete(self.params))
+        object.__setattr__(self, "params", self.declared.complete(self.params))
         if self.method == "pca" and len(set(self.axes)) < self.dims:
             raise UserError(f"PCA draws {self.dims} different components; got {', '.join(map(str, self.axes))}.")
-        if self.film and PROJECTIONS[self.method].native:
-            raise UserError(f"{PROJECTIONS[self.method].title} of all epochs is what a run plays by itself.")
+        if self.film and self.declared.native:
+            raise UserError(f"{self.declared.title} of all epochs is what a run plays by itself.")
+        if self.params.get("min_dist", 0) > self.params.get("spread", 1):
+            raise UserError(
+                f"{self.declared.name}: min_dist is at most spread; got {self.params['min_dist']:g} and "
+                f"{self.params['spread']:g}."
+            )
         return self
 
 
@@ -313,8 +352,8 @@ def _sentence(model: type[BaseModel], problem: Any) -> str:
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return str(cause)
-    name = ".".join(str(part) for part in problem["loc"])
+    name = ".".join(one_line(str(part), 40) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"There is no setting {name!r}; the settings are {', '.join(model.model_fields)}."
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"{name}: {message}; got {problem['input']!r}."
+    return f"{name}: {message}; got {brief(problem['input'])}."

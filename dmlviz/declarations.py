@@ -3,6 +3,7 @@
 This file and every `declared.py` import no torch, because the server shows the choices and has none.
 """
 
+import math
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
 from dmlviz.errors import UnknownName, UserError
+
+LONGEST = 2000  # characters of a text that may spell a value
+TRIES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,25 +39,25 @@ class Parameter:
             return value
         if self.kind is bool:
             if not isinstance(value, bool):
-                raise UserError(f"{owner}: {self.name} is true or false; got {value!r}.")
+                raise UserError(f"{owner}: {self.name} is true or false; got {brief(value)}.")
             return value
         if self.kind is str:
-            if value not in self.choices:
-                raise UserError(f"{owner}: {self.name} is one of {', '.join(self.choices)}; got {value!r}.")
+            if not isinstance(value, str) or value not in self.choices:
+                raise UserError(f"{owner}: {self.name} is one of {', '.join(self.choices)}; got {brief(value)}.")
             return value
         return self._number(owner, value)
 
     def _number(self, owner: str, value: Any) -> float | int:
         noun = "a whole number" if self.kind is int else "a number"
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
             also = f" or {' or '.join(map(repr, self.words))}" if self.words else ""
-            raise UserError(f"{owner}: {self.name} is {noun}{also}; got {value!r}.")
+            raise UserError(f"{owner}: {self.name} is {noun}{also}; got {brief(value)}.")
         if self.kind is int and int(value) != value:
-            raise UserError(f"{owner}: {self.name} is a whole number; got {value!r}.")
+            raise UserError(f"{owner}: {self.name} is a whole number; got {brief(value)}.")
         low = -float("inf") if self.minimum is None else self.minimum
         high = float("inf") if self.maximum is None else self.maximum
         if not low <= value <= high:
-            raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {value:g}.")
+            raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {brief(value)}.")
         return self.kind(value)
 
 
@@ -73,16 +77,39 @@ class Numbers(Parameter):
         """Return `value` as a list; raise UserError when it is not so many numbers or one is out of range."""
         numbers = literal(value)
         if not isinstance(numbers, list | tuple) or len(numbers) != self.length:
-            raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {value!r}.")
+            raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {brief(value)}.")
         return [self.each.check(owner, number) for number in numbers]
+
+
+def _is_finite(value: float | int) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 def literal(value: Any) -> Any:
     """Return what a text spells (a number, a list, a mapping), or `value` itself where it spells nothing."""
-    try:
-        return literal_eval(value) if isinstance(value, str) else value
-    except (ValueError, SyntaxError):
+    if not isinstance(value, str) or len(value) > LONGEST:
         return value
+    for attempt in range(TRIES):
+        try:
+            return literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            return value
+        except SystemError:  # another thread parsed at the same moment: a fault of CPython before 3.11.8 (gh-106905)
+            if attempt == TRIES - 1:
+                raise
+    return value
+
+
+def brief(value: Any, most: int = 80) -> str:
+    """A value as Python writes it, cut where it is long: what a person gave, told back in a sentence."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number with more digits than Python writes
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +131,7 @@ class Declaration:
         for name in given:
             if name not in known:
                 offered = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
-                raise UserError(f"{self.name} has no parameter {name!r}; {offered}.")
+                raise UserError(f"{self.name} has no parameter {brief(name)}; {offered}.")
         return {
             name: parameter.check(self.name, given.get(name, parameter.default)) for name, parameter in known.items()
         }
@@ -115,7 +142,8 @@ class LossDeclaration(Declaration):
     """A loss. `accepts` holds the kinds of tuples a miner may hand it ("pairs", "triplets").
 
     `recommended` maps TrainConfig fields to the values this loss was found to train well with; they stand in for
-    whatever a config leaves out. `on_sphere` says that it looks at directions only. `lesson` is
+    whatever a config leaves out. `in_dimensions` holds, by the embedding's dimensions, what is recommended beyond that,
+    its "loss_params" being parameters of the loss. `on_sphere` says that it looks at directions only. `lesson` is
     not empty for a loss that fails on purpose and says what it teaches.
     """
 
@@ -123,12 +151,21 @@ class LossDeclaration(Declaration):
     needs_classes: bool = False
     on_sphere: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
+    in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     lesson: str = ""
 
     @property
     def needs_partners(self) -> bool:
         """Whether it compares images of a batch with each other, so that a class alone in it teaches nothing."""
         return not (self.needs_classes and not self.accepts)
+
+    def recommended_in(self, embedding_dim: int) -> dict[str, Any]:
+        """Return the recommended values of TrainConfig fields for an embedding of so many dimensions."""
+        return {**self.recommended, **self.in_dimensions.get(embedding_dim, {})}
+
+    def params_in(self, embedding_dim: int) -> dict[str, Any]:
+        """Return every parameter with the value that it has when nobody says, in so many dimensions."""
+        return self.complete(self.recommended_in(embedding_dim).get("loss_params", {}))
 
     def given(self, params: Mapping[str, Any]) -> "LossDeclaration":
         """Return what holds with these parameters; only a loss made of other losses changes with them."""
@@ -160,9 +197,9 @@ class Catalogue(Mapping[str, D], Generic[D]):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            near = get_close_matches(str(name), self._entries, n=1)
+            near = get_close_matches(name[:80], self._entries, n=1) if isinstance(name, str) else []
             hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(self._entries)}."
-            raise UnknownName(f"There is no {self.noun} called {name!r}: {hint}") from None
+            raise UnknownName(f"There is no {self.noun} called {brief(name)}: {hint}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.record import Record, Run
-from dmlviz.runs import Runs
+from dmlviz.record import Run
+from dmlviz.runs import DamagedRun, Runs
 
 GB = 1_000_000_000
 LIMIT = 5.0  # GB, unless somebody says otherwise
@@ -25,18 +26,29 @@ def limit_of(gigabytes: float | None = None) -> int:
     return round(found * GB)
 
 
-def size_of(run: Run) -> int:
+def size_of(run: Run | DamagedRun) -> int:
     """Bytes of a run's files, its projections included."""
-    return _size(run.path, tuple(_stamp(record) for record in (run, *run.drawings())))
+    drawings = sorted((run.path / "projections").glob("*/projection.json"))
+    return _size(run.path, tuple(_stamp(path) for path in (run.path, *(drawing.parent for drawing in drawings))))
 
 
 def used(runs: Runs) -> int:
     """Bytes of all runs of the folder, of those too that were deleted and can still come back."""
-    own = [run for run in runs.list() if not runs.comes_with_the_program(run)]
-    return sum(map(size_of, own)) + sum(map(_total, runs.trash.runs()))
+    return sum(map(size_of, _own(runs))) + sum(map(_total, runs.trash.runs()))
 
 
-def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run]:
+def _own(runs: Runs) -> list[Run | DamagedRun]:
+    """Those of the folder, the damaged ones too: they take room like any other."""
+    whole, damaged = runs.look()
+    found: list[Run | DamagedRun] = [*whole, *damaged]
+    return [run for run in found if not runs.comes_with_the_program(run)]
+
+
+def _age(run: Run | DamagedRun) -> datetime:
+    return run.created if isinstance(run, Run) else run.touched
+
+
+def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | DamagedRun]:
     """Remove what is too much for `limit` bytes for good: deleted runs first, then the oldest that nobody has pinned.
 
     Runs that train, or of which `in_use` says so, stay. Gives the runs that were removed.
@@ -47,11 +59,10 @@ def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run]:
             total -= _total(path)
             runs.trash.remove(path.name)
     gone = []
-    own = [run for run in runs.list() if not runs.comes_with_the_program(run)]
-    for run in sorted(own, key=lambda run: run.created):
+    for run in sorted(_own(runs), key=_age):
         if total <= limit:
             break
-        if run.pinned or run.state == "running" or in_use(run.id):
+        if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):
             continue
         total -= size_of(run)
         runs.delete(run.id)
@@ -60,12 +71,12 @@ def evict(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run]:
     return gone
 
 
-def _stamp(record: Record) -> tuple[str, int]:
+def _stamp(path: Path) -> tuple[str, int]:
     # Whatever is written is told in the log afterwards, so that a log that stands still means a folder that does.
     try:
-        return record.id, record.log.path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return record.id, 0
+        return path.name, (path / "events.jsonl").stat().st_mtime_ns
+    except OSError:
+        return path.name, 0
 
 
 @lru_cache(maxsize=1024)

@@ -46,7 +46,15 @@ def _draw_map(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
     painter = _Painter(writer, "all" if config.step is None else "watched")
     show = painter.show
     projection = project(
-        embeddings, config, show, labels=labels, fitted_to=fitted_to, start=start, begun=iteration, stop=stop
+        embeddings,
+        config,
+        show,
+        labels=labels,
+        fitted_to=fitted_to,
+        start=start,
+        begun=iteration,
+        stop=stop,
+        on_phase=painter.tell,
     )
     if projection.stopped:
         _stopped(writer, painter.written(projection.coordinates), projection.iterations, began)
@@ -81,9 +89,12 @@ def _draw_film(writer: Writer, drawing: Drawing, run: Run, stop: Stop) -> None:
         reached = int(before[epoch]) + iteration
         painter.show(reached, int(before[-1]), error, coordinates)
 
+    def tell(words: str, epoch: int, iteration: int) -> None:
+        painter.tell(words, int(before[epoch]) + iteration, int(before[-1]))
+
     epochs, labels = [run.epoch(step)[0] for step in steps], run.epoch(steps[0])[1]
     chosen = steps.index(config.step) if config.step in steps else -1
-    drawn = project_epochs(epochs, config, show, labels=labels, chosen=chosen, stop=stop)
+    drawn = project_epochs(epochs, config, show, labels=labels, chosen=chosen, stop=stop, on_phase=tell)
     if len(drawn) < len(steps):
         _stopped(writer, painter.latest, reached, began)
         return
@@ -130,6 +141,10 @@ class _Painter:
             self.latest = self.written(coordinates)
             self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
             self._due = time.monotonic() + EVERY
+
+    def tell(self, words: str, iteration: int, of: int) -> None:
+        """What is done where there is nothing to see."""
+        self.writer.event("phase", words=words, iteration=iteration, of=of)
 
     def written(self, coordinates: np.ndarray) -> dict[str, Any]:
         return self.writer.frame(Frame.of(coordinates, self.items, self.box.around(coordinates)))

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.run_schema import OBJECT, parse
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -57,19 +59,15 @@ def read_json(path: Path) -> Any:
         return None
 
 
-def read_array(path: Path) -> np.ndarray | None:
-    """Map an npy file into memory, read-only; None when there is no such file."""
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        return None
-
-
 class Log:
-    """Lines of JSON that are appended by one process and read by others; a torn last line does not count."""
+    """Lines of JSON that are appended by one process and read by others; a torn last line does not count.
 
-    def __init__(self, path: Path) -> None:
+    `kinds` is what a line may be (of those in run_schema), by default any object; others raise DamagedFileError.
+    """
+
+    def __init__(self, path: Path, kinds: TypeAdapter[Any] = OBJECT) -> None:
         self.path = path
+        self.kinds = kinds
 
     def append(self, event: dict[str, Any]) -> None:
         """Add one line; what an earlier writer left unfinished is cut off first. NaN and infinity become null."""
@@ -80,29 +78,36 @@ class Log:
                 file.truncate(self._last_newline(file, end))
             file.write(line)
 
-    def lines(self, after: int = 0) -> list[str]:
-        """Every whole line from number `after` (counted from 0) on."""
-        try:
-            text = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
-        return [line.decode() for line in text.split(b"\n")[after:-1]]
+    def lines(self, after: int = 0) -> list[bytes]:
+        """Every whole line from number `after` (counted from 0) on, as it is."""
+        return self._content().split(b"\n")[after:-1]
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """The whole lines, parsed."""
-        return [json.loads(line) for line in self.lines(after)]
+        return [self.event(line, number) for number, line in enumerate(self.lines(after), after)]
+
+    def event(self, line: bytes, number: int | None = None) -> dict[str, Any]:
+        """One line, parsed; `number` (counted from 0) is for the sentence that says which one is damaged."""
+        return parse(self.kinds, line, self.path, "its last line: " if number is None else f"line {number + 1}: ")
 
     def last(self, within: int = 1 << 16) -> dict[str, Any] | None:
         """The last whole line, parsed, read from the last `within` bytes; None when there is none so short."""
+        content = self._content(within)
+        parts = content.split(b"\n")
+        whole = parts[:-1] if len(content) < within else parts[1:-1]
+        return self.event(whole[-1]) if whole else None
+
+    def _content(self, within: int | None = None) -> bytes:
+        """All bytes, or the last so many; none where there is no log."""
         try:
             with open(self.path, "rb") as file:
-                end = file.seek(0, os.SEEK_END)
-                file.seek(max(0, end - within))
-                parts = file.read().split(b"\n")
+                if within is not None:
+                    file.seek(max(0, file.seek(0, os.SEEK_END) - within))
+                return file.read()
         except FileNotFoundError:
-            return None
-        whole = parts[:-1] if end <= within else parts[1:-1]
-        return json.loads(whole[-1]) if whole else None
+            return b""
+        except OSError as error:
+            raise DamagedFileError(self.path, (error.strerror or type(error).__name__).lower()) from None
 
     @staticmethod
     def _last_newline(file: IO[bytes], end: int) -> int:
@@ -134,7 +139,7 @@ class Follower:
             return []
         text = text[: text.rfind(b"\n") + 1]
         self._offset += len(text)
-        lines = list(enumerate((line.decode() for line in text.split(b"\n")[:-1]), self._number))
+        lines = list(enumerate((line.decode(errors="replace") for line in text.split(b"\n")[:-1]), self._number))
         self._number += len(lines)
         return [(number, line) for number, line in lines if number >= self.after]
 

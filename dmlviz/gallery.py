@@ -1,15 +1,13 @@
-"""Nearest neighbours among a fixed set of embeddings, exact, over FAISS. Loads no torch."""
+"""Nearest neighbours among a fixed set of embeddings, exact. Loads no torch."""
 
 from typing import Any, Literal
 
-import faiss
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.metrics.neighbors import NearestNeighbors
 
 Metric = Literal["euclidean", "cosine"]
-_CHUNK = 256
-_SPARE = 16
 
 
 class Gallery:
@@ -30,13 +28,9 @@ class Gallery:
                 f"for {len(points)} embeddings."
             )
         self.metric = metric
-        self._centre = np.median(points, axis=0) if metric == "euclidean" else np.zeros(points.shape[1], np.float32)
-        size = float(np.abs(points - self._centre).max())
-        self._unit = 2.0 ** float(np.frexp(size)[1]) if metric == "euclidean" and size > 0 else 1.0
+        self._dimension = points.shape[1]
         self._points = self._prepared(points)
-        flat = faiss.IndexFlatL2 if metric == "euclidean" else faiss.IndexFlatIP
-        self._index = flat(points.shape[1])
-        self._index.add(self._points)
+        self._nearest = NearestNeighbors(self._points)
 
     def __len__(self) -> int:
         return len(self._points)
@@ -47,9 +41,9 @@ class Gallery:
         Nearest first, of equally near ones the earlier first; all items where there are fewer than k.
         """
         points = _rows(queries, "Queries are", single=True)
-        if points.shape[1] != self._index.d:
+        if points.shape[1] != self._dimension:
             raise UserError(
-                f"Queries lie in the gallery's space of {self._index.d} dimensions; got {points.shape[1]}: "
+                f"Queries lie in the gallery's space of {self._dimension} dimensions; got {points.shape[1]}: "
                 "embed them with the same net."
             )
         return self._search(self._prepared(points), _count(k))
@@ -71,38 +65,29 @@ class Gallery:
         return distances[others].reshape(shape), found[others].reshape(shape)
 
     def _prepared(self, points: np.ndarray) -> np.ndarray:
-        points = np.ascontiguousarray((points - self._centre) / self._unit, np.float32)
-        if self.metric == "cosine":
-            largest = np.abs(points).max(axis=1, keepdims=True)
-            points = points / np.where(largest > 0, largest, 1)
-            norms = np.linalg.norm(points, axis=1, keepdims=True)
-            points = points / np.where(norms > 0, norms, 1)
-        return points
+        """As they are; for the cosine on the unit sphere, where half the squared distance is 1 − cosine.
+
+        A zero vector has an axis of its own there, and so is at distance 1 from every other.
+        """
+        if self.metric == "euclidean":
+            return points
+        largest = np.abs(points).max(axis=1, keepdims=True)
+        points = points / np.where(largest > 0, largest, 1)
+        norms = np.linalg.norm(points, axis=1, keepdims=True)
+        return np.concatenate([points / np.where(norms > 0, norms, 1), norms == 0], axis=1)
 
     def _search(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        k = min(k, len(self))
-        distances, indices = np.empty((len(points), k), np.float32), np.empty((len(points), k), np.int64)
-        for start in range(0, len(points), _CHUNK):
-            some = slice(start, start + _CHUNK)
-            distances[some], indices[some] = self._nearest(points[some], k)
-        return distances, indices
-
-    def _nearest(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """FAISS finds, and differences measure: a product of norms is off by more than near duplicates are apart."""
-        found = self._index.search(points, min(k + _SPARE, len(self)))[1]
-        differences = points[:, None] - self._points[found]
-        distances = np.einsum("qkd,qkd->qk", differences, differences)
+        squared, found = self._nearest.search(points, min(k, len(self)))
         if self.metric == "euclidean":
-            distances = np.sqrt(distances) * np.float32(self._unit)
-        else:
-            distances = (distances + _is_zero(points)[:, None] + _is_zero(self._points[found])) / 2
-        order = np.lexsort((found, distances))[:, :k]
-        return np.take_along_axis(distances, order, axis=1), np.take_along_axis(found, order, axis=1)
+            return np.sqrt(squared).astype(np.float32), found
+        zero = points[:, -1] > 0
+        squared[zero], found[zero] = 2, np.arange(found.shape[1])  # from other zero vectors too
+        return (squared / 2).astype(np.float32), found
 
 
 def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
     if hasattr(values, "detach"):
-        values = values.detach().cpu().float().numpy()
+        values = values.detach().cpu().double().numpy()
     array = np.asarray(values)
     if single and array.ndim == 1:
         array = array[None]
@@ -112,14 +97,10 @@ def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
         raise UserError(
             f"{noun} finite numbers; got NaN or infinity in {(~np.isfinite(array)).any(axis=1).sum()} rows."
         )
-    return array.astype(np.float32)
+    return array.astype(np.float64)
 
 
 def _count(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UserError(f"k is a whole number from 1: how many neighbours to find; got {k!r}.")
     return int(k)
-
-
-def _is_zero(points: np.ndarray) -> np.ndarray:
-    return np.equal(np.abs(points).max(axis=-1), 0)

@@ -18,8 +18,10 @@ Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 Reduction = Literal["mean", "nonzero", "sum", "none"]
 KINDS = ("euclidean", "sqeuclidean", "cosine")
 
-# Squared distances of up to this many roundings of the largest squared norm are noise: the points coincide. In float64
-# that is a distance of 8e-8 of the largest norm, just what float32 can tell apart.
+# Pairs nearer than 3e-5 of the largest norm, here squared, are measured by their differences: the product of all points
+# has lost digits of their distance, and float32 those of its direction.
+_NEAR = 1e-9
+# Nearer than this many roundings of the largest norm there is no direction left: the points coincide.
 _COINCIDENT = 32
 
 _LENGTHS_TO_SQUARE = 1e-15, 1e15  # between these a vector's length can be had from its squares, in float32 too
@@ -98,25 +100,48 @@ class _Directions(torch.autograd.Function):
         low, high = _LENGTHS_TO_SQUARE
         if x.device.type == "cpu" and len(x) and low < lengths.min().item() and lengths.max().item() < high:
             direction = x / lengths
-            ctx.save_for_backward(direction, lengths)
+            ctx.save_for_backward(x, direction, lengths)
             return direction
-        largest = x.abs().amax(dim=1, keepdim=True)
-        largest = largest.masked_fill_(largest < 1e-30, 1.0)
-        scaled = x / largest  # now the longest coordinate is 1, and lengths are 1 … √d
+        scaled, largest = _Directions.scaled(x)
         lengths = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
         direction = scaled.div_(lengths)
-        ctx.save_for_backward(direction, lengths, largest)
+        ctx.save_for_backward(x, direction, lengths, largest)
         return direction
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    def scaled(x: Tensor) -> tuple[Tensor, Tensor]:
+        """The rows with their longest coordinate at 1, so that lengths are 1 … √d, and what they were divided by."""
+        largest = x.detach().abs().amax(dim=1, keepdim=True)
+        largest = largest.masked_fill_(largest < 1e-30, 1.0)
+        return x / largest, largest
+
+    @staticmethod
+    def plain(x: Tensor) -> Tensor:
+        scaled, _ = _Directions.scaled(x)
+        return scaled / scaled.square().sum(dim=1, keepdim=True).clamp_min(1.0).sqrt()
+
+    @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        direction, *lengths = ctx.saved_tensors
+        x, direction, *lengths = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            return differentiable_gradients(_Directions.plain, (x,), gradient)[0]
         along = (gradient * direction).sum(dim=1, keepdim=True)
         result = torch.addcmul(gradient, direction, along, value=-1)
         for length in lengths:  # one after the other: their product may be too large or too small for a number
             result = result.div_(length)
         return result
+
+
+def differentiable_gradients(
+    plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], gradient: Tensor
+) -> tuple[Tensor, ...]:
+    """Return the gradients of `plain(*inputs)`, which plain operations compute, with a graph of their own.
+
+    For the backward of an autograd function when second derivatives are wanted (`create_graph=True`): what it kept for
+    the first ones are numbers that know nothing of the inputs.
+    """
+    with torch.enable_grad():
+        return torch.autograd.grad(plain(*inputs), inputs, gradient, create_graph=True)
 
 
 def norms(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -179,49 +204,72 @@ class _Distance(torch.autograd.Function):
     """Euclidean distances, or their squares, by one float64 product of centred points: exact after any offset, cheap.
 
     Keeps the points for backward, and the distances where their root is asked for, nothing else; goes back in single
-    precision. There are no masks in it: on a CPU a masked fill costs as much as several sums.
+    precision unless some points are very near each other. There are no masks in what every batch goes through: on a
+    CPU a masked fill costs as much as several sums.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor | None, square: bool) -> Tensor:
-        a, b = _centred(x, y)
+        a, b = _centred(x, y, _wide(x))
         norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
         squared = (-2 * a) @ b.T
         squared += norms[:, None]
         squared += others
+        if y is None:
+            squared.fill_diagonal_(torch.inf)
         largest = torch.cat([norms, others, norms.new_zeros(1)]).max().item()
-        noise = _COINCIDENT * torch.finfo(a.dtype).eps * largest
-        distance = torch.threshold_(squared, noise, 0.0).to(x.dtype)
+        near = max(_NEAR, _COINCIDENT * torch.finfo(a.dtype).eps) * largest
+        ctx.near = bool(squared.numel()) and not squared.min().item() > near
+        if ctx.near:
+            ctx.near = _measure_near(squared, x, y, near, largest)
+        distance = squared.to(x.dtype)
         if not square:
             distance.sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
-        kept = a.to(x.dtype), None if y is None else b.to(y.dtype), None if square else distance
-        ctx.save_for_backward(*kept)
+        ctx.save_for_backward(x, y, None if square else distance)
         return distance
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        a, b, distance = ctx.saved_tensors
+        x, y, distance = ctx.saved_tensors
+        a, b = _centred(x, y, _wide(x) if ctx.near else x.dtype)
         if distance is None:
             pull = 2 * gradient
+        elif torch.is_grad_enabled():  # as below, but the second derivative is 0, too, where the distance is 0
+            apart = distance > 0
+            pull = torch.where(apart, gradient / torch.where(apart, distance, 1.0), 0.0)
         else:  # gradient / distance, and 0 where the distance is 0
             pull = gradient * distance / (distance.square() + torch.finfo(distance.dtype).tiny)
-        if b is None:
+        pull = pull.to(a.dtype)
+        if y is None:
             pull = pull + pull.T
-            return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1), None, None
+            return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1).to(x.dtype), None, None
         to_x = torch.addmm(pull.sum(dim=1)[:, None] * a, pull, b, alpha=-1)
         to_y = torch.addmm(pull.sum(dim=0)[:, None] * b, pull.T, a, alpha=-1)
-        return to_x, to_y, None
+        return to_x.to(x.dtype), to_y.to(y.dtype), None
 
 
-def _centred(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:
-    wide = torch.float32 if x.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
-    a = x.to(wide)
-    centre = a.sum(dim=0) / max(len(a), 1)
+def _wide(x: Tensor) -> torch.dtype:
+    return torch.float32 if x.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
+
+
+def _centred(x: Tensor, y: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    a = x.to(dtype)
+    centre = a.detach().sum(dim=0) / max(len(a), 1)
     a = a - centre
-    return a, a if y is None else y.to(wide) - centre
+    return a, a if y is None else y.to(dtype) - centre
+
+
+def _measure_near(squared: Tensor, x: Tensor, y: Tensor | None, near: float, largest: float) -> bool:
+    """Write the squared distances of up to `near` anew, from differences; return whether any of them is not 0."""
+    rows = (squared <= near).any(dim=1).nonzero().squeeze(1)
+    some, all_ = x[rows].to(squared.dtype), (x if y is None else y).to(squared.dtype)
+    exact = torch.cdist(some, all_, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    exact.masked_fill_(exact <= (_COINCIDENT * torch.finfo(exact.dtype).eps) ** 2 * largest, 0.0)
+    chosen = squared[rows] <= near
+    squared[rows] = torch.where(chosen, exact, squared[rows])
+    return bool((exact[chosen] > 0).any())
 
 
 class _Entry(NamedTuple):
@@ -313,27 +361,40 @@ def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -
     """Return log Σ exp over the selected values along `dim`; `lowest(values)` where none is."""
     if not values.shape[dim]:
         return values.sum(dim=dim) + lowest(values)
-    return _LogSumExp.apply(values, mask, dim)
+    result, _ = _LogSumExp.apply(values, mask, dim)
+    return result
 
 
 class _LogSumExp(torch.autograd.Function):
-    """By way of a softmax, which is its own gradient; torch's logsumexp takes 10 to 30 times as long where e^x is 0."""
+    """By way of a softmax, which is its own gradient; torch's logsumexp takes 10 to 30 times as long where e^x is 0.
+
+    The softmax is a result, too: nobody else takes it, but as a result it can be differentiated again.
+    """
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, mask: Tensor, dim: int) -> Tensor:
+    def forward(ctx: Any, values: Tensor, mask: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         selected = torch.where(mask, values, lowest(values))
         greatest = selected.amax(dim=dim, keepdim=True)
         share = selected.softmax(dim=dim)
         result = greatest - share.amax(dim=dim, keepdim=True).log()
         ctx.save_for_backward(share, greatest > lowest(values))
         ctx.dim = dim
-        return result.squeeze(dim)
+        ctx.set_materialize_grads(False)
+        return result.squeeze(dim), share
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None, None]:
         share, some = ctx.saved_tensors
-        return (gradient.unsqueeze(ctx.dim) * some) * share, None, None
+        pull = None if gradient is None else (gradient.unsqueeze(ctx.dim) * some) * share
+        if of_share is not None:
+            turn = softmax_gradient(share * some, of_share, ctx.dim)
+            pull = turn if pull is None else pull + turn
+        return pull, None, None
+
+
+def softmax_gradient(share: Tensor, gradient: Tensor, dim: int) -> Tensor:
+    """Return the gradient of what a softmax, which gave `share`, was taken of."""
+    return share * (gradient - (gradient * share).sum(dim=dim, keepdim=True))
 
 
 def softplus(x: Tensor) -> Tensor:
@@ -342,7 +403,7 @@ def softplus(x: Tensor) -> Tensor:
 
 
 def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "mean") -> Tensor:
-    """Reduce the selected values (all, without a mask): their "mean", the mean of those > 0 ("nonzero") or "sum".
+    """Reduce the selected values (all, without a mask): their "mean", the mean of those not 0 ("nonzero") or "sum".
 
     "none" gives a vector of them. Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
     """
@@ -355,7 +416,7 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "m
     if reduction == "sum":
         return masked_sum(values, mask)
     if reduction == "nonzero":
-        return masked_sum(values, mask) / (mask & (values > 0)).sum().clamp_min(1)
+        return masked_sum(values, mask) / (mask & (values != 0)).sum().clamp_min(1)
     if reduction == "mean":
         return masked_mean(values, mask)
     raise UserError(f"A reduction is one of mean, nonzero, sum, none; got {reduction!r}.")

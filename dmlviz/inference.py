@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dmlviz.data.declared import DATASETS
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.projection import place_on
 from dmlviz.record import Run
@@ -78,6 +78,7 @@ def places(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> 
 
 @lru_cache(maxsize=40)  # those on the way of a few runs, too
 def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     config = Run(run).config
@@ -89,5 +90,8 @@ def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
         channels=declared.channels,
         size=declared.size,
     )
-    net.load_state_dict(load_file(weights))
+    try:
+        net.load_state_dict(load_file(weights))
+    except (SafetensorError, RuntimeError, OSError):  # cut off, changed, or those of another net
+        raise DamagedFileError(weights, "it does not hold the weights of this run's net") from None
     return net.eval()

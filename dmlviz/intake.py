@@ -98,7 +98,7 @@ def _vectors(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
     found = read(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
     run = keep_vectors(Runs(folder / "runs", folder / "none"), found, order["title"])
     counts = np.bincount(found.labels, minlength=len(found.classes))
-    score = run.metrics.get("precision_at_1")
+    score = run.score("precision_at_1")
     return {
         "kind": "vectors",
         "name": run.id,

@@ -15,7 +15,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.crew import Answering, Crew
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.projection import check
 from dmlviz.record import Drawing, Record
 from dmlviz.recording import Writer
@@ -139,12 +139,17 @@ class Jobs:
             record = job.record if job is not None else self._on_disk(Key(run, projection))
         except UnknownRun as error:
             return Status("unknown", reason=str(error))
-        end = record.end
+        try:
+            end = record.end
+        except DamagedFileError as error:
+            return Status("unknown", reason=str(error))
         if end is not None:
             return Status(end["event"], reason=end.get("reason", ""))
         if job is not None:
             return Status("stopping" if job.stopping else "running" if record.log.last() else "starting")
         state = record.state
+        if state == "damaged":  # since the look above
+            return Status("unknown")
         return Status(state, reason="The program ended before the run did." if state == "cut off" else "")
 
     def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:
@@ -247,7 +252,7 @@ class Jobs:
 
         def in_the_way() -> bool:
             job = self._find(key)
-            return job is not None and (job.stopping or job.record.end is not None)
+            return job is not None and (job.stopping or _is_over(job.record))
 
         if in_the_way() and not self._change.wait_for(lambda: not in_the_way(), timeout=10):
             raise UserError("The same run is just being stopped; try again in a few seconds.")
@@ -289,7 +294,7 @@ class Jobs:
             job = self._active.pop(worker, None)
             if job is not None:
                 self._cancel_timers(job)
-                if job.record.end is None and not self._closed:
+                if not _is_over(job.record) and not self._closed:
                     self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
             self._dispatch()
             if not self._active:
@@ -297,7 +302,9 @@ class Jobs:
             self._change.notify_all()
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:
-        step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
+        step = 0
+        with contextlib.suppress(DamagedFileError):
+            step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
         with contextlib.suppress(OSError, UserError), Writer(job.record, time.time) as writer:  # its folder may be gone
             writer.event(event, step=step, metrics={}, reason=reason)
 
@@ -312,3 +319,11 @@ class Jobs:
         for timer in job.timers:
             timer.cancel()
         job.timers.clear()
+
+
+def _is_over(record: Record) -> bool:
+    """Whether its log has an end that can be read."""
+    try:
+        return record.end is not None
+    except DamagedFileError:
+        return False

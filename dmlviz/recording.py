@@ -143,8 +143,8 @@ class Recorder:
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
         self.view = LiveView(self.labels[event.watched])
-        write_array(path / "watched.npy", event.watched.astype(np.int32))
         write_array(path / "labels.npy", self.labels.astype(np.int32))
+        write_array(path / "watched.npy", event.watched.astype(np.int32))  # which are indices into the labels
         make_folder(path / "snapshots")
         make_folder(path / "batches")
         make_folder(path / "nets")
@@ -167,7 +167,7 @@ class Recorder:
         self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
 
     def _snapshot(self, event: Snapshot) -> None:
-        write_array(self.run.path / "snapshots" / f"{event.step}.npy", _compact(event.embeddings))
+        write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
         if event.weights is not None and self.keep_nets:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", halved(event.weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
@@ -296,13 +296,6 @@ def halved(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         name: value.astype(np.float16) if value.dtype == np.float32 and (np.abs(value) < 6e4).all() else value
         for name, value in weights.items()
     }
-
-
-def _compact(embeddings: np.ndarray) -> np.ndarray:
-    """float16 for the snapshots of a wide embedding; float32 where that is small anyway, or the values too large."""
-    finite = embeddings[np.isfinite(embeddings)]
-    wide = finite.size > 0 and float(np.abs(finite).max()) > 6e4
-    return embeddings.astype(np.float32 if wide or embeddings.shape[1] <= 8 else np.float16)
 
 
 def _kept(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:

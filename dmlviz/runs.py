@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,10 +19,23 @@ from dmlviz.errors import UserError
 from dmlviz.files import is_id, make_folder, write_json
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
-from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun
+from dmlviz.record import Drawing, Neighbour, Record, Run, State, UnknownRun, UnreadableRun
+from dmlviz.run_schema import one_line
 from dmlviz.trash import Trash
 
-__all__ = ["BUNDLED", "Drawing", "Neighbour", "Record", "Run", "Runs", "State", "UnknownRun", "runs_folder", "title_of"]
+__all__ = [
+    "BUNDLED",
+    "DamagedRun",
+    "Drawing",
+    "Neighbour",
+    "Record",
+    "Run",
+    "Runs",
+    "State",
+    "UnknownRun",
+    "runs_folder",
+    "title_of",
+]
 
 MOST_TAGS = 12
 _HERE = Path(__file__).resolve().parent.parent
@@ -32,6 +46,29 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     """Where runs are kept: `folder`, else the environment's DMLVIZ_RUNS, else the user's cache folder."""
     given = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(given).expanduser() if given else cache_folder() / "runs"
+
+
+@dataclass(frozen=True)
+class DamagedRun:
+    """A run's folder of which not even the settings can be read: it can be deleted, and its files be looked at."""
+
+    path: Path
+    error: UnreadableRun
+
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits."""
+        return self.path.name
+
+    @property
+    def title(self) -> str:
+        """What it is called, since its own title cannot be relied on."""
+        return f"Damaged run {self.id[:6]}"
+
+    @property
+    def touched(self) -> datetime:
+        """When something was written to it last."""
+        return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
 
 
 class Runs:
@@ -48,19 +85,32 @@ class Runs:
 
     def list(self) -> list[Run]:
         """Every readable run, the newest first, those that come with the program last; one of each id."""
-        own = sorted(self._read(self.folder), key=lambda run: run.created, reverse=True)
-        known = {run.id for run in own}
-        return own + [run for run in self._read(self.bundled) if run.id not in known]
+        return [*self.look()[0]]
+
+    def damaged(self) -> tuple[DamagedRun, ...]:
+        """The runs that cannot be read, so that `list` does not have them."""
+        return self.look()[1]
+
+    def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """`list` and `damaged` at once, which reads the folder once."""
+        found = [*self._read(self.folder)]
+        own = sorted((run for run in found if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
+        known = {run.id for run in found}
+        found += [run for run in self._read(self.bundled) if run.id not in known]
+        bundled = [run for run in found if isinstance(run, Run) and run.path.parent != self.folder]
+        return (*own, *bundled), tuple(run for run in found if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
-        """The run of that id; raise UnknownRun when there is none, or the id is none."""
+        """The run of that id; raise UnknownRun when there is none, the id is none, or its settings cannot be read."""
         if is_id(run):
             for folder in (self.folder, self.bundled):
-                if (folder / run / "run.json").is_file():
-                    return Run(folder / run)
+                if (folder / run).is_dir():
+                    found = Run(folder / run)
+                    _ = found.config
+                    return found
         raise UnknownRun(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
-    def comes_with_the_program(self, run: Run) -> bool:
+    def comes_with_the_program(self, run: "Run | DamagedRun") -> bool:
         """Whether it is one of the ready-made ones, which nothing writes to."""
         return run.path.parent == self.bundled
 
@@ -69,7 +119,7 @@ class Runs:
         described = {
             "version": 1,
             "id": config.id,
-            "title": title or title_of(config),
+            "title": one_line(title or "", 200) or title_of(config),
             "config": config.model_dump(mode="json"),
             "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "dmlviz": _version("dmlviz"),
@@ -100,7 +150,7 @@ class Runs:
 
     def rename(self, run: str, title: str) -> None:
         """Call it otherwise; raise UserError for one that comes with the program, or an empty title."""
-        found, title = self._writable(run), " ".join(title.split())[:80]
+        found, title = self._writable(run), one_line(title)
         if not title:
             raise UserError("A run needs a title; got an empty one.")
         write_json(found.path / "run.json", found.info | {"title": title})
@@ -108,7 +158,7 @@ class Runs:
     def tag(self, run: str, tags: Iterable[str]) -> None:
         """Put these words on it instead of those it has; raise UserError for one that comes with the program."""
         found = self._writable(run)
-        kept = dict.fromkeys(filter(None, (" ".join(tag.split())[:30] for tag in tags)))
+        kept = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
         write_json(found.path / "run.json", found.info | {"tags": [*kept][:MOST_TAGS]})
 
     def pin(self, run: str, pinned: bool = True) -> None:
@@ -118,16 +168,28 @@ class Runs:
 
     def delete(self, run: str) -> None:
         """Put it into the trash; raise UserError while it is training, or when it comes with the program."""
-        found = self._writable(run)
+        try:
+            found = self._writable(run)
+        except UnreadableRun:
+            self._discard(self.folder / run)
+            return
         if found.state == "running":
             raise UserError(f"{found.title} is still training; stop it first.")
         if any(drawing.state == "running" for drawing in found.drawings()):
             raise UserError(f"A map of {found.title} is still being drawn; stop it first.")
         self.trash.put(found.path)
 
-    def restore(self, run: str) -> Run:
+    def restore(self, run: str) -> "Run | DamagedRun":
         """Take it out of the trash; raise UserError when it is not there any more, or was trained again meanwhile."""
-        return Run(self.trash.restore(run))
+        return self._at(self.trash.restore(run))
+
+    def _discard(self, path: Path) -> None:
+        """Put a run that cannot be read into the trash."""
+        if path.parent != self.folder or not path.is_dir():
+            raise UserError(f"{path.name} comes with the program and stays as it is.")
+        if any(Record(place).lock.held for place in (path, *path.glob("projections/*"))):
+            raise UserError(f"{path.name} is being written; stop that first.")
+        self.trash.put(path)
 
     def _writable(self, run: str) -> Run:
         found = self.get(run)
@@ -135,16 +197,23 @@ class Runs:
             raise UserError(f"{found.title} comes with the program and stays as it is; train your own to change it.")
         return found
 
+    @classmethod
+    def _read(cls, folder: Path) -> "Iterator[Run | DamagedRun]":
+        try:
+            names = sorted(entry.name for entry in os.scandir(folder) if is_id(entry.name) and entry.is_dir())
+        except OSError:  # there is none yet
+            return
+        for name in names:
+            yield cls._at(folder / name)
+
     @staticmethod
-    def _read(folder: Path) -> Iterator[Run]:
-        for path in sorted(folder.glob("*/run.json")):
-            if is_id(path.parent.name):
-                try:
-                    run = Run(path.parent)
-                    _ = run.config
-                except UserError:  # of another version, or half deleted
-                    continue
-                yield run
+    def _at(path: Path) -> "Run | DamagedRun":
+        try:
+            run = Run(path)
+            _ = run.config
+            return run
+        except UnreadableRun as error:  # changed, half deleted, or of another version
+            return DamagedRun(path, error)
 
 
 def title_of(config: TrainConfig) -> str:

@@ -13,6 +13,7 @@ const GLOBALS = [
   "URL",
   "Blob",
   "setImmediate",
+  "Response",
 ];
 
 export default tseslint.config(

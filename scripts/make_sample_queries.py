@@ -20,7 +20,10 @@ def curve(*points: tuple[float, float]) -> Stroke:
     return list(zip(*(np.polyval(each, at) for each in coefficients), strict=True))
 
 
-SEVEN = [[(0.28, 0.26), (0.72, 0.23), (0.44, 0.82)]]
+SEVEN = [
+    [(0.34, 0.22), (0.70, 0.20), (0.46, 0.84)],
+    [(0.36, 0.53), (0.72, 0.51)],
+]  # crossed, as the digits' own are
 TWO = [curve((0.30, 0.34), (0.50, 0.18), (0.68, 0.34), (0.52, 0.58), (0.28, 0.80)), [(0.28, 0.80), (0.76, 0.76)]]
 HOUSE = [
     [(0.25, 0.45), (0.5, 0.2), (0.75, 0.45)],

@@ -88,6 +88,56 @@ def test_exploding_norms_are_noticed():
     assert watched(snapshot(0), snapshot(3, mean_norm=GROWN - 1)) == []
 
 
+# Mean lengths at the snapshots of trainings on MNIST: net `small`, 2 dimensions, free, default learning rate.
+LECTURE = TrainConfig(loss="triplet", loss_params={"margin": 1.0}, embedding_dim=2, normalize=False)
+ENDLESS = TrainConfig(loss="contrastive_no_margin", embedding_dim=2, normalize=False)
+HARD = "0.0392 0.783 0.821 0.835 0.813 1.18 1.15 1.36 1.29 1.43 1.47 1.61 1.76 1.5 1.65 1.69 1.73 1.54 1.51"
+SEMIHARD = "0.0392 0.402 0.919 1.77 3.54 5.0 7.19 9.3 10.5 11.8 13.7 14.7 17.3 17.3 18.9 17.8 19.0 17.6 19.7 20.1 18.0"
+LOGISTIC = "0.0392 0.729 3.52 3.93 3.2 2.39 3.19 3.09 3.49 4.55 4.55 4.1 3.64 3.9 3.57 4.19 3.83 3.85 3.73 3.97 4.08"
+SETTLING = "0.0392 0.728 1.39 2.13 2.9 3.35 3.8 4.06 4.21 4.27 4.31 4.38 4.42 4.45 4.47 4.49 4.5 4.51 4.52 4.53"
+UNBOUND = "0.0392 1.33 5.54 14.9 48.6 136 345 1040 2740 6180 13000 28500 49800 94300 165000 296000 450000"
+TOO_FAST = "0.0392 3730 81900 57400 3840 4670"
+
+
+def lengths(text, config):
+    return watched(*(snapshot(i, mean_norm=float(n)) for i, n in enumerate(text.split())), config=config)
+
+
+@pytest.mark.parametrize("grown", [HARD, SEMIHARD, LOGISTIC, SETTLING])
+def test_the_room_that_a_margin_takes_is_no_explosion(grown):
+    assert lengths(grown, LECTURE) == []
+
+
+def test_growth_without_end_is_an_explosion_as_soon_as_it_is_a_hundredfold():
+    assert lengths(UNBOUND, ENDLESS) == [(2, "exploding", True)]
+    assert lengths(UNBOUND, LECTURE) == [(2, "exploding", True)]
+    assert lengths(TOO_FAST, LECTURE) == [(1, "exploding", True)]
+
+
+def test_a_large_margin_takes_more_room_than_a_small_one():
+    grown = "0.04 2 3.5 6 10 18 30 50 70 80 80"
+    assert lengths(grown, LECTURE) == []
+    assert lengths(grown, LECTURE.but(loss_params={"margin": 0.2}))[0][1:] == ("exploding", True)
+
+
+@pytest.mark.parametrize(
+    ("config", "explodes"),
+    [
+        (LECTURE.but(learning_rate=4e-3), False),
+        (LECTURE.but(learning_rate=0.5), True),
+        (ENDLESS, True),
+    ],
+    ids=["the lecture's own setting", "an absurd learning rate", "a loss without an end"],
+)
+def test_trainings_on_digits_explode_where_they_should(config, explodes):
+    from dmlviz.training import train
+
+    watch, seen = Watch(config), set()
+    for event in train(config.but(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):
+        seen |= {alarm.name for alarm in watch.take(event)[0]}
+    assert ("exploding" in seen) is explodes
+
+
 def test_learning_by_heart_needs_both_the_gap_and_a_falling_score():
     batches = [step(i, positive=0.01) for i in range(1, RECENT + 1)]
     fallen = snapshot(50, precision_at_1=0.8)

@@ -11,6 +11,7 @@ from dmlviz import losses, training
 from dmlviz.batches import BUDGET, KEPT, SeenBatch, recorded_steps
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
+from dmlviz.errors import DamagedFileError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.record import UnknownRun
 from dmlviz.recording import train_into
@@ -215,8 +216,8 @@ def test_a_file_that_holds_no_batch_is_a_sentence(tmp_path, digits):
         ("labels", np.zeros(0)),
     ):
         np.savez(path, **whole | {name: wrong})
-        with pytest.raises(UnknownRun, match="cannot be read"):
+        with pytest.raises(DamagedFileError, match=r"batches/1.npz .* cannot be read"):
             run.batch(1)
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(UnknownRun, match="cannot be read"):
+    with pytest.raises(DamagedFileError, match=r"batches/1.npz .* cannot be read"):
         run.batch(1)

@@ -35,6 +35,31 @@ def test_neighbours_of_an_item_are_all_others_in_order(metric):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_items_3e_5_of_the_radius_apart_keep_their_order(metric):
+    rng = np.random.default_rng(0)
+    tight = (np.eye(2, 64)[rng.integers(2, size=600)] + 3e-5 * rng.normal(size=(600, 64))).astype(np.float32)
+    items = tight[rng.integers(600, size=800)]
+    wide = items.astype(np.float64)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True) if metric == "cosine" else 1
+    distances, found = Gallery(items, np.zeros(800), metric).search(items[:50], 9)
+    every = np.square(wide[:50, None] - wide).sum(axis=2)
+    every = every / 2 if metric == "cosine" else np.sqrt(every)
+    assert distances == pytest.approx(np.sort(every, axis=1)[:, :9], rel=1e-5)
+    for row, far in zip(found, distances, strict=True):
+        assert all(a < b for a, b, x, y in zip(row, row[1:], far, far[1:], strict=False) if x == y)
+
+
+def test_by_cosine_zero_vectors_take_nobodys_place():
+    directions = np.stack([np.cos(np.arange(1, 90) / 45), np.sin(np.arange(1, 90) / 45)], axis=1)
+    gallery = Gallery(np.concatenate([np.zeros((40, 2)), directions]), np.zeros(129), "cosine")
+    distances, found = gallery.search([[1.0, 0.0], [0.0, 0.0]], 3)
+    assert found.tolist() == [[40, 41, 42], [0, 1, 2]]
+    assert distances[1].tolist() == [1, 1, 1]
+    _, found = gallery.search([[-1.0, 0.0]], 22)
+    assert found[0].tolist() == [*range(128, 109, -1), 0, 1, 2]  # those beyond 90° first, and zero vectors at 90°
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_an_item_leaves_itself_out_and_keeps_its_duplicates(metric):
     embeddings = np.concatenate([points(20), points(20)[:5], points(20)[:5]])
     gallery = Gallery(embeddings, np.arange(30), metric)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck
+from torch.autograd import gradcheck, gradgradcheck
 
 from dmlviz import geometry
 from dmlviz.errors import UserError
@@ -80,6 +80,49 @@ def test_forces_on_near_points_have_their_true_direction():
     x = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1e-3, 0.0], [-3.0, 2.0, 5.0]], requires_grad=True)
     geometry.distance_matrix(x)[0, 1].backward()
     torch.testing.assert_close(x.grad[0], torch.tensor([0.0, -1.0, 0.0]), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("apart", [1e-4, 1e-6])
+@pytest.mark.parametrize("far", [1e3, 1e4, 1e5])
+def test_a_far_point_does_not_make_near_ones_coincide(far, apart, dtype):
+    near = torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=dtype) * apart / 5
+    x = torch.cat([near, torch.tensor([[far, -far]], dtype=dtype)]).requires_grad_()
+    proxies = x.detach().clone().requires_grad_()
+    direction = torch.tensor([-0.6, -0.8], dtype=dtype)
+    for distance, leaf in ((geometry.distance_matrix(x), x), (geometry.cross_distance(x.detach(), proxies), proxies)):
+        torch.testing.assert_close(distance[0, 1].item(), apart, rtol=1e-6, atol=0)
+        torch.testing.assert_close(distance[0, 2].item(), far * 2**0.5, rtol=1e-6, atol=0)
+        distance[0, 1].backward()
+        torch.testing.assert_close(leaf.grad[1], -direction, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(x.grad[0], direction, rtol=1e-3, atol=1e-3)
+    squared = geometry.distance_matrix(x, "sqeuclidean")[0, 1]
+    torch.testing.assert_close(squared.item(), apart**2, rtol=1e-6, atol=0)
+
+
+@EACH_KIND
+def test_second_derivatives_are_those_of_finite_differences(kind):
+    x, y = points(6, 3).requires_grad_(), points(4, 3, seed=1).requires_grad_()
+    assert gradgradcheck(lambda x: geometry.distance_matrix(x, kind), x)
+    assert gradgradcheck(lambda x, y: geometry.cross_distance(x, y, kind), (x, y))
+
+
+def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
+    mask = torch.tensor([[True, True, False, True], [True, False, True, True], [False] * 4])
+    values = points(3, 4).requires_grad_()
+    assert gradgradcheck(lambda v: geometry.masked_logsumexp(v, mask), values)
+    assert gradgradcheck(lambda v: geometry.masked_logsumexp(v, mask, 0), values)
+    x = points(4).requires_grad_()
+    assert gradgradcheck(geometry.directions, x)
+    # As the direction does not change with the size, its n-th derivatives fall with the n-th power of it.
+    first, second = (_of_penalty(scale) for scale in (1.0, 1e-18))
+    torch.testing.assert_close(first, second * 1e-18**3, rtol=1e-4, atol=0)
+
+
+def _of_penalty(scale):
+    x = (scale * points(4)).requires_grad_()
+    (gradient,) = torch.autograd.grad(geometry.directions(x)[:, 0].sum(), x, create_graph=True)
+    return torch.autograd.grad(gradient.square().sum(), x)[0]
 
 
 @EACH_KIND
@@ -224,7 +267,7 @@ def test_reductions_count_what_is_selected():
     values = torch.tensor([[1.0, 0.0], [5.0, -2.0]])
     mask = torch.tensor([[True, True], [False, True]])
     assert geometry.reduce(values, mask, "mean") == pytest.approx(-1 / 3)
-    assert geometry.reduce(values, mask, "nonzero") == -1.0
+    assert geometry.reduce(values, mask, "nonzero") == -0.5
     assert geometry.reduce(values, mask, "sum") == -1.0
     assert geometry.reduce(values, mask, "none").tolist() == [1.0, 0.0, -2.0]
     assert geometry.masked_max(values, mask).tolist() == [1.0, -2.0]

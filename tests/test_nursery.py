@@ -65,7 +65,7 @@ def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
         process = nursery.start([str(tmp_path / "nothing")], errors)
         assert process.wait() == 1
         errors.seek(0)
-        assert b"nothing" in errors.read()
+        assert b"run.json cannot be read: it is not there" in errors.read()
         process.stdout.close()
         process.stdin.close()
 

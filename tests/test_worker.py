@@ -113,7 +113,7 @@ def test_a_folder_without_a_job_is_a_sentence(tmp_path):
         assert ended(process) == 1
         errors.seek(0)
         said = errors.read().decode()
-    assert "holds no readable run.json" in said
+    assert "run.json cannot be read: it is not there" in said
     assert "Traceback" not in said
 
 

@@ -100,6 +100,19 @@ def recommended(entry: Declaration) -> dict[str, str]:
     return {_LABELS[name]: _value(name, own) for name in _LABELS if getattr(own, name) != getattr(usual, name)}
 
 
+def recommended_in_dimensions(entry: Declaration) -> dict[int, dict[str, str]]:
+    """What a loss brings along beyond that in so many dimensions, its parameters included."""
+    if not isinstance(entry, LossDeclaration):
+        return {}
+    advice: dict[int, dict[str, str]] = {}
+    for dimensions, fields in entry.in_dimensions.items():
+        config = TrainConfig(loss=entry.name, embedding_dim=dimensions)
+        params = fields.get("loss_params", {})
+        advice[dimensions] = {name.replace("_", " ").capitalize(): f"{value:g}" for name, value in params.items()}
+        advice[dimensions] |= {_LABELS[name]: _value(name, config) for name in _LABELS if name in fields}
+    return advice
+
+
 _LABELS = {
     "miner": "Miner",
     "sampler": "Batches",

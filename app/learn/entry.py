@@ -4,7 +4,17 @@ import streamlit as st
 
 from app import navigation, state
 from app.components import mount
-from app.learn.entries import Kind, alone, caution, default, limits, partners, plain, recommended
+from app.learn.entries import (
+    Kind,
+    alone,
+    caution,
+    default,
+    limits,
+    partners,
+    plain,
+    recommended,
+    recommended_in_dimensions,
+)
 from dmlviz.declarations import Declaration, LossDeclaration
 from dmlviz.losses.declared import LOSSES
 from dmlviz.metrics.declared import MetricDeclaration
@@ -51,6 +61,9 @@ def _facts(kind: Kind, declared: Declaration) -> None:
     if advised:
         said = " · ".join(f"{label} {value}" for label, value in advised.items())
         st.markdown(f"**Recommended settings.** {said}")
+    for dimensions, advice in recommended_in_dimensions(declared).items():
+        said = " · ".join(f"{label} {value}" for label, value in advice.items())
+        st.markdown(f"**In {dimensions} dimensions.** {said}")
     if declared.reference:
         st.markdown(f"**Reference.** {declared.reference}")
     if declared.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):

@@ -50,7 +50,7 @@ def chosen(ui: CompareState, services: Services, pair: Pair) -> None:
 
 
 def _named(run: Run) -> str:
-    score = run.metrics.get("precision_at_1")
+    score = run.score("precision_at_1")
     facts = [run.title, f"{run.config.embedding_dim}-d", f"{run.config.steps:,} steps"]
     return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
 

@@ -9,6 +9,7 @@ from app.compare import CompareState
 from app.identity import owner
 from app.services import Services
 from app.widgets import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
+from app.words import plain
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS, SAMPLERS
 from dmlviz.errors import UserError
@@ -63,7 +64,9 @@ def _key(label: str) -> str:
 def changed(ui: CompareState, services: Services, run: Run) -> None:
     """Choose a field and a value, and train: the new run appears as the second one."""
     config = run.config
-    st.caption(f"Everything as in {run.title}, but for one setting. The new run appears on the right while it learns.")
+    st.caption(
+        f"Everything as in {plain(run.title)}, but for one setting. The new run appears on the right while it learns."
+    )
     name = st.selectbox("Setting", _fields(config), format_func=_title, key="change.field")
     value = _value(config, name)
     same = value == _now(config, name)

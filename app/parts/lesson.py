@@ -9,6 +9,7 @@ from app.services import Services
 from app.shown import Now
 from app.state import LIVE, UIState
 from app.taught import Taught, answers, taught, view_of
+from app.words import plain
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
 
@@ -50,7 +51,7 @@ def outline(now: Now, found: Taught) -> None:
         settings.settings(ui, now.services, now.shown, found.task.open)
         return
     for note in ui.notes:
-        st.caption(f":orange[{note}]")
+        st.caption(f":orange[{plain(note)}]")
 
 
 def panel(now: Now, found: Taught) -> None:

@@ -10,6 +10,7 @@ from app.identity import owner
 from app.intake import Reading
 from app.services import Services
 from app.state import UIState
+from app.words import plain
 from dmlviz.data.class_folders import MOST_CLASSES, MOST_IMAGES, Colour
 from dmlviz.data.vectors import MOST_VECTORS, SUFFIXES
 from dmlviz.errors import UserError
@@ -54,7 +55,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif reading.phase == "reading":
             st.fragment(_wait, run_every=POLL)(services)
         elif reading.phase == "failed":
-            st.caption(f":orange[{reading.reason}]")
+            st.caption(f":orange[{plain(reading.reason)}]")
             st.button("Bring other files", key="own-other", on_click=services.intake.drop, args=(owner(),))
         else:
             _look(ui, services, reading)
@@ -76,7 +77,7 @@ def _bring(services: Services) -> None:
         try:
             services.intake.bring(owner(), {file.name: file.getvalue() for file in files})
         except UserError as error:
-            st.caption(f":orange[{error}]")
+            st.caption(f":orange[{plain(error)}]")
             return
         st.rerun()
 

@@ -10,6 +10,7 @@ from app.parts import own_data
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
+from app.words import plain
 from dmlviz.config import TrainConfig
 from dmlviz.data.declared import DATASETS
 from dmlviz.errors import UserError
@@ -30,7 +31,7 @@ def settings(ui: UIState, services: Services, shown: Shown | None, only: Sequenc
         live = shown is not None and shown.live
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
     for note in ui.notes:
-        st.caption(f":orange[{note}]")
+        st.caption(f":orange[{plain(note)}]")
     if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")

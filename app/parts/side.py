@@ -12,8 +12,8 @@ from app.components import mount
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
+from app.words import plain
 from dmlviz.data.declared import DATASETS
-from dmlviz.data.own import is_own
 from dmlviz.data.query import decode
 from dmlviz.errors import UserError
 from dmlviz.record import Neighbour
@@ -68,12 +68,12 @@ def side(
         st.caption(NO_NET if data.size == 0 else NO_COLOURS)
         return None
     try:
-        picture = _picture(chosen, is_own(shown.run.config.dataset))
+        picture = _picture(chosen, shown.run.config.dataset)
         if picture is None:
             return None
         answer = query.ask(picture, shown.run, services, NEIGHBOURS)
     except UserError as error:
-        st.caption(f":orange[{error}]")
+        st.caption(f":orange[{plain(error)}]")
         return None
     _inspector(ui, feed.answer_data(shown, answer, routes) | {"below": chosen})
     return answer
@@ -99,16 +99,16 @@ def _may_photograph(url: str | None) -> bool:
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _picture(chosen: str, colour: bool) -> np.ndarray | None:
+def _picture(chosen: str, dataset: str) -> np.ndarray | None:
     if chosen == "Draw":
         return _drawing()
     if chosen == "Upload":
-        return _upload(colour)
+        return _upload(dataset)
     photograph = st.camera_input("A photograph", key="camera", label_visibility="collapsed")
-    return None if photograph is None else decode(photograph.getvalue(), colour)
+    return None if photograph is None else decode(photograph.getvalue(), dataset)
 
 
-def _upload(colour: bool) -> np.ndarray | None:
+def _upload(dataset: str) -> np.ndarray | None:
     """A file, or what was pasted after it."""
     pasted = st.session_state.get("paste", {}).get("picture")
     file = st.file_uploader(
@@ -120,7 +120,7 @@ def _upload(colour: bool) -> np.ndarray | None:
     )
     mount("paste", key="paste", data={}, default={"picture": None}, on_picture_change=lambda: None)
     content = file.getvalue() if file is not None else query.pasted(pasted) or _sample()
-    return None if content is None else decode(content, colour)
+    return None if content is None else decode(content, dataset)
 
 
 def _sample() -> bytes | None:

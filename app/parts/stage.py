@@ -17,7 +17,6 @@ from app.shown import Shown
 from app.state import COLOURS, UIState
 from app.streaming import LIVE_PHASES
 from dmlviz.alarms import REMEDIES, remedies
-from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.record import Neighbour, Record
 
 POLL = 1.0  # seconds between two looks where the host does not pass /api
@@ -57,14 +56,14 @@ def _progress(ui: UIState, services: Services, shown: Shown, fallback: dict[str,
         key="progress",
         data=feed.source(shown, fallback is None)
         | {
-            "title": shown.run.title if wanted is None else PROJECTIONS[wanted.method].title,
+            "title": shown.run.title if wanted is None else wanted.declared.title,
             "phase": status.phase,
             "position": status.position,
             "of": status.of,
             "reason": status.reason,
             "running": running,
             "drawing": wanted is not None,
-            "pausable": wanted is not None and "iterations" in wanted.params and not wanted.film,
+            "pausable": wanted is not None and wanted.resumable,
             "waits_for_pictures": shown.pictures is None,
             "fallback": fallback,
         },

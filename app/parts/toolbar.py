@@ -8,6 +8,7 @@ from app.parts import keep, views
 from app.services import Services
 from app.shown import Shown
 from app.state import UIState
+from app.words import plain
 from dmlviz.data.declared import DATASETS
 
 RUNS_LISTED = 12
@@ -24,19 +25,19 @@ def toolbar(ui: UIState, services: Services, shown: Shown, routes: bool) -> None
 
 
 def _runs(ui: UIState, services: Services, shown: Shown) -> None:
-    menu = st.popover(shown.run.title, type="tertiary", key="runs", on_change="rerun")
+    menu = st.popover(plain(shown.run.title), type="tertiary", key="runs", on_change="rerun")
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):
         st.caption("Runs on this machine")
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
-            score = run.metrics.get("precision_at_1")
+            score = run.score("precision_at_1")
             when = "ready-made" if services.runs.comes_with_the_program(run) else _ago(run.created)
             facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", when]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
             st.button(
-                f"{run.title}  \n:small[{' · '.join(facts)}]",
+                f"{plain(run.title)}  \n:small[{plain(' · '.join(facts))}]",
                 key=f"open.{run.id}",
                 type="tertiary",
                 width="stretch",

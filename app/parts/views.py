@@ -8,7 +8,7 @@ from app.identity import owner
 from app.parameters import controlled, entered, fields
 from app.services import Services
 from app.shown import Shown
-from app.state import LIVE, VIEWS, UIState
+from app.state import LIVE, OURS, VIEWS, UIState
 from dmlviz.bases import native_view
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.declared import DATASETS
@@ -16,9 +16,12 @@ from dmlviz.drawing import film_steps
 from dmlviz.errors import UserError
 from dmlviz.projection import within
 from dmlviz.projection.declared import PROJECTIONS
+from dmlviz.projection.declared_reference import REFERENCES
+from dmlviz.projection.engines import Engine, declaration
 from dmlviz.record import Run
 
 POPOVER = 340  # pixels
+ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
 END, FILM = "end", "film"  # what else than a step may be drawn
 SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
@@ -75,30 +78,36 @@ def draw(ui: UIState, services: Services, shown: Shown, *, resume: bool = False)
 
 
 def _form(ui: UIState, services: Services, shown: Shown) -> None:
-    wanted, declared, run = ui.projection(), PROJECTIONS[ui.view], shown.run
+    wanted, run = ui.projection(), shown.run
     if wanted is None:
         return
+    engine = _engine(ui, wanted, run) if ui.view in REFERENCES else wanted.engine
+    declared, values = declaration(ui.view, engine), ui.params_with(engine)
+    if engine != OURS:
+        st.caption(declared.summary)
     n, dimension = run.epoch(run.epochs[0] if wanted.film else wanted.step)[0].shape
 
     def send() -> None:
         ui.notes.clear()
         entered(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {"dims": st.session_state["view.dims"], "film": epoch == FILM}
+        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "film": epoch == FILM}
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
             ui.draw(**more)
+            _ = ui.projection()  # its parameters may not go together
         except UserError as error:
             ui.notes.append(str(error))
+            ui.forget(ui.view)
         draw(ui, services, shown)
 
     with st.form(f"view.{declared.name}", border=False):
         parameters = [within(parameter, n, dimension) for parameter in declared.parameters]
-        fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], wanted.params)
+        fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], values)
         left, right = st.columns(2)
         with left:
-            _dimensions(wanted, n)
+            _dimensions(wanted, engine, n)
         if "iterations" in wanted.params:
             with right:
                 help = "of the first positions and of everything drawn at random; another one shows what is chance"
@@ -107,9 +116,33 @@ def _form(ui: UIState, services: Services, shown: Shown) -> None:
         st.form_submit_button("Draw", on_click=send, width="stretch")
 
 
-def _dimensions(wanted: ProjectionConfig, n: int) -> None:
+def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
+    """Who is to draw the map; only the form below changes with it until that is sent."""
+    about = run.id, wanted.id
+    asked = st.session_state.get(ASKED)
+    value: Engine = asked[1] if asked and asked[0] == about else wanted.engine
+
+    def chosen(engine: Engine) -> None:
+        st.session_state[ASKED] = about, engine
+
+    names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
+    controlled(
+        st.segmented_control,
+        "Engine",
+        "view.engine",
+        value,
+        chosen,
+        options=list(names),
+        format_func=names.__getitem__,
+        required=True,
+        help="who computes the map: dmlviz, which shows it while it forms, or the library that everybody refers to",
+    )
+    return value
+
+
+def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
     help = "a map to turn instead of a flat one"
-    if n > SLOW_IN_3D and wanted.method == "tsne":
+    if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
         help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the watched images seconds"
     controlled(
         st.segmented_control,

@@ -6,6 +6,7 @@ from app import address, compare, navigation, state
 from app.faults import as_sentences
 from app.parts import beside, change
 from app.services import services
+from app.words import plain
 
 here = services()
 ui = address.current(compare.CompareState, compare.KEY)
@@ -19,7 +20,7 @@ else:
     with navigation.beside(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
         change.menus(ui, here, pair.a.run)
     for note in ui.notes:
-        st.caption(f":orange[{note}]")
+        st.caption(f":orange[{plain(note)}]")
     beside.chosen(ui, here, pair)
     beside.progress(ui, here, pair, routes)
 

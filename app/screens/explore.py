@@ -4,8 +4,10 @@ import streamlit as st
 
 from app import navigation, state
 from app.faults import as_sentences
-from app.parts import lesson, lossview, side, sidebar, stage, toolbar
+from app.parts import curves, lesson, lossview, side, sidebar, stage, toolbar
 from app.shown import fingerprint, look
+from app.words import plain
+from dmlviz.damage import damage_of, told
 
 now, taught = sidebar.explored()
 
@@ -23,6 +25,9 @@ else:
             toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
     with right:
         side.choice()
+    said = "" if now.shown.live else told(damage_of(now.shown.run))
+    if said:
+        st.caption(f":orange[{plain(said)}]")
     with navigation.beside():
         stage.progress(now.ui, now.services, now.shown, now.routes)
     seen, fresh = fingerprint(now), [now]
@@ -46,5 +51,6 @@ else:
     if taught is None or taught.revealed or not taught.task.look_first:
         stage.scores(now.shown, now.routes)
         lossview.lossview(now.shown, now.routes)
+        curves.curves(now)
 
 state.publish(now.ui)

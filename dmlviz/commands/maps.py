@@ -13,7 +13,6 @@ from dmlviz.commands import one_thread
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.vectors import table as read_table
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
 
 
 def project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
@@ -26,7 +25,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
     one_thread()
     from dmlviz.projection import project
 
-    title = PROJECTIONS[config.method].title
+    title = config.declared.title
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(highlight=False)) as shown:
         task = shown.add_task(title, total=None)
@@ -35,8 +34,9 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
             config,
             lambda iteration, of, *_: shown.update(task, completed=iteration, total=of),
             labels=None if labels is None else np.asarray(labels).astype(str),
+            on_phase=lambda words, iteration, of: shown.update(task, description=words, completed=iteration, total=of),
         )
-    target = target or source.with_name(f"{source.stem}-{config.method}.csv")
+    target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
     known = [[row] if labels is None else [row, label] for row, label in enumerate(_words(labels, len(vectors)))]
     write_table(target, ["row"] if labels is None else ["row", "class"], known, drawn.coordinates)
     print(f"{title}: {in_words(drawn.faithfulness.summary)}")

@@ -49,7 +49,7 @@ def project(
     drawing = _finished(chosen, config) or _draw(known.prepare_drawing(chosen, config), Console(highlight=False))
     if table is not None:
         _write_run(table, chosen, drawing)
-    print(f"{PROJECTIONS[config.method].title}: {_kept(drawing)}")
+    print(f"{config.declared.title}: {_kept(drawing)}")
     print(table or drawing.path)
 
 
@@ -69,7 +69,7 @@ def _draw(drawing: Drawing, console: Console) -> Drawing:
     one_thread()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as shown:
-        task = shown.add_task(PROJECTIONS[drawing.config.method].title, total=None)
+        task = shown.add_task(drawing.config.declared.title, total=None)
         work = threading.Thread(target=draw_into, args=(drawing.path,), kwargs={"stop": stop}, daemon=True)
         work.start()
         seen = 0
@@ -77,6 +77,8 @@ def _draw(drawing: Drawing, console: Console) -> Drawing:
             time.sleep(0.1)
             for event in drawing.events(seen):
                 seen += 1
+                if event["event"] == "phase":
+                    shown.update(task, description=event["words"], completed=event["iteration"], total=event["of"])
                 if event["event"] == "frame":
                     shown.update(task, completed=event["iteration"], total=event["of"])
     if drawing.state == "stopped":

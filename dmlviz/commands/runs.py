@@ -90,11 +90,12 @@ def take_in(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: RunsFol
 
 
 def _list(known: Runs) -> None:
+    from dmlviz.damage import damage_of, told
     from dmlviz.disk import readable, used
 
     console = Console(highlight=False)
-    found = known.list()
-    if not found:
+    found, damaged = known.look()
+    if not found and not damaged:
         console.print(f"No runs in {known.folder} yet; dmlviz train makes one.", soft_wrap=True)
         return
     table = Table("run", "title", *SCORES.values(), "state", "asked for", box=None, pad_edge=False)
@@ -102,15 +103,25 @@ def _list(known: Runs) -> None:
         column.no_wrap = column.header != "title"
     for run in found:
         config = run.config
-        scores = [run.metrics.get(key) for key in SCORES]
+        scores = [run.score(key) for key in SCORES]
+        said = told(damage_of(run))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,
             f"{escape(run.title)}\n[dim]{config.net}, {config.embedding_dim}-d, {config.steps:,} steps"
-            f"{escape(marks)}[/dim]",
+            f"{escape(marks)}[/dim]" + (f"\n[yellow]{escape(said)}[/yellow]" if said else ""),
             *("" if score is None else f"{score:.4f}" for score in scores),
             run.state,
             "ready-made" if known.comes_with_the_program(run) else f"{run.created.astimezone():%Y-%m-%d}",
+        )
+    for broken in damaged:
+        said = f"{broken.error.said}; dmlviz runs delete {broken.id} removes it."
+        table.add_row(
+            broken.id,
+            f"{broken.title}\n[yellow]{escape(said)}[/yellow]",
+            *("" for _ in SCORES),
+            "damaged",
+            f"{broken.touched.astimezone():%Y-%m-%d}",
         )
     console.print(table)
     console.print(f"{readable(used(known))} in {known.folder}", style="dim", soft_wrap=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dmlviz.arrays import read_arrays
 from dmlviz.data import fetching, idx, own
 from dmlviz.data.declared import DATASETS, DatasetDeclaration
 from dmlviz.data.folders import cache_folder, data_root
@@ -146,8 +147,8 @@ def _idx_split(folder: Path, part: str, declared: DatasetDeclaration) -> Split:
 
 
 def _digits() -> tuple[Split, Split]:
-    with np.load(Path(__file__).parent / "digits.npz") as file:
-        levels, labels = file["images"], file["labels"].astype(np.int64)
+    stored = read_arrays(Path(__file__).parent / "digits.npz")
+    levels, labels = stored["images"], stored["labels"].astype(np.int64)
     images = np.rint(levels * (255 / 16)).astype(np.uint8)  # the pixels come in 17 levels
     # The set has no split of its own: every third image of each class is a test image.
     rank = np.zeros(len(labels), np.int64)

@@ -11,6 +11,7 @@ from dmlviz.data import own
 from dmlviz.data.folders import data_root
 from dmlviz.declarations import Catalogue, Declaration
 from dmlviz.errors import UnknownName
+from dmlviz.run_schema import DATASET
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,20 +71,32 @@ class Datasets(Catalogue[DatasetDeclaration]):
             self._roots.append(root)
 
     def tell(self, told: Mapping[str, Any]) -> None:
-        """Learn of a data set that need not be on this machine; what cannot be read is left alone."""
+        """Learn of a data set that need not be on this machine; what cannot be read is left alone.
+
+        What a data folder here says of it counts more than what a run says.
+        """
+        name = str(told.get("name")) if isinstance(told, Mapping) else ""
+        if own.is_own(name) and name not in self._own:
+            self._find(name)
+            self._learn(told)
+
+    def _find(self, name: str) -> None:
+        for root in self._places():
+            self._learn(own.described(root, name) or {})
+
+    def _learn(self, told: Mapping[str, Any]) -> None:
         try:
-            declared = DatasetDeclaration.described(told)
-        except (ValidationError, KeyError, TypeError):
+            fields = DATASET.validate_python(dict(told) | {"classes": [*told.get("classes", ())]})
+            declared = DatasetDeclaration.described(fields)
+        except (ValidationError, TypeError):
             return
-        if own.is_own(declared.name):
-            self._own.setdefault(declared.name, declared)
+        self._own.setdefault(declared.name, declared)
 
     def __getitem__(self, name: str) -> DatasetDeclaration:
         if not own.is_own(name):
             return super().__getitem__(name)
         if name not in self._own:
-            for root in self._places():
-                self.tell(own.described(root, name) or {})
+            self._find(name)
         try:
             return self._own[name]
         except KeyError:

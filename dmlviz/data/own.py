@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.arrays import read_array
 from dmlviz.errors import DataUnavailable, UserError
-from dmlviz.files import is_id, make_folder, read_array, read_json, write_array, write_json
+from dmlviz.files import is_id, make_folder, read_json, write_array, write_json
 
 PREFIX = "own-"
 FOLDER = "own"

@@ -28,11 +28,19 @@ def square(data: bytes, side: int) -> np.ndarray:
     """
     with _open(data) as picture:
         try:
-            picture.draft("RGB", (4 * side, 4 * side))
-            upright = _rgb(ImageOps.exif_transpose(picture))
+            decoded = upright(picture, side)
         except (OSError, SyntaxError, ValueError, EOFError, MemoryError):
             raise UserError("damaged or cut off") from None
-    return fitted_in(np.asarray(upright), side)
+    return fitted_in(decoded, side)
+
+
+def upright(picture: Image.Image, side: int) -> np.ndarray:
+    """An open picture decoded as uint8 h × w × 3 to be fitted into `side`: turned as its camera noted, on white.
+
+    A JPEG is decoded at a fraction of its size where four times `side` is still there.
+    """
+    picture.draft("RGB", (4 * side, 4 * side))
+    return np.asarray(_rgb(ImageOps.exif_transpose(picture)))
 
 
 def fitted_in(picture: np.ndarray, side: int) -> np.ndarray:

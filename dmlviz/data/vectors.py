@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlviz.errors import UserError
+from dmlviz.arrays import NUMBERS, names_of, read_array, read_arrays
+from dmlviz.errors import DamagedFileError, UserError
 
 if TYPE_CHECKING:
     import pyarrow
 
+ANY = f"{NUMBERS}cSU"  # kinds of dtypes; what is no number is refused later, in words of its own
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 LABELS = ("label", "labels", "class", "classes", "target", "targets", "y")
 VECTORS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
@@ -66,10 +68,7 @@ def table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
 
 def _read_labels(path: Path) -> tuple[None, np.ndarray]:
     if path.suffix.lower() == ".npy":
-        try:
-            return None, np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise UserError(f"{path.name} could not be read as npy: {error}.") from None
+        return None, _npy(path)[0]
     if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
         raise UserError(f"Labels come as .npy, .csv or .txt, one a line; got {path.name}.")
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
@@ -79,17 +78,27 @@ def _read_labels(path: Path) -> tuple[None, np.ndarray]:
 
 def _npy(path: Path) -> tuple[np.ndarray, None]:
     # Mapped, a file that announces more than it holds fails before anything is allocated.
-    return np.load(path, mmap_mode="r", allow_pickle=False), None
+    try:
+        found = read_array(path, ANY)
+    except DamagedFileError as error:
+        raise UserError(f"{path.name} could not be read as npy: {error.why}.") from None
+    if found is None:
+        raise UserError(f"There is no file {path.name}.")
+    return found, None
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-        names = {name.lower(): name for name in stored.files}
+    try:
+        listed = names_of(path)
+        names = {name.lower(): name for name in listed}
         vectors = next((names[name] for name in VECTORS if name in names), None)
         if vectors is None:
-            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(stored.files) or 'none'}.")
+            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(listed) or 'none'}.")
         labels = next((names[name] for name in LABELS if name in names), None)
-        return stored[vectors], None if labels is None else stored[labels]
+        stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
+    except DamagedFileError as error:
+        raise UserError(f"{path.name} could not be read as npz: {error.why}.") from None
+    return stored[vectors], None if labels is None else stored[labels]
 
 
 def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:

@@ -17,6 +17,7 @@ _HOMES = {
     "csv": "tables",
     "parquet": "tables",
     "projector": "projector",
+    "figures": "figures",
     "weights": "weights",
 }
 

@@ -45,6 +45,13 @@ FORMATS = Catalogue(
             media_type="application/zip",
         ),
         FormatDeclaration(
+            name="figures",
+            title="Figures",
+            summary="Recall@k, ROC, distances, confusion, training, map: pages for any browser, with tables, zipped.",
+            suffix=".zip",
+            media_type="application/zip",
+        ),
+        FormatDeclaration(
             name="weights",
             title="Weights",
             summary="The trained net as safetensors.",

@@ -11,7 +11,7 @@ import numpy as np
 from dmlviz import data, sheets
 from dmlviz.data.declared import DATASETS
 from dmlviz.drawing import film_steps
-from dmlviz.errors import UserError
+from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.export.declared import FORMATS
 from dmlviz.record import Drawing, Run
 
@@ -86,7 +86,8 @@ class Kept:
                 raise UserError("This projection is not finished; wait for its end, or draw it again.")
             return np.asarray(found[-1] if self.drawing.config.film else found)
         embeddings, basis = self.embeddings, self.run.basis
-        assert basis is not None  # written with the embeddings
+        if basis is None:  # written with the embeddings
+            raise DamagedFileError(self.run.path / "basis.npz", MISSING)
         return basis.project(embeddings)
 
     @cached_property

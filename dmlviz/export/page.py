@@ -72,16 +72,20 @@ def facts(kept: Kept) -> list[tuple[str, str]]:
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
     steps = (kept.run.end or {}).get("step", config.steps)
     if DATASETS[config.dataset].size == 0:
-        return [("Data", DATASETS[config.dataset].summary), ("Map", PROJECTIONS[kept.view].title)]
+        return [("Data", DATASETS[config.dataset].summary), ("Map", _map_of(kept))]
     found = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
         ("Training", f"{steps:,} steps of {config.batch_images} images, seed {config.seed}"),
-        ("Map", PROJECTIONS[kept.view].title),
+        ("Map", _map_of(kept)),
     ]
     return [(name, text) for name, text in found if text]
+
+
+def _map_of(kept: Kept) -> str:
+    return PROJECTIONS[kept.view].title if kept.drawing is None else kept.drawing.config.declared.title
 
 
 def measured(kept: Kept, left_out: int) -> str:

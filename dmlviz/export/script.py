@@ -47,16 +47,16 @@ def as_python(kept: Kept) -> str:
     kept_alone = drawn is not None and (drawn.config.film or kept.step is not None or _looks_back(drawn))
     if kept_alone:  # the epochs on the way are kept in less digits than a training has at hand
         return as_python(Kept(run)) + f"# The map on the screen is of epochs that are kept: {_drawn_by(kept)}\n"
-    device = f', device="{run.info["device"]}"' if run.info.get("device") else ""
+    device = f", device={_literal(run.info['device'])}" if run.info.get("device") else ""
     lines = [
-        f'"""{_one_line(run.title)}: run {run.id} of dmlviz."""',
+        _docstring(f"{run.title}: run {run.id} of dmlviz."),
         "",
         "import torch",
         "",
         f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
         "from dmlviz.projection import project" if drawn else "from dmlviz.bases import native",
         "",
-        f"torch.set_num_threads({run.info.get('threads', 1)})  # as it was trained",
+        f"torch.set_num_threads({_literal(run.info.get('threads', 1))})  # as it was trained",
         "",
         *(f"# {note}" for note in _notes(kept)),
         f"config = {_call('TrainConfig', differing(run.config))}",
@@ -111,7 +111,7 @@ def _notes(kept: Kept) -> list[str]:
     end = kept.run.end or {}
     if end.get("event") != "stopped":
         return []
-    return [f"Stopped at step {end.get('step', 0)} of {kept.run.config.steps}; this goes on to the end."]
+    return [f"Stopped at step {int(end['step'])} of {kept.run.config.steps}; this goes on to the end."]
 
 
 def _call(name: str, fields: Mapping[str, Any]) -> str:
@@ -121,14 +121,21 @@ def _call(name: str, fields: Mapping[str, Any]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """As Python reads it, with double quotes."""
+    """As Python reads it: whatever the value holds, it stays that value. Plain words get double quotes."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return f'"{value}"' if value.isprintable() and not set(value) & {'"', "\\"} else repr(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_literal(key)}: {_literal(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
+    if value is not None and not isinstance(value, bool | int | float):
+        raise TypeError(f"a config holds no {type(value).__name__}")
     return repr(value)
+
+
+def _docstring(text: str) -> str:
+    written = _literal(text)
+    return f'""{written}""' if written.startswith('"') else written
 
 
 def _options(command: str, fields: Mapping[str, Any]) -> str:
@@ -154,8 +161,3 @@ def _word(value: Any) -> str:
 def _param(value: Any) -> str:
     """A parameter as the command line takes it."""
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _one_line(text: str) -> str:
-    """A title as part of a docstring."""
-    return " ".join(text.replace("\\", "/").replace('"', "'").split())

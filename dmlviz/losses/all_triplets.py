@@ -3,12 +3,14 @@
 Hinges are summed in O(n² log n) by sorting; the smooth form visits each triplet once.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dmlviz.geometry import differentiable_gradients, softplus
 from dmlviz.losses.module import Batch, Totals
 from dmlviz.ranking import Slots, rank, slots
 
@@ -47,11 +49,26 @@ def soft(batch: Batch, distances: Float[Tensor, "n n"], reduction: str) -> Total
     pairs, ranking = slots(batch.positive), rank(distances, batch.negative)
     nearer = ranking.closer_than(pairs.table(distances.detach()[pairs.a, pairs.p], 0.0) - _ACTIVE_FROM)
     total = _SoftTriplets.apply(distances, batch.negative, pairs)
-    return Totals(total, ranking.count[pairs.a].sum(), pairs.flat(nearer).sum(), reduction)
+    terms = ranking.count[pairs.a].sum()
+    nonzero = _above_zero(distances.detach(), batch.negative, pairs) if reduction == "nonzero" else terms
+    return Totals(total, terms, pairs.flat(nearer).sum(), reduction, nonzero)
 
 
 def _wide_sum(values: Tensor) -> Tensor:
     return values.sum(dtype=torch.float64) if values.device.type != "mps" else values.sum()
+
+
+def _differences(distances: Tensor, negative: Tensor, pairs: Slots) -> Iterator[Tensor]:
+    """d_ap − d_an for one positive of every anchor at a time; −∞ where there is no such triplet."""
+    far = distances.masked_fill(~negative, torch.inf)
+    near = pairs.table(distances[pairs.a, pairs.p], -torch.inf)
+    return (near[:, slot, None] - far for slot in range(pairs.width))
+
+
+def _above_zero(distances: Tensor, negative: Tensor, pairs: Slots) -> Tensor:
+    """Count the terms that are not 0: all, unless distances differ by a hundred."""
+    counts = [(softplus(difference) > 0).sum() for difference in _differences(distances, negative, pairs)]
+    return torch.stack(counts).sum() if counts else negative.new_zeros((), dtype=torch.int64)
 
 
 class _SoftTriplets(torch.autograd.Function):
@@ -59,22 +76,26 @@ class _SoftTriplets(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, distances: Tensor, negative: Tensor, pairs: Slots) -> Tensor:
-        far = distances.masked_fill(~negative, torch.inf)
-        near = pairs.table(distances[pairs.a, pairs.p], -torch.inf)
-        pull, push = torch.zeros_like(near), torch.zeros_like(far)
+        pull, push = distances.new_zeros(pairs.anchors, pairs.width), torch.zeros_like(distances)
         total = distances.new_zeros(())
-        for slot in range(pairs.width):
-            difference = near[:, slot, None] - far
-            total += torch.nn.functional.softplus(difference, threshold=40).sum()
+        for slot, difference in enumerate(_differences(distances, negative, pairs)):
+            total += softplus(difference).sum()
             share = difference.sigmoid_()
             pull[:, slot] = share.sum(1)
             push -= share
         push[pairs.a, pairs.p] += pairs.flat(pull)
-        ctx.save_for_backward(push)
+        ctx.save_for_backward(distances, negative, push)
+        ctx.pairs = pairs
         return total
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (push,) = ctx.saved_tensors
+        distances, negative, push = ctx.saved_tensors
+        if torch.is_grad_enabled():
+
+            def plain(distances: Tensor) -> Tensor:
+                sums = [softplus(difference).sum() for difference in _differences(distances, negative, ctx.pairs)]
+                return torch.stack([*sums, distances.new_zeros(())]).sum()
+
+            return differentiable_gradients(plain, (distances,), gradient)[0], None, None
         return gradient * push, None, None

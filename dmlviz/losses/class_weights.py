@@ -19,9 +19,13 @@ class ClassWeights(Loss):
         super().__init__()
         self.embedding_dim = embedding_dim
         self.num_classes = num_classes
-        # Directions at random, lengths about 1: the learning rate then turns them at the same pace in any dimension.
-        drawn = torch.randn(num_classes * per_class, embedding_dim, generator=torch.Generator().manual_seed(seed))
-        self.weight = nn.Parameter(drawn / math.sqrt(embedding_dim))
+        generator = torch.Generator().manual_seed(seed)
+        if embedding_dim == 2:
+            drawn = _around_the_circle(num_classes, per_class, generator)
+        else:
+            # At random, lengths about 1: the learning rate then turns them at the same pace in any dimension.
+            drawn = torch.randn(num_classes * per_class, embedding_dim, generator=generator) / math.sqrt(embedding_dim)
+        self.weight = nn.Parameter(drawn)
 
     def scores(self, batch: Batch) -> Float[Tensor, "n classes"]:
         """Return the logits, whose cross-entropy with the labels is the loss."""
@@ -46,6 +50,16 @@ class ClassWeights(Loss):
 
     def extra_repr(self) -> str:
         return f"{self.num_classes} classes, {self.embedding_dim} dimensions"
+
+
+def _around_the_circle(num_classes: int, per_class: int, generator: torch.Generator) -> Float[Tensor, "k 2"]:
+    """An arc of the same width for each class, in random order, and its vectors evenly on it.
+
+    On a circle classes cannot pass each other: those that began in one place, as random ones do, would stay there.
+    """
+    arcs = torch.randperm(num_classes, generator=generator)[:, None] + torch.rand((), generator=generator)
+    angles = 2 * math.pi / num_classes * (arcs + torch.arange(per_class) / per_class).flatten()
+    return torch.stack([angles.cos(), angles.sin()], dim=1)
 
 
 def each(values: Float[Tensor, " n"]) -> Terms:

@@ -7,6 +7,9 @@ from dmlviz.losses.parameters import distance, margin, scale
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}
+# On a circle ten classes are 36° apart: a scale of 64 leaves no force between them, and a margin of 0.5 no room. Class
+# weights that turn slowly wait until the images have come.
+_CIRCLE = {"loss_learning_rate": 1e-3, "steps": 1200}
 _ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
 
 
@@ -60,6 +63,7 @@ PROXIES = [
         reference="Wang, Xiang, Cheng, Yuille: NormFace, L2 hypersphere embedding for face verification, ACM MM 2017",
         on_sphere=True,
         recommended=_SPHERE,
+        in_dimensions={2: _CIRCLE | {"loss_params": {"scale": 16}}},
         parameters=(scale(20, "s: how sharply the nearest class wins"),),
     ),
     _proxies(
@@ -72,6 +76,7 @@ PROXIES = [
         r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
         recommended=_SPHERE | {"learning_rate": 2e-3},
+        in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         parameters=(_multiplier(4),),
     ),
     _proxies(
@@ -84,6 +89,7 @@ PROXIES = [
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
         recommended=_SPHERE | {"learning_rate": 2e-3},
+        in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         parameters=(_multiplier(4),),
     ),
     _proxies(
@@ -96,6 +102,7 @@ PROXIES = [
         reference="Wang et al.: CosFace, large margin cosine loss for deep face recognition, CVPR 2018",
         on_sphere=True,
         recommended=_SPHERE,
+        in_dimensions={2: _CIRCLE | {"loss_params": {"margin": 0.2, "scale": 16}}},
         parameters=(
             margin(0.35, "taken off the cosine with the own class", maximum=2),
             scale(64, "s: how sharply the nearest class wins"),
@@ -111,6 +118,7 @@ PROXIES = [
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,
+        in_dimensions={2: _CIRCLE | {"loss_params": {"margin": 0.2, "scale": 16}}},
         parameters=(_angle(0.5), scale(64, "s: how sharply the nearest class wins")),
     ),
     _proxies(
@@ -125,6 +133,7 @@ PROXIES = [
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,
+        in_dimensions={2: _CIRCLE | {"loss_params": {"m2": 0.1, "m3": 0.1, "scale": 16}}},
         parameters=(
             _multiplier(1, "m1"),
             _angle(0.3, "m2"),
@@ -144,6 +153,7 @@ PROXIES = [
         "ICCV 2017",
         on_sphere=True,
         recommended=_SPHERE | {"learning_rate": 2e-3},
+        in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         parameters=(scale(3, "s: length to which embeddings and proxies are brought", maximum=30),),
     ),
     _proxies(

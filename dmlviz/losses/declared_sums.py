@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmlviz.declarations import Catalogue, LossDeclaration, Numbers, Parameter, literal
+from dmlviz.declarations import Catalogue, LossDeclaration, Numbers, Parameter, brief, literal
 from dmlviz.errors import UserError
 
 
@@ -18,9 +18,9 @@ class LossChoice(Parameter):
         """Return the name, with all parameters where one differs from its default; raise UserError for a wrong one."""
         name, params = self.split(value)
         if not isinstance(name, str):
-            raise UserError(f'{owner}: {self.name} is a loss, as in "triplet"; got {value!r}.')
+            raise UserError(f'{owner}: {self.name} is a loss, as in "triplet"; got {brief(value)}.')
         if name == owner:
-            raise UserError(f"{owner}: {self.name} is a loss that is no sum itself; got {value!r}.")
+            raise UserError(f"{owner}: {self.name} is a loss that is no sum itself; got {brief(value)}.")
         declaration = self.losses[name]
         complete = declaration.complete(params)
         return name if complete == declaration.complete({}) else {"name": name, **complete}

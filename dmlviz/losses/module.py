@@ -33,19 +33,24 @@ class Terms(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Terms too many to be listed: their sum, how many there are, how many of them are active."""
+    """Terms too many to be listed: their sum, how many there are, how many of them are active, how many not 0.
+
+    `nonzero` is left out where the active terms are those.
+    """
 
     sum: Tensor
     terms: Tensor
     active: Tensor
     reduction: str = "mean"
+    nonzero: Tensor | None = None
 
     def reduced(self) -> Tensor:
         if self.reduction == "none":
             raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
         if self.reduction == "sum":
             return self.sum
-        return self.sum / (self.terms if self.reduction == "mean" else self.active).clamp_min(1)
+        nonzero = self.active if self.nonzero is None else self.nonzero
+        return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
 
     def detached(self) -> "Totals":
         return self._replace(sum=self.sum.detach())

@@ -174,7 +174,6 @@ class _Decisions(torch.autograd.Function):
         return torch.cat([(block[:, None] + second).relu_() @ score for block in first.split(_ROWS)])
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         first, second, score = ctx.saved_tensors
         to_first, to_second, to_score = [], torch.zeros_like(second), torch.zeros_like(score)

@@ -31,5 +31,5 @@ def reduction(default: str = "mean") -> Parameter:
         kind=str,
         default=default,
         choices=("mean", "nonzero", "sum"),
-        help="mean of all terms, mean of those above zero, or their sum",
+        help="mean of all terms, mean of those that are not zero, or their sum",
     )

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.geometry import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softplus
+from dmlviz.geometry import lowest, masked_logsumexp, masked_max, reduce, safe_sqrt, softmax_gradient, softplus
 from dmlviz.losses.module import Batch, Parts, Terms
 from dmlviz.losses.registry import loss
 from dmlviz.miners.tuples import Pairs
@@ -27,8 +27,23 @@ def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Ter
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.matrix("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
-    hinge = (torch.logaddexp(nearest[:, None], nearest) + d).relu()
+    hinge = (_LogAddExp.apply(nearest) + d).relu()
     return Terms(hinge.square() / 2 if squared else hinge, batch.positive_once, reduction)
+
+
+class _LogAddExp(torch.autograd.Function):
+    """log(e^{v_i} + e^{v_j}) for all i, j; torch's own has a second derivative of NaN where the two are far apart."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(values)
+        return torch.logaddexp(values[:, None], values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (values,) = ctx.saved_tensors
+        share = (values[:, None] - values).sigmoid()
+        return ((gradient + gradient.T) * share).sum(dim=1)
 
 
 @loss("generalized_lifted")
@@ -100,7 +115,7 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
 def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     """log (1 − p)/p for each anchor, and which of them have a positive."""
     if batch.tuples is None:
-        odds = _Odds.apply(near, batch.positive)
+        odds, _ = _Odds.apply(near, batch.positive)
         if odds is not None:
             return odds, torch.ones_like(odds, dtype=torch.bool)
     own = masked_logsumexp(near, batch.positive)
@@ -110,27 +125,39 @@ def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
 class _Odds(torch.autograd.Function):
     """log Σ_N eˣ − log Σ_P eˣ where N and P are all but the diagonal, by one softmax where two are the plain way.
 
-    None where a row lacks one of the two, or a sum is too small a share of the other to be told.
+    None where a row lacks one of the two, or a sum is too small a share of the other to be told. The softmax is a
+    result, too, so that it can be differentiated again.
     """
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, positive: Tensor) -> Tensor | None:
+    def forward(ctx: Any, values: Tensor, positive: Tensor) -> tuple[Tensor | None, Tensor | None]:
         share = values.clone().fill_diagonal_(lowest(values)).softmax(dim=1)
-        own = torch.where(positive, share, 0.0)
-        rest = share.sub_(own)
-        of_own, of_rest = own.sum(dim=1, keepdim=True), rest.sum(dim=1, keepdim=True)
+        of_own, of_rest = _Odds.sums(share, positive)
         least = _TELLABLE * torch.finfo(values.dtype).tiny
         if not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
-            return None
-        ctx.save_for_backward(own, rest, of_own, of_rest)
-        return (of_rest.log() - of_own.log()).squeeze(1)
+            return None, None
+        ctx.save_for_backward(share, positive, of_own, of_rest)
+        ctx.set_materialize_grads(False)
+        return (of_rest.log() - of_own.log()).squeeze(1), share
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        own, rest, of_own, of_rest = ctx.saved_tensors
-        gradient = gradient[:, None]
-        return torch.addcmul(rest * (gradient / of_rest), own, gradient / of_own, value=-1), None
+    def sums(share: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
+        own = torch.where(positive, share, 0.0)
+        return own.sum(dim=1, keepdim=True), (share - own).sum(dim=1, keepdim=True)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None]:
+        share, positive, of_own, of_rest = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            of_own, of_rest = _Odds.sums(share, positive)
+        pull = None
+        if gradient is not None:
+            gradient = gradient[:, None]
+            pull = share * torch.where(positive, -gradient / of_own, gradient / of_rest)
+        if of_share is not None:
+            turn = softmax_gradient(share, of_share, dim=1)
+            pull = turn if pull is None else pull + turn
+        return pull, None
 
 
 @loss("tuplet_margin")

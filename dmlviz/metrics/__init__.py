@@ -64,9 +64,9 @@ def confusion(
     queries, others = read_both(embeddings, labels, gallery, gallery_labels)
     counts = np.zeros((len(queries.names), len(queries.names)), np.int64)
     if queries.finite and (others is None or others.finite):
-        ranking = retrieval.rank(queries, others)
-        found = (others or queries).classes[ranking.nearest[:, 0]]
-        np.add.at(counts, (queries.classes[ranking.queries], found), 1)
+        with blas_on_one_thread():
+            used, _, nearest = retrieval.first_hits(queries, others)
+        np.add.at(counts, (queries.classes[used], (others or queries).classes[nearest]), 1)
     return queries.names, counts
 
 
@@ -106,18 +106,19 @@ def _parts(
 def _scores(queries: Embedded, others: Embedded | None, ks: Sequence[int], full_ranking: bool) -> dict[str, float]:
     ranker, distances = retrieval.Ranker(queries, others, full_ranking), space.MeanDistances(queries)
     points, gallery_points, unit = conditioned(queries.points, queries.points)
+    kind = queries.points.dtype
     if others is None and len(ranker.queries) == len(points):
 
         def visit(rows: slice, squared: np.ndarray) -> None:
             distances.visit(rows, squared)
             ranker.visit(rows, squared)
 
-        sweep(points, points, visit)
+        sweep(points, points, kind, visit)
     else:
-        sweep(points, points, distances.visit)
+        sweep(points, points, kind, distances.visit)
         if others is not None:
             points, gallery_points, _ = conditioned(queries.points, others.points)
-        sweep(points[ranker.queries], gallery_points, ranker.visit)
+        sweep(points[ranker.queries], gallery_points, kind, ranker.visit)
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = nearest_mean(queries, others, points, gallery_points, ranker.queries)
     result |= distances.scores(unit) | space.scores(queries.points, len(queries.names))

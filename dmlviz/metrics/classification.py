@@ -22,7 +22,7 @@ def nearest_mean(
     if not len(used):
         return float("nan")
     itself, gallery = gallery is None, gallery or queries
-    points, classes = points[used].astype(np.float64), queries.classes[used]
+    points, classes = points[used], queries.classes[used]
     sums, present = gallery.class_sums(gallery_points), gallery.counts > 0
     means = sums[present] / gallery.counts[present, None]
     column = (np.cumsum(present) - 1)[classes]

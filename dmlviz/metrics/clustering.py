@@ -34,7 +34,7 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    points, _, _ = conditioned(points, points)
+    points = conditioned(points, points)[0].astype(points.dtype)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(clusters, n_init=3, random_state=seed).fit(points).labels_

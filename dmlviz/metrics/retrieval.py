@@ -56,10 +56,7 @@ class Ranker:
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""
-        keys = np.bitwise_and(squared.view(self.integer), self.last)
-        np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
-        if self.itself:
-            keys[np.arange(len(keys)), self.queries[rows]] = self.last
+        keys = self.keys(rows, squared)
         if self.full:
             ranked = np.sort(keys, axis=1)
             self.average_precision[rows] = _precision_sums((ranked & 1).astype(bool)) / self.relevant[rows]
@@ -73,6 +70,14 @@ class Ranker:
         self.hits_in_r[rows] = np.count_nonzero(within, axis=1)
         self.average_precision_at_r[rows] = _precision_sums(within) / relevant
         self.nearest[rows] = _smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
+
+    def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
+        """Distance and relevance of every item for those queries, packed; the query itself comes last."""
+        keys = np.bitwise_and(squared.view(self.integer), self.last)
+        np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
+        if self.itself:
+            keys[np.arange(len(keys)), self.queries[rows]] = self.last
+        return keys
 
     def ranking(self) -> Ranking:
         """The whole, after every chunk was visited."""
@@ -91,8 +96,27 @@ def rank(queries: Embedded, gallery: Embedded | None = None, full: bool = False)
     """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
     ranker = Ranker(queries, gallery, full)
     points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
-    sweep(points[ranker.queries], others, ranker.visit)
+    sweep(points[ranker.queries], others, queries.points.dtype, ranker.visit)
     return ranker.ranking()
+
+
+def first_hits(queries: Embedded, gallery: Embedded | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`queries`, `first_hit` and the nearest item (m each) of a Ranking, for two thirds of what that costs.
+
+    Only a few of the nearest are sorted, not as many as a class has images.
+    """
+    ranker = Ranker(queries, gallery)
+    nearest, depth = np.zeros(len(ranker.queries), np.int64), ranker.nearest.shape[1]
+
+    def visit(rows: slice, squared: np.ndarray) -> None:
+        keys = ranker.keys(rows, squared)
+        hits = (np.sort(np.partition(keys, depth - 1, axis=1)[:, :depth], axis=1) & 1).astype(bool)
+        ranker.first_hit[rows] = _first_hits(hits, keys)
+        nearest[rows] = keys.argmin(axis=1)
+
+    points, others, _ = conditioned(queries.points, queries.points if gallery is None else gallery.points)
+    sweep(points[ranker.queries], others, queries.points.dtype, visit)
+    return ranker.queries, ranker.first_hit, nearest
 
 
 def scores(ranking: Ranking, queries: Embedded, gallery: Embedded | None, ks: Sequence[int]) -> dict[str, float]:
@@ -124,9 +148,11 @@ def mean(values: np.ndarray) -> float:
 
 def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
     first = hits.argmax(axis=1) + 1
-    for row in np.flatnonzero(~hits.any(axis=1)):
-        nearest_relevant = keys[row][(keys[row] & 1).astype(bool)].min()
-        first[row] = (keys[row] < nearest_relevant).sum() + 1
+    missed = ~hits.any(axis=1)
+    if missed.any():
+        keys = keys[missed]
+        nearest_relevant = np.where(keys & 1, keys, np.iinfo(keys.dtype).max).min(axis=1)
+        first[missed] = np.count_nonzero(keys < nearest_relevant[:, None], axis=1) + 1
     return first
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dmlviz.metrics.distances import conditioned
+from dmlviz.metrics.distances import squared_differences
 from dmlviz.metrics.inputs import Embedded
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
@@ -11,9 +11,17 @@ MOST_PAIRS = 50_000
 
 def scores(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> dict[str, float]:
     """Judge as many pairs of one class as of two, at most `most` of each; NaN where there are none of either."""
+    distances, same, _ = pair_distances(points, most, seed)
+    return judge(distances, same, seed)
+
+
+def pair_distances(points: Embedded, most: int = MOST_PAIRS, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
+    """How far the two of each of those pairs are apart, whether they are of one class, and the distances' unit."""
     first, second, same = pairs(points.classes, most, seed)
-    scaled, _, _ = conditioned(points.points, points.points)
-    return judge(np.linalg.norm(scaled[first] - scaled[second], axis=1), same, seed)
+    unit = 2.0 ** int(np.frexp(np.abs(points.points).max(initial=0.0))[1])  # squares must not overflow
+    wide = points.points.astype(np.float64) / unit
+    distances = np.sqrt(squared_differences(wide, wide, first, second))
+    return distances.astype(points.points.dtype), same, unit
 
 
 def judge(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
@@ -23,16 +31,32 @@ def judge(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, f
     """
     if same.all() or not same.any():
         return dict.fromkeys(KEYS, float("nan"))
-    from sklearn.metrics import auc, roc_curve
-
-    false_positives, recall, _ = roc_curve(same, -distances)
+    false_positives, recall, _ = operating_points(distances, same)
     gap = 1 - recall - false_positives
     return {
-        "roc_auc": float(auc(false_positives, recall)),
+        "roc_auc": area(false_positives, recall),
         "eer": float(np.interp(0, -gap, false_positives)),
         "fpr_at_95_recall": float(false_positives[recall >= 0.95][0]),
         "accuracy_10_fold": _accuracy_over_folds(distances, same, seed),
     }
+
+
+def operating_points(distances: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each threshold t lets in: (false positive rate, recall, t), t rising, where "same" is said up to t.
+
+    One point for each distance that occurs, and before them (0, 0) at -inf, where nothing is called the same.
+    """
+    order = np.argsort(distances, kind="stable")
+    ordered, hits = distances[order], np.cumsum(same[order])
+    ends = np.flatnonzero(np.concatenate([ordered[1:] > ordered[:-1], [True]]))
+    let_in = ends + 1 - hits[ends]
+    false_positives, recall = (np.concatenate([[0], counts]) / counts[-1] for counts in (let_in, hits[ends]))
+    return false_positives, recall, np.concatenate([[-np.inf], ordered[ends]])
+
+
+def area(x: np.ndarray, y: np.ndarray) -> float:
+    """The area below the straight lines from point to point, x rising."""
+    return float((np.diff(x) * (y[1:] + y[:-1])).sum() / 2)
 
 
 def pairs(classes: np.ndarray, most: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

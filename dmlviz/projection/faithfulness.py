@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.metrics.distances import available_threads, blas_on_one_thread
+from dmlviz.metrics.distances import SquaredDistances, available_threads, blas_on_one_thread, conditioned
 from dmlviz.projection.limits import points
-from dmlviz.projection.neighbours import nearest, prepared
+from dmlviz.projection.metrics import euclidean_after_all, near_others, squared_to_all
+from dmlviz.projection.neighbours import comparable
 
 MEASURES = ("trustworthiness", "continuity", "neighbours_kept", "distance_correlation")
 LARGEST = 10_000
@@ -51,22 +52,23 @@ def faithfulness_of(
 
     The sample is as large as fits the time that `largest` points take. k is cut to what n allows (below n/2).
     """
-    there, here = points(embeddings), points(coordinates, "Coordinates")
+    there, here = _exact(embeddings), _exact(coordinates, "Coordinates")
     n = len(there)
     if len(here) != n or n < 2:
         raise UserError(f"A map has a place for each of 2 or more embeddings; got {len(here)} places for {n}.")
-    there, here = prepared(there, metric), prepared(here, "euclidean")
+    there = comparable(there, metric)
     k = min(k, max(1, (n - 1) // 2))
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    near_there, near_here = (nearest(space, k, rows=rows)[1] for space in (there, here))
+    near_there, near_here = near_others(there, k, rows, metric), near_others(here, k, rows, "euclidean")
     both = near_there[:, :, None] == near_here[:, None, :]
     alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbours
     rows, both = rows[alike], both[alike]
     near_there = _strangers_first(near_there[alike], both.any(axis=2))
     near_here = _strangers_first(near_here[alike], both.any(axis=1))
-    far, near, kept = _Distances(there), _Distances(here), both.any(axis=2).sum(axis=1)
+    far = _all_distances(there) if euclidean_after_all(metric) else _OtherDistances(there, metric)
+    near, kept = _all_distances(here), both.any(axis=2).sum(axis=1)
 
     def measured(start: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(start, start + _BLOCK)
@@ -93,52 +95,46 @@ def near_on_map(coordinates: np.ndarray, item: int, neighbours: np.ndarray) -> n
     return closer < max(2 * len(neighbours), len(here) // 100)
 
 
-class _Distances:
-    """Squared distances from some points (n × d) to all; two that differ by less than `slack` may be equal."""
+def _exact(given: Any, noun: str = "Embeddings") -> np.ndarray:
+    """Checked as every projection's points are, with all digits that were given (n × d, float64)."""
+    points(given, noun)
+    return np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, np.float64)
 
-    def __init__(self, space: np.ndarray) -> None:
-        self.space = space
-        self.flat = space.shape[1] <= 3
-        self.columns = np.ascontiguousarray((space if self.flat else -2 * space).T)
-        self.lengths = np.einsum("nd,nd->n", space, space)
-        self.slack = 0.0 if self.flat else 1e-6 * float(self.lengths.max())
 
-    def __len__(self) -> int:
-        return len(self.space)
+def _all_distances(space: np.ndarray) -> SquaredDistances:
+    space, _, _ = conditioned(space, space)
+    return SquaredDistances(space, space, np.dtype(np.float32))
+
+
+class _OtherDistances:
+    """Squared distances to all points by a metric that is not Euclidean in any coordinates."""
+
+    def __init__(self, space: np.ndarray, metric: str) -> None:
+        self.space, self.metric = space, metric
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """From these points (rows × n)."""
-        if not self.flat:
-            squared = self.space[rows] @ self.columns
-            squared += self.lengths
-            squared += self.lengths[rows, None]
-            return np.maximum(squared, 0, out=squared)
-        squared = np.zeros((len(rows), len(self)), np.float32)
-        for column in self.columns:
-            apart = column - column[rows, None]
-            apart *= apart
-            squared += apart
-        return squared
+        return squared_to_all(self.space[rows], self.space, self.metric)
 
 
 def _block(
-    there: _Distances,
-    here: _Distances,
+    there: "SquaredDistances | _OtherDistances",
+    here: SquaredDistances,
     rows: np.ndarray,
     near_there: np.ndarray,
     near_here: np.ndarray,
     kept: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The measures of some rows (4 × rows), and the moments of their distances for the correlation over all pairs."""
-    n, k = len(there), near_there.shape[1]
     far, near = there.of(rows), here.of(rows)
+    n, k = far.shape[1], near_there.shape[1]
     moments = _moments(np.sqrt(far), np.sqrt(near), rows)
     strangers, torn = np.zeros(len(rows)), np.zeros(len(rows))
     worst = k * (2 * n - 3 * k - 1) / 2
     if worst > 0:
         most = k - kept.min()
-        strangers = _strangeness(far, rows, near_here[:, :most], k, there.slack) / worst
-        torn = _strangeness(near, rows, near_there[:, :most], k, here.slack) / worst
+        strangers = _strangeness(far, rows, near_here[:, :most], k) / worst
+        torn = _strangeness(near, rows, near_there[:, :most], k) / worst
     return np.stack([1 - strangers, 1 - torn, kept / k, _correlation(moments, n - 1)]), moments.sum(axis=1)
 
 
@@ -147,10 +143,10 @@ def _strangers_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.take_along_axis(near, np.argsort(known, axis=1, kind="stable"), axis=1)
 
 
-def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int, slack: float) -> np.ndarray:
+def _strangeness(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
     """Σ of rank − k over those of the others that are not among a row's k nearest; equal distances share a rank."""
     squared[np.arange(len(rows)), rows] = np.inf
-    bounds = np.take_along_axis(squared, others, axis=1) - slack
+    bounds = np.take_along_axis(squared, others, axis=1)
     total = np.zeros(len(rows))
     for bound in bounds.T:
         closer = squared < bound[:, None]

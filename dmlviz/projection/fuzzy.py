@@ -14,7 +14,7 @@ _NARROWEST = 1e-3
 
 def as_distances(squared: np.ndarray, metric: str) -> np.ndarray:
     """Distances as UMAP takes them: Euclidean, or 1 − cosine (half the squared chord)."""
-    return squared / 2 if metric == "cosine" else np.sqrt(squared)
+    return squared / 2 if metric in ("cosine", "correlation") else np.sqrt(squared)
 
 
 def memberships(distances: np.ndarray, mean_distance: float | None = None) -> np.ndarray:
@@ -57,10 +57,10 @@ def supervised(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
     return _union(cut)
 
 
-def curve(min_dist: float) -> tuple[float, float]:
-    """a and b for which 1/(1 + a d^2b) falls like e^(min_dist − d) beyond min_dist."""
-    d = np.linspace(0, 3, 300)
-    wanted = np.where(d < min_dist, 1.0, np.exp(min_dist - d))
+def curve(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
+    """a and b for which 1/(1 + a d^2b) falls like e^((min_dist − d)/spread) beyond min_dist."""
+    d = np.linspace(0, 3 * spread, 300)
+    wanted = np.where(d < min_dist, 1.0, np.exp((min_dist - d) / spread))
     (a, b), _ = curve_fit(lambda x, a, b: 1 / (1 + a * x ** (2 * b)), d, wanted)
     return float(a), float(b)
 

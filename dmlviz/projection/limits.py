@@ -8,12 +8,13 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.declarations import Parameter
 from dmlviz.errors import UserError
-from dmlviz.projection.declared import PROJECTIONS
+
+MOST_EXACT = 5_000  # points whose pairs scikit-learn holds in memory as 64-bit numbers, several times over
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
     """Raise UserError when `config` cannot draw n points of that dimension; `labels`: whether classes are known."""
-    title, params = PROJECTIONS[config.method].title, config.params
+    title, params = config.declared.title, config.params
     if n < 2:
         raise UserError(f"A map needs at least 2 points; got {n}.")
     if config.method == "plane" and dimension > config.dims:
@@ -37,6 +38,15 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         fits = f"use at most {n - 1}" if n >= 3 else "use PCA for so few points"
         raise UserError(
             f"UMAP needs more points than neighbours; got {n} points and {params['neighbors']} neighbours: {fits}."
+        )
+    if params.get("init") == "pca" and dimension < config.dims:
+        raise UserError(
+            f"{title} begins with as many principal components as the map has dimensions, {config.dims}; got "
+            f"embeddings of {dimension}: use init = random."
+        )
+    if params.get("method") == "exact" and n > MOST_EXACT:
+        raise UserError(
+            f"{title} looks at all pairs of up to {MOST_EXACT:,} points; got {n:,}: use method = barnes_hut."
         )
     if config.method == "fan" and not labels:
         raise UserError("A class fan needs the class of every point; got none: use PCA, t-SNE or UMAP.")

@@ -13,8 +13,8 @@ from dmlviz.errors import UserError
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.projection.faithfulness import Faithfulness, faithfulness_of
 from dmlviz.projection.limits import check, classes, points
-from dmlviz.projection.pace import Cancelled, Frames, OnFrame
-from dmlviz.projection.placing import place_on
+from dmlviz.projection.pace import Cancelled, Frames, OnFrame, OnPhase
+from dmlviz.projection.placing import alike, place_on
 
 if TYPE_CHECKING:
     from dmlviz.projection.tsne import Layout
@@ -35,9 +35,15 @@ class Projection:
     error: float | None = None
     iterations: int = 0
     stopped: bool = False
+    placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     def place(self, new: Any) -> np.ndarray:
-        """Positions (m × dims) of new embeddings (m × d) on this map; see `place_on`."""
+        """Positions (m × dims) of new embeddings (m × d) on this map; see `place_on`.
+
+        A UMAP by umap-learn that was drawn in this process places them by its own `transform`, densMAP apart.
+        """
+        if self.placing is not None:
+            return self.placing(alike(new, self.embeddings.shape[1]))
         return place_on(self.config, self.embeddings, self.coordinates, new)
 
     @cached_property
@@ -57,6 +63,7 @@ def project(
     start: Any = None,
     begun: int = 0,
     stop: Callable[[], bool] | None = None,
+    on_phase: OnPhase | None = None,
     device: str = "cpu",
 ) -> Projection:
     """Draw embeddings (n × d, NumPy or torch) as `config` says, by default their PCA.
@@ -65,7 +72,10 @@ def project(
     by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from: an
     earlier map's, or, with `begun`, those that the same layout had reached after so many iterations. `labels` (n)
     serve a supervised map and the class fan only; `fitted_to` are the epochs (each m × d) that a PCA is fitted to when
-    not to what it draws. t-SNE runs on a torch `device`. Equal calls give equal maps on a CPU.
+    not to what it draws. t-SNE runs on a torch `device`. Layouts compute on one thread, so that they stay fast beside a
+    busy process; the caller's number of torch threads comes back at the end. Equal calls give equal maps on a CPU.
+    The engine "reference" shows its first and last positions only, and tells `on_phase(words, iteration, of)` between
+    them what it does; a stop leaves its thread to end on its own. It does not go on from `begun`.
     The config's `step` and `film` are for who has a run. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
@@ -73,7 +83,7 @@ def project(
     check(config, *rows.shape, labels=labels is not None)
     supervised = config.method == "fan" or config.params.get("supervised")
     known = classes(labels, len(rows)) if supervised else None
-    frames = Frames(on_frame, stop)
+    frames = Frames(on_frame, stop, on_phase)
     if PROJECTIONS[config.method].linear:
         return _linear(rows, config, frames, known, fitted_to)
     if (rows == rows[0]).all():
@@ -82,7 +92,11 @@ def project(
             "collapsed, try another loss, a larger margin or a smaller learning rate."
         )
     begin = None if start is None else _positions(start, len(rows), config.dims)
+    if begun and not config.resumable:
+        raise UserError(f"{config.declared.title} does not go on where it was stopped; leave `begun` out.")
     try:
+        if config.engine == "reference":
+            return _by_reference(rows, config, frames, begin, known)
         laid = _layout(rows, config, frames, begin, begun, known, device)
     except Cancelled:
         return Projection(config, rows, frames.latest, stopped=True)
@@ -113,6 +127,19 @@ def _linear(
     return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
 
 
+def _by_reference(
+    rows: np.ndarray,
+    config: ProjectionConfig,
+    frames: Frames,
+    start: np.ndarray | None,
+    labels: np.ndarray | None,
+) -> Projection:
+    from dmlviz.projection import reference
+
+    laid = reference.lay_out(rows, config, frames, labels, start)
+    return Projection(config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, placing=laid.place)
+
+
 def _layout(
     rows: np.ndarray,
     config: ProjectionConfig,
@@ -124,14 +151,17 @@ def _layout(
 ) -> "Layout":
     shared: dict[str, Any] = {"dims": config.dims, "seed": config.seed, "frames": frames}
     shared |= {"start": start, "begun": begun}
-    if config.method == "tsne":
-        from dmlviz.projection import tsne
+    from dmlviz.projection import threads
 
-        return tsne.lay_out(rows, **config.params, **shared, device=device)
-    from dmlviz.projection import umap
+    with threads.one_thread(len(rows)):
+        if config.method == "tsne":
+            from dmlviz.projection import tsne
 
-    params = {name: value for name, value in config.params.items() if name != "supervised"}
-    return umap.lay_out(rows, **params, **shared, labels=labels)
+            return tsne.lay_out(rows, **config.params, **shared, device=device)
+        from dmlviz.projection import umap
+
+        params = {name: value for name, value in config.params.items() if name != "supervised"}
+        return umap.lay_out(rows, **params, **shared, labels=labels)
 
 
 def _positions(start: Any, n: int, dims: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 OnFrame = Callable[[int, int, float | None, np.ndarray], Any]
+OnPhase = Callable[[str, int, int], Any]
 
 
 class Cancelled(Exception):
@@ -17,18 +18,20 @@ class Frames:
     """Hands positions to `on_frame(iteration, of, error, coordinates)` and asks it and `stop()` whether to go on.
 
     A frame comes `every` so many seconds; where it costs more than a fifth of that, half as often. `latest` is the
-    last that was shown, whether anybody looked or not.
+    last that was shown, whether anybody looked or not. `on_phase(words, iteration, of)` is told what is done where
+    there are no positions to show.
     """
 
     def __init__(
         self,
         on_frame: OnFrame | None = None,
         stop: Callable[[], bool] | None = None,
+        on_phase: OnPhase | None = None,
         *,
         every: float = 0.1,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._on_frame, self._stop, self._clock = on_frame, stop, clock
+        self._on_frame, self._stop, self._on_phase, self._clock = on_frame, stop, on_phase, clock
         self._every = every
         self._next = -np.inf
         self.stopped = False
@@ -46,6 +49,11 @@ class Frames:
             self.stopped |= bool(self._on_frame(iteration, of, error, coordinates))
             ended = self._clock()
             self._next = ended + (self._every if ended - began < self._every / 5 else 2 * self._every)
+
+    def tell(self, words: str, iteration: int, of: int) -> None:
+        """Say what is done now."""
+        if self._on_phase is not None:
+            self._on_phase(words, iteration, of)
 
     def ended(self) -> bool:
         """Whether somebody asked to stop."""

@@ -12,7 +12,8 @@ from dmlviz.projection.crowd import Crowd
 from dmlviz.projection.declared import PROJECTIONS
 from dmlviz.projection.fuzzy import as_distances, curve, memberships
 from dmlviz.projection.limits import points
-from dmlviz.projection.neighbours import centre_of, nearest_of, prepared
+from dmlviz.projection.metrics import near
+from dmlviz.projection.neighbours import centre_of, prepared
 
 # How badly places (m × dims) suit the m new points of those rows, given the crowd around them (others m × k × dims,
 # and for how many points each stands, m × k); and the gradient: (m,), (m × dims).
@@ -33,30 +34,41 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     fixed. The same point always lands on the same spot, and a point of the map on itself. Raises UserError for
     embeddings of another space or that are not finite.
     """
-    known, here, wanted = points(embeddings), points(coordinates, "Coordinates"), points(new, "New embeddings")
+    known, here = points(embeddings), points(coordinates, "Coordinates")
+    wanted = alike(new, known.shape[1])
     if len(known) != len(here):
         raise UserError(f"A map has a place for each embedding; got {len(here)} places for {len(known)} embeddings.")
-    if known.shape[1] != wanted.shape[1]:
-        raise UserError(
-            f"New points lie in the map's space of {known.shape[1]} dimensions; got {wanted.shape[1]}: "
-            "embed them with the same net."
-        )
     if PROJECTIONS[config.method].linear:
         return _linear(known, here, wanted)
     metric = config.params["metric"]
     centre = centre_of(known)
     known, wanted = prepared(known, metric, centre), prepared(wanted, metric, centre)
     count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
-    squared, found = nearest_of(wanted, known, min(count, len(known)))
+    squared, found = near(wanted, known, min(count, len(known)), metric)
     if config.method == "tsne":
         misfit = _tsne_misfit(here, found, conditional(squared, min(config.params["perplexity"], squared.shape[1] / 2)))
     else:
-        misfit = _umap_misfit(here, found, memberships(as_distances(squared, metric)), config.params["min_dist"])
+        misfit = _umap_misfit(here, found, memberships(as_distances(squared, metric)), *_curve(config))
     placed = _settle(misfit, here[found[:, :_FIRST_GUESSES]], Crowd(here))
     size = np.sqrt(np.square(known).sum(axis=1).max())
     known_already = squared[:, 0] <= (_SAME * size) ** 2
     placed[known_already] = here[found[known_already, 0]]
     return placed
+
+
+def alike(new: Any, dimension: int) -> np.ndarray:
+    """Return new embeddings (m × d, float32) of a map's space; raise UserError for those of another."""
+    wanted = points(new, "New embeddings")
+    if wanted.shape[1] != dimension:
+        raise UserError(
+            f"New points lie in the map's space of {dimension} dimensions; got {wanted.shape[1]}: "
+            "embed them with the same net."
+        )
+    return wanted
+
+
+def _curve(config: ProjectionConfig) -> tuple[float, float]:
+    return curve(config.params["min_dist"], config.params.get("spread", 1.0))
 
 
 def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -86,9 +98,8 @@ def _tsne_misfit(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Misfit:
     return misfit
 
 
-def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, min_dist: float) -> Misfit:
+def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Misfit:
     """UMAP's cross-entropy for one point: every pull counts twice, for five random pushes (see umap.py)."""
-    a, b = curve(min_dist)
     rate = 5 / len(here) * strengths.sum(axis=1, keepdims=True)
 
     def misfit(y: np.ndarray, rows: slice, seen: Seen) -> tuple[np.ndarray, np.ndarray]:

@@ -73,6 +73,15 @@ export interface LayoutEvent {
   frame: FrameMeta;
 }
 
+/** A library at work, which shows no positions. */
+export interface PhaseEvent {
+  event: "phase";
+  time?: number;
+  words: string;
+  iteration: number;
+  of: number;
+}
+
 /** Something goes wrong from this step on. */
 export interface AlarmEvent {
   event: "alarm";
@@ -159,7 +168,7 @@ export interface EndEvent {
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
 
 /** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
 export interface SpriteSheets {
@@ -195,6 +204,7 @@ export interface Space {
 /** What kind of picture the map is. */
 export interface PictureInfo {
   method: string;
+  taught?: string;
   title?: string;
   caution?: string;
   axes?: number[];
@@ -378,6 +388,8 @@ export interface RunCardProps {
   scores: Record<string, number>;
   tested: number | null;
   state: string;
+  damage?: string | null;
+  readable?: boolean;
   created: string | null;
   bytes: number;
   export: string | null;

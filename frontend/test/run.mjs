@@ -10,19 +10,32 @@ import { styleAsText } from "../styles.mjs";
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..");
 const words = process.argv.slice(2);
 const script = words[0] === "--script";
-const wanted = (name) => (script ? name === `scripts/${words[1]}.js`
-  : name.endsWith(".test.js") && (!words.length || words.some((word) => name.includes(word))));
+const wanted = (name) =>
+  script
+    ? name === `scripts/${words[1]}.js`
+    : name.endsWith(".test.js") && (!words.length || words.some((word) => name.includes(word)));
 
 const folder = mkdtempSync(path.join(ROOT, "node_modules", ".test-"));
 try {
   const sources = readdirSync(path.join(ROOT, "test"), { recursive: true }).filter(wanted).sort();
   await build({
-    absWorkingDir: ROOT, entryPoints: sources.map((name) => `test/${name}`), outbase: "test", outdir: folder, bundle: true,
-    platform: "node", format: "esm", target: "node20", sourcemap: "inline", plugins: [styleAsText], logLevel: "warning",
+    absWorkingDir: ROOT,
+    entryPoints: sources.map((name) => `test/${name}`),
+    outbase: "test",
+    outdir: folder,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    sourcemap: "inline",
+    plugins: [styleAsText],
+    logLevel: "warning",
     outExtension: { ".js": ".mjs" },
   });
   const built = sources.map((name) => path.join(folder, name.replace(/js$/, "mjs")));
-  const { status } = spawnSync(process.execPath, ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built], { stdio: "inherit" });
+  const { status } = spawnSync(process.execPath, ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built], {
+    stdio: "inherit",
+  });
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -8,8 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.learn.entries import KINDS, TOPICS, found, limits, partners, plain, recommended
+from app.learn.entries import KINDS, TOPICS, found, limits, partners, plain, recommended, recommended_in_dimensions
 from app.learn.state import LearnState
+from dmlviz.config import TrainConfig
 from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.declared import MINERS
 
@@ -98,6 +99,15 @@ def test_recommended_settings_are_those_that_training_takes():
     assert recommended(LOSSES["triplet"])["Miner"] == MINERS["random_hard_negative"].title
     assert recommended(LOSSES["softmax"])["Space"] == "free"
     assert recommended(LOSSES["nt_xent"]) == {}
+
+
+def test_what_is_recommended_on_a_circle_is_said_and_is_what_training_takes():
+    advice = recommended_in_dimensions(LOSSES["arcface"])[2]
+    config = TrainConfig(loss="arcface", embedding_dim=2)
+    assert advice["Margin"] == f"{config.loss_params['margin']:g}"
+    assert advice["Scale"] == f"{config.loss_params['scale']:g}"
+    assert advice["Steps"] == f"{config.steps:,}"
+    assert recommended_in_dimensions(LOSSES["triplet"]) == {}
 
 
 def test_every_parameter_says_what_it_may_be():

@@ -118,7 +118,7 @@ def test_numbers_to_colour_by_come_for_every_image(client, run, measure):
 
 def test_the_caution_of_every_method_is_told(client):
     told = client.get("/api/methods.json").json()
-    assert {"plane", "fan", "pca", "tsne", "umap"} == set(told)
+    assert {"plane", "fan", "pca", "tsne", "umap", "scikit-learn", "umap-learn"} == set(told)
     assert all(len(method["caution"]) > 40 for method in told.values())
 
 

@@ -34,7 +34,7 @@ def test_every_loss_can_be_chosen_and_brings_what_it_recommends(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_state_comes_back_from_its_address(loss):
-    state = UIState(run=RUN, view="tsne", pinned=7, step=40)
+    state = UIState(run=RUN, view="tsne", pinned=7, step=40, curves="roc")
     state.choose("loss", loss)
     state.choose("net", list(NETS)[-1])
     state.choose("steps", 123)
@@ -48,8 +48,27 @@ def test_every_state_comes_back_from_its_address(loss):
     assert again.notes == []
     assert again.config("mnist") == state.config("mnist")
     assert again.projection() == state.projection()
-    assert (again.run, again.view, again.pinned, again.step) == (RUN, "tsne", 7, 40)
+    assert (again.run, again.view, again.pinned, again.step, again.curves) == (RUN, "tsne", 7, 40, "roc")
     assert again.to_query() == state.to_query()
+
+
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if 2 in loss.in_dimensions])
+def test_on_a_circle_the_recommended_parameters_are_shown_and_the_usual_ones_can_still_be_chosen(loss):
+    state = UIState()
+    state.choose("loss", loss)
+    state.choose("embedding_dim", 2)
+    assert state.config("mnist") == TrainConfig(loss=loss, embedding_dim=2)
+    for parameter in LOSSES[loss].parameters:
+        state.choose_param("loss", LOSSES[loss], parameter, parameter.default)
+    usual = TrainConfig(loss=loss, embedding_dim=2, loss_params=LOSSES[loss].complete({}))
+    assert state.config("mnist") == usual
+    assert UIState.from_query(state.to_query()).config("mnist") == usual
+    again = UIState()
+    again.adopt(usual)
+    assert again.config("mnist") == usual
+    again.adopt(TrainConfig(loss=loss, embedding_dim=2, dataset="mnist"))
+    again.choose("embedding_dim", 64)
+    assert again.config("mnist") == TrainConfig(loss=loss)
 
 
 def test_no_miner_is_another_choice_than_the_recommended_one():
@@ -164,6 +183,40 @@ def test_what_an_address_asks_in_vain_is_said_and_left_out(query):
     assert len(state.notes) == 1
     state.config("mnist")
     assert state.run is None
+
+
+def test_a_map_by_a_reference_library_comes_back_from_its_address_in_any_order():
+    query = {"view.densmap": "1", "view.metric": "cosine", "map.engine": "reference", "map.seed": "3", "view": "umap"}
+    state = UIState.from_query(query)
+    assert state.notes == []
+    wanted = state.projection()
+    assert (wanted.engine, wanted.seed, wanted.params["densmap"], wanted.params["metric"]) == (
+        "reference",
+        3,
+        True,
+        "cosine",
+    )
+    assert state.to_query() == query
+
+
+def test_each_engine_keeps_its_own_parameters_and_a_map_without_another_engine_has_ours():
+    state = UIState.from_query({"view": "umap", "view.neighbors": "30"})
+    assert state.projection().params["neighbors"] == 30
+    state.draw(engine="reference")
+    assert state.projection().params["neighbors"] == 15
+    assert state.params_with("dmlviz")["neighbors"] == 30
+    state.look("pca")
+    assert state.projection().engine == "dmlviz"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}],
+)
+def test_an_engine_that_cannot_be_is_said_and_ours_draws(query):
+    state = UIState.from_query(query)
+    assert len(state.notes) == 1
+    assert state.projection().engine == "dmlviz"
 
 
 def test_other_parts_of_an_address_are_kept():

@@ -1,11 +1,8 @@
 """The terms that the page fills with numbers are those of the library: the same batch, the same loss."""
 
-import json
 import math
-import shutil
-import subprocess
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +18,6 @@ from dmlviz.losses.declared import LOSSES
 from dmlviz.miners.tuples import Pairs
 from dmlviz.witness import Witness
 
-RUN = Path(__file__).parents[2] / "frontend/test/run.mjs"
 CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if name not in ("sum_of", "hinge_pair")} | {
     "contrastive, all pairs": {"loss": "contrastive", "miner": None},
     "contrastive, classical": {"loss": "contrastive", "sampler": "random_pairs"},
@@ -60,20 +56,15 @@ def batch_of(config: TrainConfig) -> SeenBatch:
 
 
 @pytest.fixture(scope="module")
-def page() -> Any:
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
+def page(page_script: Callable[..., Any]) -> Any:
     batches = {}
     for name, fields in CASES.items():
         config = TrainConfig(dataset="digits", embedding_dim=8, **fields)
         batch = batch_of(config)
         batches[name] = told(batch, config, Basis.fit(batch.before))
-    given = json.dumps({"batches": batches, "formulas": [entry.formula for entry in LOSSES.values()]})
-    done = subprocess.run(
-        ["node", RUN, "--script", "terms"], input=given, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {name: found | {"right": batches[name]["loss"]} for name, found in json.loads(done.stdout).items()}
+    given = {"batches": batches, "formulas": [entry.formula for entry in LOSSES.values()]}
+    answer = page_script("terms", given)
+    return {name: found | {"right": batches[name]["loss"]} for name, found in answer.items()}
 
 
 @pytest.mark.parametrize("name", list(CASES))

@@ -122,10 +122,10 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
 
 
 def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
-    """A joint PCA of 20 epochs of 10,000 × 64 in half precision, as runs keep them."""
+    """A joint PCA of 20 epochs of 10,000 × 64."""
     from dmlviz.bases import Basis
 
-    epochs = [(points * (1 + i / 20)).astype(np.float16) for i in range(20)]
+    epochs = [points * np.float32(1 + i / 20) for i in range(20)]
     taken = timed(lambda: Basis.principal(epochs, (1, 2)), 5)
     drawn = timed(lambda: [Basis.principal(epochs, (1, 2)).project(epoch) for epoch in epochs[:1]], 5)
     print(f"joint PCA of 20 epochs {1e3 * taken:8.0f} ms   with one epoch drawn {1e3 * drawn:.0f} ms")
@@ -198,7 +198,8 @@ def cost(folder: Path) -> None:
         lines.append(f"| {n:,} | {' | '.join(cells)} | {taken:.1f} s |\n")
         print(lines[-1], end="", flush=True)
         COSTS.parent.mkdir(exist_ok=True)
-        COSTS.write_text(HEAD + "".join(lines), encoding="utf-8")
+        _, mark, rest = COSTS.read_text(encoding="utf-8").partition("\n## ")  # what others measured stays
+        COSTS.write_text(HEAD + "".join(lines) + mark + rest, encoding="utf-8")
 
 
 def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:

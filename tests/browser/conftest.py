@@ -121,7 +121,7 @@ def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
         for known in folder.iterdir():
             (data / known.name).symlink_to(known)
     command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser"]
-    started = Server([*command, "--runs", str(runs), "--data", str(data)], {})
+    started = Server([*command, "--runs", str(runs), "--data", str(data)], {"NUMBA_DISABLE_JIT": "1"})
     yield started
     started.close()
     assert "Traceback" not in started.log

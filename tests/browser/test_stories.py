@@ -241,6 +241,29 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", "live")
 
 
+def test_a_map_by_umap_learn_says_what_it_waits_for_and_is_measured_like_ours(person, digits_run):
+    """The server of these stories runs umap-learn without its compiler, which would take two minutes."""
+    page = person.page
+    person.open(f"?run={digits_run.id}&view=umap&view.iterations=10")
+    person.map_has("state", "finished")
+    person.press("Parameters")
+    page.get_by_test_id("stPopoverBody").get_by_text("umap-learn", exact=True).click()
+    page.get_by_label("Neighbors", exact=True).fill("5")
+    page.get_by_label("Iterations", exact=True).fill("10")
+    page.get_by_test_id("stPopoverBody").get_by_text("Supervised", exact=True).click()
+    person.press("Draw")
+    expect(person.words).to_have_text("umap-learn is compiling, which can take a minute or two")
+    expect(page).to_have_url(re.compile("map.engine=reference"))
+    expect(person.words).to_contain_text("UMAP by umap-learn: 10 iterations")
+    person.map_has("state", "finished")
+    assert person.of_map("points") == "596"
+    foot = page.locator(".map .foot")
+    expect(foot).to_contain_text("trustworthiness")
+    expect(foot).to_contain_text("UMAP by umap-learn")
+    expect(foot).to_contain_text("It was drawn with the classes")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
+
+
 def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, server, digits_run):
     person.open(f"?run={digits_run.id}&view=tsne&view.iterations=5000")
     until(lambda: int(person.of_map("step") or 0) > 20, what="the layout does not move")

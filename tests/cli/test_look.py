@@ -85,6 +85,19 @@ def test_project_draws_a_file_of_vectors(called, tmp_path, kind):
     assert kind == "npy" or [row[1] for row in rows[1:]] == classes
 
 
+def test_project_draws_by_the_reference_engine_too(called, tmp_path):
+    np.save(tmp_path / "some.npy", np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32))
+    words = ["project", tmp_path / "some.npy", "--method", "tsne", "--engine", "reference"]
+    params = [word for pair in ("metric=cosine", "iterations=250", "perplexity=5") for word in ("--param", pair)]
+    code, shown, _ = called(*words, *params)
+    assert code == 0
+    assert "t-SNE by scikit-learn: trustworthiness 0." in shown
+    assert len((tmp_path / "some-scikit-learn.csv").read_text().splitlines()) == 41
+    code, _, error = called(*words, "--param", "metric=hamming")
+    assert code == 2
+    assert "scikit-learn: metric is one of euclidean, cosine" in error
+
+
 def test_project_draws_the_epochs_of_a_run_as_a_table_with_steps(trained, called, tmp_path):
     folder, _ = trained
     run, table = Runs(folder).list()[0], tmp_path / "film.csv"

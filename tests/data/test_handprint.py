@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from dmlviz.data import load
-from dmlviz.data.handprint import INK, bitmap, counted, upright
+from dmlviz.data.handprint import THIN, counted, edges, framed, upright
 from dmlviz.data.query import prepare
 from dmlviz.inference import answer
 from dmlviz.runs import Runs
@@ -60,19 +60,40 @@ def test_a_figure_that_leans_is_set_upright():
     assert np.allclose(upright(np.ones((40, 6))), 1)
 
 
+def test_a_figure_that_bulges_to_one_side_does_not_lean():
+    """As NIST saw it: a line from top to bottom stands upright, wherever most of the ink is."""
+    seven = np.zeros((32, 20))
+    seven[:, 15:] = seven[:5] = 1
+    assert np.array_equal(upright(seven), seven)
+
+
+def test_a_grey_pixel_at_the_edge_is_covered_in_part():
+    assert edges(np.array([0, 0.5, 1, 0.2, 1, 1, 0.25, 0])) == (1.5, 6.25)
+
+
+def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
+    """Its frame of 20 columns fills half of a block on either side, which is grey in the image of 8 × 8."""
+    frame = np.zeros((32, 32))
+    frame[:, 6:26] = 1
+    frame[5:13, 11:21] = frame[18:27, 11:21] = 0
+    image = np.rint(counted(frame) * 255).astype(np.uint8)
+    again = prepare(np.kron(image, np.ones((10, 10), np.uint8)), "digits").image
+    assert np.abs(again.astype(int) - image).max() <= 2
+
+
 @pytest.mark.parametrize("pen", [3, 5, 7, 9])
 def test_strokes_are_as_thick_as_the_datas_whatever_the_pen(pen):
-    ink = [counted(bitmap(upright(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
-    assert min(ink) >= INK - 3
+    ink = [counted(framed(upright(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
+    assert min(ink) >= THIN
     usual = (load("digits").test.images / 255).sum(axis=(1, 2)).mean()
     assert abs(np.mean(ink) - usual) < 4
 
 
 def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
-    one = counted(bitmap(upright(drawing(1) / 255)))
+    one = counted(framed(upright(drawing(1) / 255)))
     assert not one[:, [0, 7]].any()
     assert np.flatnonzero(one.any(axis=0)).size <= 5
-    full = bitmap(np.ones((90, 90)))
+    full = framed(np.ones((90, 90)))
     assert not full[:, :6].any()
     assert full[:, 6:26].all()
 

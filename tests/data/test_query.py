@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from dmlviz.data import available, load
+from dmlviz.data.class_folders import understand
 from dmlviz.data.declared import DATASETS, DatasetDeclaration
 from dmlviz.data.query import decode, prepare
 from dmlviz.errors import UserError
@@ -43,8 +45,60 @@ def test_the_ink_fills_a_box_of_20_and_its_mass_lies_in_the_middle():
     rows = np.flatnonzero(image.any(axis=1))
     assert rows[-1] - rows[0] + 1 == 20
     weight = image / image.sum()
-    assert abs(weight.sum(axis=1) @ (np.arange(28) + 0.5) - 14) <= 0.5
-    assert abs(weight.sum(axis=0) @ (np.arange(28) + 0.5) - 14) <= 0.5
+    assert abs(weight.sum(axis=1) @ np.arange(28) - 14) <= 0.5
+    assert abs(weight.sum(axis=0) @ np.arange(28) - 14) <= 0.5
+
+
+def centers(images: np.ndarray) -> np.ndarray:
+    """The mean pixel index of each image (n × s × s), weighted by ink: row and column (n × 2)."""
+    index, images = np.arange(images.shape[1]), images.astype(float)
+    return np.stack([images.sum(axis=2) @ index, images.sum(axis=1) @ index], axis=1) / images.sum(axis=(1, 2))[:, None]
+
+
+def test_the_center_of_mass_lies_at_pixel_14_as_in_mnist():
+    rng = np.random.default_rng(0)
+    blots = np.zeros((300, 200, 150), np.uint8)
+    for blot in blots:
+        for _ in range(4):
+            top, left = rng.integers(0, (140, 90))
+            blot[top : top + rng.integers(10, 60), left : left + rng.integers(10, 60)] = 255
+    found = centers(np.stack([prepare(blot, "mnist").image for blot in blots]))
+    assert np.abs(found.mean(axis=0) - 14).max() < 0.06
+    assert np.mean(np.abs(found - 14) < 0.52) > 0.98, "all but those that would leave the square"
+
+
+def test_a_symmetric_drawing_stays_in_the_middle_of_the_square():
+    drawing = np.zeros((100, 100), np.uint8)
+    drawing[10:90, 38:62] = 255
+    image = prepare(drawing, "mnist").image
+    assert np.array_equal(image, image[::-1, ::-1])
+
+
+@pytest.mark.parametrize(("height", "width", "top", "left"), [(280, 230, 0, 3), (250, 280, 2, 0), (170, 280, 6, 0)])
+def test_the_odd_pixel_beside_a_garment_is_on_the_left_or_above(height, width, top, left):
+    garment = np.zeros((400, 400), np.uint8)
+    garment[50 : 50 + height, 70 : 70 + width] = 200
+    image = prepare(garment, "fashion_mnist").image
+    assert (np.flatnonzero(image.any(axis=1))[0], np.flatnonzero(image.any(axis=0))[0]) == (top, left)
+
+
+def test_a_photographed_garment_keeps_its_levels_and_ink_is_made_dark():
+    pale = np.full((280, 280), 255, np.uint8)
+    pale[:, 70:210] = 155
+    assert prepare(pale, "fashion_mnist").image.max() == 100
+    assert prepare(pale, "mnist").image.max() == 255
+
+
+@pytest.mark.parametrize(("dataset", "least"), [("mnist", 0.97), ("fashion_mnist", 0.9), ("digits", 0.8)])
+def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, least):
+    if dataset not in available():
+        pytest.skip(f"{dataset} is not on this machine")
+    images = load(dataset).test.images
+    chosen = np.linspace(0, len(images) - 1, min(len(images), 600)).astype(int)
+    prepared = [prepare(np.kron(images[item], np.ones((10, 10), np.uint8)), dataset).image for item in chosen]
+    base, asked = (np.reshape(some, (len(some), -1)).astype(np.float32) for some in (images, prepared))
+    nearest = ((base**2).sum(axis=1) - 2 * asked @ base.T).argmin(axis=1)
+    assert np.mean(nearest == chosen) >= least
 
 
 @pytest.mark.parametrize(("dataset", "size"), [("mnist", 28), ("fashion_mnist", 28), ("digits", 8)])
@@ -94,7 +148,7 @@ def test_a_dot_in_the_middle_of_nothing_is_framed():
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "WEBP"])
 def test_the_three_formats_are_read(format):
-    read = decode(file_of(stroke(), format))
+    read = decode(file_of(stroke(), format), "mnist")
     assert read.shape == (90, 60)
     assert abs(read.astype(int) - stroke()).mean() < 8
 
@@ -102,23 +156,23 @@ def test_the_three_formats_are_read(format):
 def test_transparency_lies_on_white():
     drawing = np.zeros((40, 40, 4), np.uint8)
     drawing[10:30, 18:22] = (0, 0, 0, 255)
-    read = decode(file_of(drawing))
+    read = decode(file_of(drawing), "mnist")
     assert read[0, 0] == 255
     assert read[20, 20] == 0
 
 
 def test_palette_with_transparency_and_16_bit_pictures_are_read():
     palette = Image.fromarray(stroke()).convert("P")
-    assert decode(file_of(palette, transparency=0)).shape == (90, 60)
+    assert decode(file_of(palette, transparency=0), "mnist").shape == (90, 60)
     deep = Image.fromarray(stroke().astype(np.uint16) * 200)
-    read = decode(file_of(deep))
+    read = decode(file_of(deep), "mnist")
     assert np.array_equal(read > 128, stroke() > 128)
 
 
 def test_the_turn_noted_by_a_camera_is_undone():
     exif = Image.Exif()
     exif[0x0112] = 6
-    assert decode(file_of(stroke(), "JPEG", exif=exif.tobytes())).shape == (60, 90)
+    assert decode(file_of(stroke(), "JPEG", exif=exif.tobytes()), "mnist").shape == (60, 90)
 
 
 def announced(width: int, height: int) -> bytes:
@@ -136,7 +190,7 @@ def announced(width: int, height: int) -> bytes:
 @pytest.mark.parametrize("side", [5000, 9500, 60000])
 def test_a_decompression_bomb_is_refused_before_it_is_decoded(side):
     with pytest.raises(UserError, match="4096"):
-        decode(announced(side, side))
+        decode(announced(side, side), "mnist")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +206,7 @@ def test_a_decompression_bomb_is_refused_before_it_is_decoded(side):
 )
 def test_a_hostile_or_broken_file_gets_one_sentence(data, words):
     with pytest.raises(UserError, match=words):
-        decode(data)
+        decode(data, "mnist")
 
 
 OWN = DatasetDeclaration(
@@ -198,8 +252,57 @@ def test_what_cannot_be_asked_of_ones_own_data_is_a_sentence():
         prepare(stroke(), own_data(6, size=0))
 
 
-def test_an_upload_keeps_its_colours_where_they_are_wanted():
+def test_an_upload_keeps_its_colours_among_ones_own_data():
     picture = np.zeros((9, 9, 3), np.uint8)
     picture[..., 1] = 255
-    assert decode(file_of(picture), colour=True).shape == (9, 9, 3)
-    assert decode(file_of(picture)).ndim == 2
+    assert decode(file_of(picture), own_data(7)).shape == (9, 9, 3)
+    assert decode(file_of(picture), "mnist").ndim == 2
+
+
+def test_no_file_is_read_for_vectors():
+    with pytest.raises(UserError, match="without a net"):
+        decode(file_of(stroke(), "JPEG"), own_data(8, size=0))
+
+
+def noise(height: int, width: int, seed: int, channels: int = 3) -> Image.Image:
+    """A picture with detail of every size."""
+    rng = np.random.default_rng(seed)
+    sum_of_sizes = sum(
+        np.asarray(Image.fromarray(rng.integers(0, 60, (side, side, 3)).astype(np.uint8)).resize((width, height)))
+        for side in (3, 9, 40, 200)
+    )
+    return Image.fromarray(sum_of_sizes if channels == 3 else sum_of_sizes[..., 0])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_picture_of_ones_own_data_comes_back_as_the_image_that_was_made_of_it(tmp_path, channels):
+    """Large and small, wide and tall, JPEG, PNG and WebP, turned by a camera, transparent, with 16 bits."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    see_through = noise(90, 61, 5, channels).convert("RGBA")
+    see_through.putalpha(noise(90, 61, 6, 1))
+    pictures = {
+        "large.png": file_of(noise(700, 1100, 0, channels)),
+        "large.jpg": file_of(noise(1500, 1000, 1, channels), "JPEG"),
+        "turned.jpg": file_of(noise(401, 600, 2, channels), "JPEG", exif=turned.tobytes()),
+        "small.webp": file_of(noise(21, 35, 3, channels), "WEBP"),
+        "tiny.png": file_of(noise(9, 12, 4, channels)),
+        "clear.png": file_of(see_through),
+    }
+    if channels == 1:
+        pictures["deep.png"] = file_of(Image.fromarray(np.asarray(noise(80, 80, 7, 1)).astype(np.uint16) * 90 + 4000))
+    others = {f"{seed}.png": file_of(noise(30, 31, seed, channels)) for seed in range(10, 15)}
+    for folder, files in (("a", pictures), ("b", others)):
+        place = tmp_path / "pictures" / folder
+        place.mkdir(parents=True)
+        for name, data in files.items():
+            (place / name).write_bytes(data)
+    understood = understand(tmp_path / "pictures")
+    DATASETS.tell(understood.declared.describe())
+    name, parts = understood.declared.name, understood.parts
+    assert understood.declared.channels == channels
+    images = np.concatenate([parts["train_images"], parts["test_images"]])
+    for file, data in pictures.items():
+        query = prepare(decode(data, name), name)
+        assert (images == query.image).all(axis=tuple(range(1, images.ndim))).any(), file
+        assert max(query.steps[0].image.shape) <= 512

@@ -36,7 +36,8 @@ def test_a_map_is_exported_by_its_method(capsys, runs, run, tmp_path):
     assert run.drawings()[0].id in out.read_text()
     code, _, said = called(capsys, "export", run.id, "--view", "umap", "-o", out, "--runs", runs.folder)
     assert code == 2
-    assert "has no finished map 'umap', but tsne" in said
+    assert "has no finished map 'umap', but " in said
+    assert "tsne: draw it with dmlviz project" in said
 
 
 def test_pictures_are_added_listed_and_removed(capsys, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -13,12 +14,16 @@ from pyarrow import parquet
 
 from dmlviz import data
 from dmlviz.config import ProjectionConfig
+from dmlviz.data.vectors import read
 from dmlviz.drawing import draw_into
 from dmlviz.errors import UnknownName, UserError
 from dmlviz.export import FORMATS, Kept, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
+from dmlviz.figures.declared import FIGURES
 from dmlviz.gallery import Gallery
+from dmlviz.given import keep_vectors
+from dmlviz.runs import Runs
 
 
 def written(name, kept):
@@ -132,9 +137,65 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
     assert set(table["neighbour_1"].to_pylist()) <= set(run.watched.tolist())
     with zipfile.ZipFile(written("projector", kept)) as archive:
-        assert "sprite.png" not in archive.namelist()
+        sprite = np.asarray(Image.open(archive.open("sprite.png")))
         assert len(archive.read("metadata.tsv").splitlines()) == 201
+    row, column = divmod(77, 15)  # 200 pictures, 15 × 15 places
+    tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
+    assert np.array_equal(tile, data.load("digits").test.images[run.watched[77]])
     assert kept.drawing.id in written("html", kept).getvalue().decode()
     flag = "--film" if film else f"--step {step}"
     assert flag in as_command(kept)
     assert flag in as_python(kept)
+
+
+def test_the_figures_are_pages_that_share_one_script_and_need_no_network(kept):
+    with zipfile.ZipFile(written("figures", kept)) as archive:
+        assert archive.testzip() is None
+        pages = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith(".html")}
+        tables = {
+            name: list(csv.DictReader(io.TextIOWrapper(archive.open(name), encoding="utf-8")))
+            for name in archive.namelist()
+            if name.endswith(".csv")
+        }
+        listed = archive.read("README.txt").decode()
+        assert len(archive.read("plotly.min.js")) > 1_000_000
+    names = {name.removesuffix(".html") for name in pages}
+    assert names == {name.removesuffix(".csv") for name in tables} == set(FIGURES)
+    for name, page in pages.items():
+        assert re.findall(r'<script src="(.*?)"', page) == ["plotly.min.js"]
+        assert not re.search(r"(src|href)=.https?:", page)
+        assert len(page) < 60_000
+        assert f"{name}, " in listed
+        assert "<title>" in page
+        assert "Größe &lt;b&gt;&amp; Co&lt;/b&gt;" in page
+    scores = kept.run.metrics
+    recall = [float(row["recall"]) for row in tables["recall_at_k.csv"]]
+    assert [recall[k - 1] for k in (1, 5, 10)] == [scores[f"recall_at_{k}"] for k in (1, 5, 10)]
+    assert sum(int(row["images"]) for row in tables["confusion_matrix.csv"]) == 596
+    assert [int(row["item"]) for row in tables["map.csv"]] == list(range(596))
+    pairs = sum(int(row["one_class"]) + int(row["two_classes"]) for row in tables["distance_histogram.csv"])
+    assert pairs == 596 * 595 // 2
+    losses = {int(row["step"]): row["loss"] for row in tables["training_curves.csv"]}
+    assert losses[0] == ""
+    assert float(losses[1]) > 0
+
+
+def test_figures_of_an_epoch_are_of_its_images(epochs, run):
+    with zipfile.ZipFile(written("figures", epochs[False])) as archive:
+        items = [int(row.split(",")[0]) for row in archive.read("map.csv").decode().splitlines()[1:]]
+        assert items == run.watched.tolist()
+        assert (
+            f"200 watched test images of Digits 8 × 8 after step {run.epochs[1]}" in archive.read("README.txt").decode()
+        )
+
+
+def test_figures_that_vectors_do_not_give_are_left_out_and_the_list_says_why(tmp_path):
+    np.savez(tmp_path / "words.npz", vectors=np.eye(4, dtype=np.float32), labels=[0, 1, 2, 3])
+    runs = Runs(tmp_path / "runs", tmp_path / "none")
+    given = keep_vectors(runs, read(tmp_path / "words.npz"), "words")
+    with zipfile.ZipFile(written("figures", Kept(given))) as archive:
+        assert "roc.html" not in archive.namelist()
+        assert "map.html" in archive.namelist()
+        listed = archive.read("README.txt").decode()
+    assert "ROC is left out. Pairs of one class and of two are compared; here are 0 and 6." in listed
+    assert "Training is left out." in listed

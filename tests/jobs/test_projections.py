@@ -72,6 +72,30 @@ def test_a_projection_can_be_stopped(jobs, finished, until):
     assert jobs.status(finished.id).phase == "finished"
 
 
+def test_a_map_by_a_library_says_what_it_waits_for_is_stopped_at_once_and_begins_anew(jobs, finished, until):
+    params = {"iterations": 5000, "method": "exact"}
+    config = ProjectionConfig(method="tsne", engine="reference", params=params)
+    projection = jobs.project(finished.id, config)
+    drawing = finished.drawing(projection)
+    until(lambda: any(event["event"] == "phase" for event in drawing.events()))
+    phase = next(event for event in drawing.events() if event["event"] == "phase")
+    assert phase["words"] == "scikit-learn lays out the points; it shows nothing before its end"
+    jobs.stop(finished.id, projection)
+    assert until(lambda: jobs.status(finished.id, projection).phase == "stopped") < 8
+    assert drawing.reached is None
+    assert jobs.project(finished.id, config.but(params=params | {"iterations": 250}), resume=True) != projection
+
+
+def test_a_map_by_a_library_takes_pictures_too(jobs, finished, until):
+    config = ProjectionConfig(method="tsne", engine="reference", params={"iterations": 250, "metric": "manhattan"})
+    projection = jobs.project(finished.id, config)
+    until(lambda: jobs.status(finished.id, projection).phase == "finished")
+    drawing = finished.drawing(projection)
+    assert 0.5 < drawing.end["faithfulness"]["trustworthiness"] <= 1
+    answer = jobs.embed(finished.id, load("digits").test.images[:2])
+    np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-2)
+
+
 def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, finished, until):
     config = ProjectionConfig(method="tsne", params={"iterations": 800}, seed=1)
     projection = jobs.project(finished.id, config)

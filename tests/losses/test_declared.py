@@ -102,3 +102,45 @@ def test_sums_train_the_weights_of_both_losses():
     assert not losses.build("sum_of", a="contrastive", b="nt_xent").declaration.needs_classes
     with pytest.raises(UserError, match="got no num_classes"):
         losses.build("sum_of")
+
+
+IN_DIMENSIONS = [(loss.name, dimensions) for loss in losses.LOSSES.values() for dimensions in loss.in_dimensions]
+
+
+@pytest.mark.parametrize(("name", "dimensions"), IN_DIMENSIONS)
+def test_what_is_recommended_in_so_many_dimensions_is_taken_there_only_and_what_is_given_beats_it(name, dimensions):
+    declared = losses.LOSSES[name]
+    advice = declared.in_dimensions[dimensions]
+    config = TrainConfig(loss=name, embedding_dim=dimensions)
+    assert config.loss_params == declared.params_in(dimensions)
+    assert config.loss_params.items() >= advice.get("loss_params", {}).items()
+    assert all(getattr(config, field) == value for field, value in advice.items() if field != "loss_params")
+    assert TrainConfig(loss=name).loss_params == declared.complete({})
+    assert TrainConfig(loss=name).steps == TrainConfig.model_fields["steps"].default
+    given = TrainConfig(loss=name, embedding_dim=dimensions, steps=77, loss_params=declared.complete({}))
+    assert given.loss_params == declared.complete({})
+    assert given.steps == 77
+    for known in (config, given):
+        assert TrainConfig.from_json(known.to_json()).id == known.id
+    other = {"loss": "triplet", "embedding_dim": dimensions}
+    assert config.but(loss="triplet") == TrainConfig(**other)
+    assert TrainConfig(**other).but(loss=name) == config
+
+
+def test_one_parameter_that_is_given_leaves_the_others_as_recommended():
+    config = TrainConfig(loss="arcface", embedding_dim=2, loss_params={"margin": 0.5})
+    assert config.loss_params == losses.LOSSES["arcface"].params_in(2) | {"margin": 0.5}
+
+
+def test_on_a_circle_the_classes_begin_evenly_in_an_order_that_the_seed_draws():
+    def angles(seed, **params):
+        weight = losses.build(params.pop("name"), embedding_dim=2, num_classes=10, seed=seed, **params).weight.detach()
+        return torch.rad2deg(torch.atan2(weight[:, 1], weight[:, 0])) % 360
+
+    begun = angles(0, name="arcface")
+    gaps = begun.sort().values.diff()
+    torch.testing.assert_close(gaps, torch.full((9,), 36.0), rtol=0, atol=1e-3)
+    assert begun.argsort().tolist() != angles(1, name="arcface").argsort().tolist()
+    several = angles(0, name="soft_triple", centers=3).view(10, 3)
+    within = (several - several[:, :1]) % 360
+    torch.testing.assert_close(within, torch.tensor([0.0, 12.0, 24.0]).expand(10, 3), rtol=0, atol=1e-3)

@@ -30,10 +30,16 @@ def test_the_equal_error_rate_is_where_both_errors_are_equal():
     assert judge(distances, same)["eer"] == pytest.approx((missed[nearest] + let_in[nearest]) / 2, abs=1e-3)
 
 
-def test_false_positives_are_counted_at_the_first_threshold_that_recalls_95_percent():
-    distances, same = judged(n=1000)
+@pytest.mark.parametrize("grid", [None, 1, 4])
+def test_false_positives_are_counted_at_the_first_threshold_that_recalls_95_percent(grid):
+    distances, same = judged(n=1000, grid=grid)
     threshold = next(t for t in np.sort(distances) if (distances[same] <= t).mean() >= 0.95)
     assert judge(distances, same)["fpr_at_95_recall"] == pytest.approx((distances[~same] <= threshold).mean())
+
+
+def test_points_of_the_curve_that_lie_on_a_line_count_too():
+    distances, same = np.repeat(np.arange(20.0), 2), np.tile([True, False], 20)
+    assert judge(distances, same)["fpr_at_95_recall"] == 0.95
 
 
 @pytest.mark.parametrize("grid", [None, 2])

@@ -51,6 +51,38 @@ def test_trustworthiness_equals_scikit_learns_and_continuity_its_mirror(digits, 
     assert ours["continuity"] == pytest.approx(trustworthiness(flat, points, n_neighbors=k), abs=2e-5)
 
 
+def tight(rng):
+    points = rng.normal(size=64) + 0.001 * rng.normal(size=(1000, 64))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def flung(rng):
+    points = rng.normal(size=(1000, 64))
+    points[0] *= 100
+    return points
+
+
+def collapsed(rng):
+    return np.eye(10, 64)[rng.integers(10, size=1000)] + 3e-5 * rng.normal(size=(1000, 64))
+
+
+def mirrored(rng):
+    points = collapsed(rng)
+    return points[:500].repeat(2, axis=0) * np.tile([1, -1], 500)[:, None] + 1e-6 * rng.normal(size=(1000, 64))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("made", [tight, flung, collapsed, mirrored])
+def test_tight_and_far_flung_points_are_ranked_as_scikit_learn_ranks_them(made, kind):
+    rng = np.random.default_rng(0)
+    points = made(rng).astype(kind)
+    places = (points @ rng.normal(size=(64, 2))).astype(kind)
+    ours = faithfulness_of(points, places).overall
+    points, places = points.astype(np.float64), places.astype(np.float64)
+    assert ours["trustworthiness"] == pytest.approx(trustworthiness(points, places, n_neighbors=10), abs=1e-6)
+    assert ours["continuity"] == pytest.approx(trustworthiness(places, points, n_neighbors=10), abs=1e-6)
+
+
 def test_cosine_is_measured_by_cosine(digits, flat):
     ours = faithfulness_of(digits[0], flat, 5, metric="cosine").overall["trustworthiness"]
     assert ours == pytest.approx(trustworthiness(digits[0], flat, n_neighbors=5, metric="cosine"), abs=1e-4)

@@ -9,14 +9,14 @@ from dmlviz.events import Finished, Snapshot, Started, Step, Stopped
 from dmlviz.recording import Recorder, Writer
 from dmlviz.runs import Runs
 
-CONFIG = TrainConfig(dataset="digits", net="mlp", steps=4, watched=20)
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, watched=20)
 LABELS = np.arange(50) % 10
 
 
 def told(config=CONFIG, last=Finished, spread=1.0):
     """The events of a small training, as `train` gives them."""
     random, watched = np.random.default_rng(0), watched_subset(LABELS, config.watched)
-    d = config.embedding_dim if config.embedding_dim <= 2 else 16
+    d = config.embedding_dim
     embeddings = (random.normal(size=(len(LABELS), d)) * spread + LABELS[:, None]).astype(np.float32)
     yield Started(steps=4, watched=watched, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
     yield Snapshot(step=0, embeddings=embeddings[watched] * 0.1, metrics={"precision_at_1": 0.25})

@@ -1,5 +1,6 @@
 """The folder of all runs, and those that come with the program."""
 
+import json
 import os
 
 import numpy as np
@@ -81,14 +82,34 @@ def test_a_run_can_be_renamed_and_deleted(runs, small, write):
     assert list(runs.folder.glob("[!.]*")) == []
 
 
-def test_folders_that_hold_no_run_are_passed_over(runs, write):
+def test_a_run_that_cannot_be_read_stands_apart_and_breaks_no_other(runs, write):
     run = write(runs)
     for name, text in [("0" * 16, "{"), ("1" * 16, '{"config":{"loss":"gone"}}'), ("notes", "{}"), ("2" * 16, "[]")]:
         (runs.folder / name).mkdir()
         (runs.folder / name / "run.json").write_text(text)
     assert [one.id for one in runs.list()] == [run.id]
-    with pytest.raises(UnknownRun, match=r"no readable run.json"):
+    assert {one.id for one in runs.damaged()} == {"0" * 16, "1" * 16, "2" * 16}
+    with pytest.raises(UnknownRun, match=r"run.json of run 0000000000000000 cannot be read: invalid JSON"):
         runs.get("0" * 16)
+
+
+def test_a_run_that_cannot_be_read_is_deleted_and_comes_back_as_it_was(runs, write):
+    run = write(runs)
+    (run.path / "run.json").write_text("{")
+    runs.delete(run.id)
+    assert runs.damaged() == ()
+    assert runs.restore(run.id).title == f"Damaged run {run.id[:6]}"
+    assert [one.id for one in runs.damaged()] == [run.id]
+
+
+@pytest.mark.parametrize(
+    ("created", "rule"), [("2026-02-30T00:00:00+00:00", "a moment is"), ("0001-01-01T00:00:00+00:00", "a moment is")]
+)
+def test_a_run_with_a_date_that_is_none_does_not_break_the_list(runs, write, created, rule):
+    run = write(runs)
+    (run.path / "run.json").write_text(json.dumps(run.info | {"created": created}))
+    assert runs.list() == []
+    assert rule in runs.damaged()[0].error.why
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

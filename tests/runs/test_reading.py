@@ -68,7 +68,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
     script = (
         "import sys, time; from dmlviz.runs import Run; from dmlviz.recording import Writer\n"
         "with Writer(Run(sys.argv[1])) as writer:\n"
-        "    writer.event('started'); print('on', flush=True); time.sleep(60)"
+        "    writer.event('preparing', dataset='digits', done=0, total=1); print('on', flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", script, str(run.path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -80,7 +80,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
             runs.delete(run.id)
         process.send_signal(signal.SIGKILL)
     assert run.state == "cut off"
-    assert [event["event"] for event in run.events()] == ["started"]
+    assert [event["event"] for event in run.events()] == ["preparing"]
 
 
 def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, write):

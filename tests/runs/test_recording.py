@@ -1,5 +1,6 @@
 """What a training leaves in its folder."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.events import Finished, Snapshot, Step, Stopped
 from dmlviz.frames import Box, restore
+from dmlviz.metrics import evaluate
 from dmlviz.recording import Recorder, Writer, sentence, train_into
 
 
@@ -24,6 +26,7 @@ def test_a_finished_run_tells_everything_again(runs, small, told, write, labels)
     np.testing.assert_array_equal(run.embeddings, last.embeddings)
     np.testing.assert_array_equal(run.labels, labels)
     np.testing.assert_allclose(run.snapshot(4), last.embeddings[run.watched], rtol=1e-3)
+    assert run.events() == [json.loads(line) for line in run.log.lines()], "a new field belongs into run_schema.py"
     names = [event["event"] for event in run.events()]
     assert names == ["started", "snapshot", *["step", "snapshot"] * 4, "replay", "finished"]
     assert run.events(after=9) == run.events()[9:]
@@ -175,3 +178,18 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
     assert events["replay"]["faithfulness"]["neighbours_kept"] == 1
     positions = restore(run.frame(last["id"]), 3, Box(tuple(last["centre"]), last["scale"]))
     np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, snapshots=3)
+    run = runs.prepare(config)
+    shown = [event for event in train_into(run) if isinstance(event, Snapshot)]
+    assert len(shown) > 2
+    labels = run.labels[run.watched]
+    for event in shown:
+        np.testing.assert_array_equal(run.snapshot(event.step), event.embeddings)
+        again = evaluate(run.snapshot(event.step), labels, clustering=False, full_ranking=False, verification=False)
+        assert {key: again[key] for key in event.metrics} == event.metrics
+    at = {event["step"]: event["metrics"] for event in run.events() if event["event"] == "snapshot"}
+    assert at == {event.step: event.metrics for event in shown}

@@ -29,8 +29,8 @@ import { termsOf } from "./lossTerms.ts";
 
 type Themed = Record<"light" | "dark", Rgb>;
 
-const POSITIVE_COLOR: Themed = { light: [31, 138, 124], dark: [62, 190, 172] };
-const NEGATIVE_COLOR: Themed = { light: [201, 62, 85], dark: [240, 110, 128] };
+export const POSITIVE_COLOR: Themed = { light: [31, 138, 124], dark: [62, 190, 172] };
+export const NEGATIVE_COLOR: Themed = { light: [201, 62, 85], dark: [240, 110, 128] };
 const MEASURES = { euclidean: "Euclidean distance", sqeuclidean: "squared distance", cosine: "(1 − cosine)" };
 
 export class BatchView {

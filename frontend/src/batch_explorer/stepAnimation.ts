@@ -41,7 +41,7 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 3: {
       const of = countOf(b);
       const how =
-        b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms above zero, of" : "mean of";
+        b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms that are not zero, of" : "mean of";
       const rest =
         b.active > 0.9995
           ? "All of its terms are active."

@@ -45,9 +45,9 @@ function measured(name, params, batch) {
   };
 }
 
-/** The mean of values, of those above zero, or their sum. */
+/** The mean of values, of those that are not zero, or their sum. */
 function reduced(values, reduction = "mean") {
   if (reduction === "sum") return sum(values);
-  const count = reduction === "nonzero" ? values.filter((value) => number(value) > 0).length : values.length;
+  const count = reduction === "nonzero" ? values.filter((value) => number(value) !== 0).length : values.length;
   return div(sum(values), Math.max(count, 1));
 }

@@ -70,3 +70,9 @@ test("times are told as people do", () => {
   assert.equal(timeAgo("2026-01-02T12:00:00+00:00", now), "24 h ago");
   assert.equal(timeAgo("2026-01-01T11:00:00+00:00", now), "2026-01-01");
 });
+
+test("what is damaged is found by that word, and by the file", () => {
+  const cards = [card("A", { damage: "embeddings.npy is damaged (it is cut off)." }), card("B")];
+  assert.equal(titles(filterAndSort(cards, { search: "damaged" })), "A");
+  assert.equal(titles(filterAndSort(cards, { search: "embeddings.npy" })), "A");
+});

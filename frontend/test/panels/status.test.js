@@ -123,3 +123,28 @@ test("a layout whose worker died stands where it was, so that it can go on", () 
   );
   assert.deepEqual([cut.done, cut.phase, statusText(cut)], [200, "failed", "The worker was killed."]);
 });
+
+test("a library that shows no positions says what it does, and its own speed tells the time left", () => {
+  const waits = [
+    { event: "started", method: "umap", iterations: 500, time: 0 },
+    { event: "frame", iteration: 0, of: 500, time: 1 },
+    { event: "phase", words: "umap-learn is compiling", iteration: 0, of: 500, time: 2 },
+  ];
+  const compiling = after(...waits);
+  assert.equal(statusText(compiling), "umap-learn is compiling");
+  assert.equal(shareOf(compiling), null);
+  assert.equal(secondsLeft(compiling), null);
+  const phase = (iteration, time) => ({
+    event: "phase",
+    words: "umap-learn moves the points",
+    iteration,
+    of: 500,
+    time,
+  });
+  const moving = after(...waits, phase(100, 90), phase(200, 92));
+  assert.equal(statusText(moving), "umap-learn moves the points: iteration 200 of 500");
+  assert.equal(shareOf(moving), 0.4);
+  assert.equal(secondsLeft(moving), 6);
+  const over = after(...waits, phase(200, 92), { event: "frame", iteration: 500, of: 500, time: 95 });
+  assert.match(statusText(over), /Measuring/);
+});

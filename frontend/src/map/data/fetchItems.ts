@@ -1,6 +1,7 @@
 // What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
 
 import type { MethodInfo } from "../../protocol.ts";
+import { refused } from "../../lib/refused.ts";
 import type { Nearest } from "./model.ts";
 
 /** Where the facts about items are, or they themselves. */
@@ -19,8 +20,8 @@ const watchedAt = new Map<string, Int32Array>(); // by address; a run that has b
 function bytes(url: string): Promise<ArrayBuffer> {
   let wait = cache.get(url);
   if (!wait) {
-    wait = fetch(url).then((response) => {
-      if (!response.ok) throw new Error(`${url}: the server answered ${response.status}`);
+    wait = fetch(url).then(async (response) => {
+      if (!response.ok) throw await refused(response, url);
       return response.arrayBuffer();
     });
     wait.catch(() => cache.delete(url));
@@ -45,7 +46,7 @@ export async function loadWatched(data: ItemSources): Promise<Int32Array | null>
   const known = watchedAt.get(data.watched_url);
   if (known) return known;
   const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
-  if (!response.ok) throw new Error(`${data.watched_url}: the server answered ${response.status}`);
+  if (!response.ok) throw await refused(response, data.watched_url);
   const watched = itemsOf(await response.arrayBuffer());
   if (watched) watchedAt.set(data.watched_url, watched);
   return watched;

@@ -1,5 +1,6 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
 import type { FrameMeta } from "../../protocol.ts";
+import { refused } from "../../lib/refused.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
 
@@ -209,7 +210,7 @@ export class Frames {
     if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
     if (this.fed(frame.id) || !this.url) return;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
-    if (!response.ok) throw new Error(`frame ${frame.id}: the server answered ${response.status}`);
+    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
     const buffer = await response.arrayBuffer();
     this.raw.set(frame.id, buffer);
     this.bytes += buffer.byteLength;

@@ -74,13 +74,14 @@ export class QualityFooter {
     else parts.push([open && !itself ? "What this picture keeps is measured when it is finished." : "", ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "how much of the embedding's spread is seen along each axis"]);
-    const key = JSON.stringify([parts, about]);
+    const caution = [picture.taught, about?.caution].filter(Boolean).join(" ");
+    const key = JSON.stringify([parts, about, caution]);
     if (key === this.shown) return;
     this.shown = key;
     this.figures.replaceChildren(
       ...parts.filter(([words]) => words).map(([words, help]) => h("span", { title: help || false }, words)),
     );
-    this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${about.caution}`] : []));
+    this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${caution}`] : []));
   }
 
   private fetchInfo(api: string): void {

@@ -19,6 +19,8 @@ export interface Status {
   total: number | null;
   /** The data set that is downloaded. */
   fetching: PreparingEvent | null;
+  /** What a library does that shows no positions. */
+  words: string;
   seconds: number | null;
   /** [time, done] of the last few seconds. */
   marks: [number, number][];
@@ -41,6 +43,7 @@ export const initialStatus = ({
   done: 0,
   total: null,
   fetching: null,
+  words: "",
   seconds: null,
   marks: [],
   loss: null,
@@ -63,6 +66,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       Object.assign(standing, {
         phase: "running",
         fetching: null,
+        words: "",
         done: event.iteration ?? 0,
         reason: "",
         marks: [],
@@ -77,8 +81,13 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       recordRate(standing, event);
       return true;
     case "frame":
-      Object.assign(standing, { done: event.iteration, total: event.of ?? standing.total });
+      Object.assign(standing, { done: event.iteration, total: event.of ?? standing.total, words: "" });
       recordRate(standing, event);
+      return true;
+    case "phase": // a library at work, which shows no positions
+      if (standing.words !== event.words) standing.marks = []; // each work has its own speed
+      Object.assign(standing, { done: event.iteration, total: event.of, words: event.words });
+      if (event.iteration) recordRate(standing, event);
       return true;
     case "snapshot":
       standing.done = Math.max(standing.done, event.step);
@@ -112,15 +121,10 @@ function recordRate(standing: Status, { time }: { time?: number }): void {
 export const isOver = ({ phase }: Pick<Status, "phase">): boolean => OVER.has(phase);
 
 /** How much is done, 0 to 1; null when that cannot be known. */
-export function shareOf({
-  phase,
-  done,
-  total,
-  fetching,
-}: Pick<Status, "phase" | "done" | "total" | "fetching">): number | null {
+export function shareOf({ phase, done, total, fetching, words }: Status): number | null {
   if (fetching) return fetching.total ? fetching.done / fetching.total : null;
   if (phase === "finished") return 1;
-  return total ? Math.min(1, done / total) : null;
+  return total && (done || !words) ? Math.min(1, done / total) : null;
 }
 
 /** Seconds left at the speed of the last few seconds; null while that cannot be told. */
@@ -141,7 +145,7 @@ export function timeOf(seconds: number): string {
 
 /** What is told in words; `title` names what is shown. */
 export function statusText(standing: Status, title = ""): string {
-  const { phase, position, of, reason, noun, done, total, fetching, loss, connection } = standing;
+  const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const counted = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "The connection is gone; trying again";
   if (fetching) return `Fetching ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
@@ -155,6 +159,7 @@ export function statusText(standing: Status, title = ""): string {
     case "running":
       if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
+      if (words) return done ? `${words}: ${counted}` : words;
       if (noun === "iteration" && !done) return "Finding neighbours";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
     case "finished":

@@ -20,7 +20,7 @@ export function filterAndSort(
 ): RunCardProps[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = (card: RunCardProps) =>
-    [card.title, ...card.badges, ...(card.tags ?? []), card.run].join(" ").toLowerCase();
+    [card.title, ...card.badges, ...(card.tags ?? []), card.run, card.damage ?? ""].join(" ").toLowerCase();
   const found = cards.filter((card) => words.every((word) => text(card).includes(word)));
   return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
 }
@@ -54,6 +54,7 @@ const STATES: Record<string, string> = {
   stopped: "stopped early",
   failed: "failed",
   "cut off": "cut off",
+  damaged: "damaged",
 };
 
 /** How a run stands, where that is not simply finished. */

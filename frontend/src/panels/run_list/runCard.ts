@@ -9,6 +9,7 @@ const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";
 const BIN = "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M7 7v4.5M9 7v4.5";
 const OUT = "M8 2.5v7.5M5 7l3 3 3-3M3 11v2.5h10V11";
 const BOTH = "M2.5 3h4.5v10H2.5ZM9 3h4.5v10H9Z";
+const BROKEN = "M4 2.5h5l3 3v2.2l-2 1.6-2-1.8-2 1.8-2-1.6ZM4 9.6l2 1.6 2-1.8 2 1.8 2-1.6v3.9H4Z";
 const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 
 /** What a person does: open, compare, rename, tags, pin, delete. */
@@ -39,21 +40,23 @@ export class RunCard {
   private build(): void {
     const { card } = this;
     const open = () => this.act("open", card.run);
-    const picture = h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open });
+    const opens = card.readable !== false;
+    const picture = opens
+      ? h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
+      : h("div", "picture broken", icon(BROKEN));
     if (card.portrait) {
-      picture.append(
-        h("img", {
-          src: card.portrait.replace("{theme}", this.theme),
-          alt: "",
-          width: 480,
-          height: 300,
-          loading: "lazy",
-        }),
-      );
+      const src = card.portrait.replace("{theme}", this.theme);
+      const error = () => {
+        picture.classList.add("broken");
+        picture.replaceChildren(icon(BROKEN));
+      };
+      picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
     const state = statusLabel(card.state);
     const told = card.tested ? `Share of the ${grouped(card.tested)} test images, each among all others` : null;
-    this.title = h("button", { type: "button", class: "title", click: open }, card.title);
+    this.title = opens
+      ? h("button", { type: "button", class: "title", click: open }, card.title)
+      : h("span", "title", card.title);
     this.tags = h("p", { class: "tags", hidden: !card.tags.length }, ...card.tags.map((tag) => h("span", {}, tag)));
     this.node.replaceChildren(
       picture,
@@ -61,7 +64,8 @@ export class RunCard {
         "div",
         { class: "about" },
         this.title,
-        h("p", { class: "badges" }, ...card.badges.map((badge) => h("span", {}, badge))),
+        h("p", { class: "badges", hidden: !card.badges.length }, ...card.badges.map((badge) => h("span", {}, badge))),
+        h("p", { class: "damage", hidden: !card.damage }, card.damage),
         this.tags,
         h(
           "p",
@@ -91,8 +95,11 @@ export class RunCard {
         icon(d),
       );
     const living = isRunning(card.state);
-    const actions: HTMLElement[] = [action("compare", "Compare", BOTH, () => this.act("compare", card.run))];
-    if (!card.ours) {
+    const opens = card.readable !== false;
+    const actions: HTMLElement[] = opens
+      ? [action("compare", "Compare", BOTH, () => this.act("compare", card.run))]
+      : [];
+    if (!card.ours && opens) {
       actions.push(
         action("rename", "Rename", PENCIL, () => this.rename()),
         action("tag", "Tags", TAG, () => this.editTags()),

@@ -1,1 +1,0 @@
-export { pad as default } from "../dmlviz.map/page-5d9baba5991860d5.js";

@@ -1,0 +1,40 @@
+"""Figures of a run or of plain arrays, as `plotly.graph_objects.Figure`: for notebooks, for files, for the page.
+
+Every function takes a run (`Runs(folder).get(id)`), or embeddings (n × d) with class ids (n). Plotly is loaded with the
+first function that is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dmlviz.figures.maps import map
+    from dmlviz.figures.pairs import distance_histogram, precision_recall, roc
+    from dmlviz.figures.retrieval import confusion_matrix, recall_at_k
+    from dmlviz.figures.training import training_curves
+
+__all__ = [
+    "confusion_matrix",
+    "distance_histogram",
+    "map",
+    "precision_recall",
+    "recall_at_k",
+    "roc",
+    "training_curves",
+]
+
+_HOMES = {
+    "confusion_matrix": "retrieval",
+    "distance_histogram": "pairs",
+    "map": "maps",
+    "precision_recall": "pairs",
+    "recall_at_k": "retrieval",
+    "roc": "pairs",
+    "training_curves": "training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"dmlviz.figures.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'dmlviz.figures' has no attribute {name!r}")

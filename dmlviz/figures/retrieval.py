@@ -1,0 +1,117 @@
+"""Whose neighbors are whose: recall@k, and which class is taken for which."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dmlviz import metrics
+from dmlviz.figures.data import Measured, class_name, images
+from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, SQUARE, figure, theme_of
+from dmlviz.metrics import curves
+
+MARKED = (1, 5, 10)  # the k of the table of scores
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+MOST_NUMBERED = 15  # classes, up to which every cell has room for its count
+
+
+def recall_at_k(
+    embeddings: Any, labels: Any = None, *, step: int | None = None, most: int = curves.MOST_RANKS, dark: bool = False
+) -> go.Figure:
+    """Recall@k, also called CMC, for k from 1 to `most`: of a run, or of embeddings (n × d) with class ids (n).
+
+    Of a run at the end, or after `step` batches. Raises UserError as `dmlviz.metrics.curves.recall_at_k`.
+    """
+    found = images(embeddings, labels, step)
+    curve = curves.recall_at_k(found.embeddings, found.labels, most)
+    return draw_recall_at_k(Measured(curve, found.classes, found.about), dark)
+
+
+def draw_recall_at_k(measured: Measured, dark: bool = False) -> go.Figure:
+    """The figure of a measured curve."""
+    curve, theme = measured.data, theme_of(dark)
+    alone = f"; {curve.left_out:,} more are alone in their class" if curve.left_out else ""
+    marked = [k for k in MARKED if k <= len(curve.recall)]
+    ticks = [k for k in TICKS if k <= len(curve.recall)]
+    line = go.Scatter(
+        x=curve.ks,
+        y=curve.recall,
+        mode="lines",
+        line={"color": ACCENT[theme], "width": 2},
+        hovertemplate="%{y:.2%} have an image of their class<br>among their %{x} nearest<extra></extra>",
+    )
+    dots = go.Scatter(
+        x=marked,
+        y=curve.recall[np.array(marked) - 1],
+        mode="markers+text",
+        text=[f"R@{k} {curve.recall[k - 1]:.4f}" for k in marked],
+        textposition="bottom right",
+        marker={"color": ACCENT[theme], "size": 8},
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+    return figure(
+        [line, dots],
+        "Recall@k (CMC)",
+        f"{measured.about}; {curve.queries:,} queries, each among all others{alone}",
+        theme,
+        xaxis={"type": "log", "title": "k, the number of nearest images", "tickvals": ticks},
+        yaxis={"title": "recall@k", "tickformat": ".3~f"},
+        showlegend=False,
+    )
+
+
+def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
+    """The class of each image (row) and of its nearest neighbor (column), counted: of a run, or of plain arrays.
+
+    Of a run at the end, or after `step` batches.
+    """
+    found = images(embeddings, labels, step)
+    counted = metrics.confusion(found.embeddings, found.labels)
+    return draw_confusion_matrix(Measured(counted, found.classes, found.about), dark)
+
+
+def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
+    """The figure of a counted matrix: errors are colored by their share of the row, what is right is not."""
+    names, counts = measured.data
+    theme = theme_of(dark)
+    called = [class_name(measured.classes, name) for name in names]
+    total, right = int(counts.sum()), int(np.trace(counts))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    own = np.eye(len(names), dtype=bool)
+    written = {"texttemplate": "%{text}", "textfont": {"size": 12}} if len(names) <= MOST_NUMBERED else {}
+    text = np.where(counts > 0, np.char.mod("%d", counts), "")
+    rest = {"x": called, "y": called, "text": text, "xgap": 1, "ygap": 1, **written}
+    errors = go.Heatmap(
+        z=np.where(own, np.nan, shares),
+        colorscale=[[0, GROUND[theme]], [1, ERROR[theme]]],
+        zmin=0,
+        showscale=len(names) > MOST_NUMBERED,
+        colorbar={"title": {"text": "share of the row", "font": {"size": 12}}, "tickformat": ".1%", "thickness": 12},
+        hovertemplate="%{y}, nearest to %{x}:<br>%{text} images, %{z:.2%} of %{y}<extra></extra>",
+        **rest,
+    )
+    hits = go.Heatmap(
+        z=np.where(own, shares, np.nan),
+        colorscale=[[0, LINE[theme]], [1, LINE[theme]]],
+        showscale=False,
+        hovertemplate="%{y}, nearest to its own class:<br>%{text} images, %{z:.2%}<extra></extra>",
+        **rest,
+    )
+    title = "Class of the nearest neighbor" + (f": {right / total:.2%} its own" if total else "")
+    return figure(
+        [errors, hits],
+        title,
+        measured.about,
+        theme,
+        xaxis={"title": "class of the nearest neighbor", "type": "category", "showgrid": False, **SQUARE},
+        yaxis={
+            "title": "class of the image",
+            "type": "category",
+            "autorange": "reversed",
+            "scaleanchor": "x",
+            "constrain": "domain",
+            "showgrid": False,
+        },
+        showlegend=False,
+    )

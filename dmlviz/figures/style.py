@@ -1,0 +1,70 @@
+"""One look for every figure, light and dark: the app's colors and fonts, quiet axes, a title with words below it."""
+
+import textwrap
+from functools import cache
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dmlviz.figures.palette import Theme
+
+FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
+# ground, words, quiet words, lines, accent: those of app/.streamlit/config.toml; tests/figures hold them equal.
+GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#14161b"}
+TEXT: dict[Theme, str] = {"light": "#1c2028", "dark": "#e4e7ec"}
+MUTED: dict[Theme, str] = {"light": "#66696f", "dark": "#a6aab3"}
+LINE: dict[Theme, str] = {"light": "#dfe2e8", "dark": "#2c313b"}
+ACCENT: dict[Theme, str] = {"light": "#4c56c0", "dark": "#8791ea"}
+# The most frequent error: strong, and yet a ground for words.
+ERROR: dict[Theme, str] = {"light": "#f0827b", "dark": "#a8352d"}
+SQUARE = {"constrain": "domain", "constraintoward": "left"}  # of an x axis, where y is as long
+WIDTH_OF_ABOUT = 90  # letters of a line below the title
+
+
+def theme_of(dark: bool) -> Theme:
+    """Its name."""
+    return "dark" if dark else "light"
+
+
+@cache
+def template(theme: Theme) -> go.layout.Template:
+    """What all figures of a theme share."""
+    axis = {
+        "gridcolor": LINE[theme],
+        "linecolor": LINE[theme],
+        "zerolinecolor": LINE[theme],
+        "ticks": "",
+        "title": {"font": {"size": 13, "color": MUTED[theme]}, "standoff": 8},
+        "tickfont": {"size": 12, "color": MUTED[theme]},
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": TEXT[theme]},
+            "title": {"x": 0, "xref": "container", "pad": {"l": 16}, "font": {"size": 16}},
+            "paper_bgcolor": GROUND[theme],
+            "plot_bgcolor": GROUND[theme],
+            "xaxis": axis,
+            "yaxis": axis,
+            "hoverlabel": {"font": {"family": FONT, "size": 13}},
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "y": 0,
+                "yref": "container",
+                "yanchor": "bottom",
+                "font": {"size": 12},
+            },
+            "margin": {"l": 64, "r": 24, "t": 96, "b": 84},
+        }
+    )
+
+
+def figure(traces: list[Any], title: str, about: str, theme: Theme, **layout: Any) -> go.Figure:
+    """A figure with a title, the words `about` what is shown below it, and Plotly's `layout` for the rest."""
+    lines = textwrap.wrap(about, WIDTH_OF_ABOUT)
+    words = {"text": "<br>".join(lines), "font": {"size": 12.5, "color": MUTED[theme]}}
+    # What a page that has no room for a title writes beside the figure.
+    told = {"title": title, "about": about}
+    return go.Figure(
+        traces, {"template": template(theme), "title": {"text": title, "subtitle": words}, "meta": told} | layout
+    )

@@ -1,0 +1,63 @@
+"""How a training went: the loss, and the scores on the way."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dmlviz.figures.data import Measured
+from dmlviz.figures.history import history
+from dmlviz.figures.palette import PALETTE
+from dmlviz.figures.style import MUTED, figure, theme_of
+from dmlviz.record import Run
+
+GAP = 0.08  # of the height, between the two
+
+
+def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
+    """A run's loss (above) and the scores of its watched test images (below), by step; also while it trains.
+
+    Of more than 400 steps means over neighboring ones are drawn. Raises UserError where nothing was trained yet.
+    """
+    read = history(run)
+    return draw_training_curves(Measured(read, (), read.about), dark)
+
+
+def draw_training_curves(measured: Measured, dark: bool = False) -> go.Figure:
+    """The figure of a history."""
+    read, theme = measured.data, theme_of(dark)
+    loss = "loss" if read.every == 1 else f"loss, mean of {read.every} steps"
+    lines: list[Any] = [
+        go.Scatter(
+            x=read.steps,
+            y=read.losses,
+            mode="lines",
+            name=loss,
+            line={"color": MUTED[theme], "width": 1.5},
+            hovertemplate=f"{loss}: %{{y:.4g}}<extra></extra>",
+        )
+    ]
+    for number, (title, values) in enumerate(read.scores.items()):
+        lines.append(
+            go.Scatter(
+                x=read.looks,
+                y=values,
+                yaxis="y2",
+                mode="lines+markers",
+                name=title,
+                line={"color": PALETTE[theme][number], "width": 2},
+                marker={"size": 5},
+                hovertemplate=f"{title}: %{{y:.4f}}<extra></extra>",
+            )
+        )
+    known = np.concatenate([read.steps, read.looks])
+    return figure(
+        lines,
+        "Training",
+        measured.about,
+        theme,
+        hovermode="x unified",
+        xaxis={"title": "step", "anchor": "y2", "range": [0, int(known.max(initial=1))], "tickformat": ",d"},
+        yaxis={"title": "loss", "domain": [0.5 + GAP / 2, 1]},
+        yaxis2={"title": "score", "domain": [0, 0.5 - GAP / 2], "range": [0, 1.02]},
+    )

@@ -1,0 +1,90 @@
+"""The maps of scikit-learn and umap-learn as they are offered: their own parameters, by our names where we have one.
+
+The metrics are those by which we can also measure what a map keeps.
+"""
+
+from dmlviz.declarations import Parameter
+from dmlviz.projection.declared import PROJECTIONS, ProjectionDeclaration
+
+METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev", "canberra", "braycurtis")
+
+_METRIC = Parameter(
+    name="metric", kind=str, default="euclidean", choices=METRICS, help="distance by which points are neighbors"
+)
+
+
+def _number(name: str, default: float, minimum: float, maximum: float, step: float, help: str) -> Parameter:
+    kind = type(default)
+    return Parameter(name=name, kind=kind, default=default, minimum=minimum, maximum=maximum, step=step, help=help)
+
+
+_TSNE = ProjectionDeclaration(
+    name="scikit-learn",
+    title="t-SNE by scikit-learn",
+    summary="The reference: sklearn.manifold.TSNE as it is. It shows nothing before its end.",
+    reference="Pedregosa et al.: Scikit-learn: Machine learning in Python, JMLR 2011",
+    linear=False,
+    caution=PROJECTIONS["tsne"].caution,
+    parameters=(
+        _number("perplexity", 30.0, 2, 200, 1, "how many neighbors count for each point"),
+        _number("iterations", 1000, 250, 5000, 50, "max_iter: the most steps of the layout"),
+        _number("exaggeration", 12.0, 1, 50, 1, "early_exaggeration: how strongly neighbors pull at the start"),
+        Parameter(
+            name="learning_rate",
+            kind=float,
+            default="auto",
+            minimum=10,
+            maximum=100_000,
+            step=10,
+            words=("auto",),
+            help="length of the steps; auto is the number of points by four times the exaggeration, at least 50",
+        ),
+        _METRIC,
+        Parameter(
+            name="init",
+            kind=str,
+            default="pca",
+            choices=("pca", "random"),
+            help="the first positions: PCA keeps more of the large picture",
+        ),
+        Parameter(
+            name="method",
+            kind=str,
+            default="barnes_hut",
+            choices=("barnes_hut", "exact"),
+            help="exact looks at all pairs: for up to 5,000 points, and slow",
+        ),
+    ),
+)
+
+_UMAP = ProjectionDeclaration(
+    name="umap-learn",
+    title="UMAP by umap-learn",
+    summary="The reference: the authors' own program as it is. It compiles before each map: a minute or two.",
+    reference="McInnes, Healy, Melville: UMAP, 2018; densMAP: Narayan, Berger, Cho, Nature Biotechnology 2021",
+    linear=False,
+    caution=PROJECTIONS["umap"].caution,
+    parameters=(
+        _number("neighbors", 15, 2, 200, 1, "n_neighbors: how many neighbors each point is linked to"),
+        _number("min_dist", 0.1, 0.0, 1, 0.05, "how close points may be drawn; at most spread"),
+        _number("spread", 1.0, 0.1, 10, 0.1, "how wide the map is drawn"),
+        _number("iterations", 500, 10, 2000, 10, "n_epochs: steps of the layout"),
+        _number("dens_lambda", 2.0, 0.0, 100, 0.5, "how much the crowding counts in densMAP"),
+        _number("target_weight", 0.5, 0.0, 1, 0.1, "how much the classes count in a supervised map"),
+        Parameter(
+            name="densmap",
+            kind=bool,
+            default=False,
+            help="densMAP: keep how crowded each neighborhood is, too",
+        ),
+        Parameter(
+            name="supervised",
+            kind=bool,
+            default=False,
+            help="whether the classes may draw the map too: they part even where the embedding does not",
+        ),
+        _METRIC,
+    ),
+)
+
+REFERENCES: dict[str, ProjectionDeclaration] = {"tsne": _TSNE, "umap": _UMAP}

@@ -1,0 +1,114 @@
+"""The drawer Curves below the map: closed it costs nothing, open it shows a figure of what the map shows."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app import curves
+from app.parts import curves as drawer
+from app.state import CURVES, UIState
+from dmlviz import figures
+from dmlviz.config import TrainConfig
+from dmlviz.figures.declared import FIGURES
+from dmlviz.jobs import Status
+
+MAIN = Path(app.__file__).parent / "main.py"
+
+
+class Page:
+    """Explore with the drawer."""
+
+    def __init__(self, **query):
+        self.test = AppTest.from_file(str(MAIN), default_timeout=30)
+        for name, value in query.items():
+            self.test.query_params[name] = str(value)
+        self.run()
+
+    def run(self):
+        self.test.run()
+        assert not self.test.exception
+        assert not any("fault of the program" in caption.value for caption in self.test.caption)
+        return self
+
+    @property
+    def figure(self):
+        """What Plotly gets; None while there is none."""
+        shown = self.test.get("plotly_chart")
+        return json.loads(shown[0].proto.spec) if shown else None
+
+    @property
+    def words(self):
+        return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What was measured, in order."""
+    asked = []
+    monkeypatch.setattr(drawer, "measured_of", lambda *what: asked.append(what[1:]) or curves.measured_of(*what))
+    return asked
+
+
+def test_a_closed_drawer_measures_nothing(here, run, measured):
+    page = Page(run=run.id)
+    assert page.figure is None
+    assert measured == []
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_an_address_opens_it_at_a_figure_of_the_run(here, run, name):
+    page = Page(run=run.id, curves=name)
+    expected = json.loads(getattr(figures, name)(run).to_json())
+    assert page.figure["data"] == expected["data"]
+    assert not page.figure["layout"].get("title")  # it is beside the figure
+    assert expected["layout"]["meta"]["about"] in page.words
+    assert FIGURES[name].summary in page.words
+    assert page.test.session_state["ui"].to_query()["curves"] == name
+
+
+def test_a_click_on_another_figure_shows_that_and_a_second_look_measures_nothing(here, run, monkeypatch):
+    made = []
+    monkeypatch.setattr(curves, "measure", lambda *what: made.append(what[0]) or figures.data.measure(*what))
+    curves._measured.cache_clear()
+    page = Page(run=run.id, curves="recall_at_k")
+    for name in ("roc", "recall_at_k"):
+        page.test.button_group(key="curves.figure").set_value(name)
+        page.run()
+        assert page.test.session_state["ui"].curves == name
+    assert made == ["recall_at_k", "roc"]
+    assert len(page.figure["data"]) == 2
+
+
+def test_where_a_replay_was_left_the_figure_is_of_that_step_and_says_so(here, run):
+    step = run.snapshot_steps[2]
+    page = Page(run=run.id, curves="recall_at_k", step=step)
+    assert f"200 watched test images of Digits 8 × 8 after step {step}; 200 queries" in page.words
+    page.test.session_state["ui"].step = None
+    page.run()
+    assert "596 test images" in page.words
+
+
+def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
+    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
+    last = run.snapshot_steps[-1]
+    page = Page(run=run.id, curves="roc")
+    assert f"watched test images of Digits 8 × 8 after step {last}" in page.words
+    assert ", the end" not in page.words
+
+
+def test_before_the_first_images_there_is_a_sentence(here, write, monkeypatch):
+    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("queued", 1, 1))
+    run = here.runs.prepare(TrainConfig(dataset="digits", seed=11))
+    for name in CURVES:
+        page = Page(run=run.id, curves=name)
+        assert page.figure is None
+        assert "yet" in page.words
+
+
+@pytest.mark.parametrize("odd", ["map", "precision_recall", "x", ""])
+def test_an_address_that_names_no_figure_of_the_drawer_leaves_it_closed(odd):
+    assert UIState.from_query({"curves": odd}).curves is None

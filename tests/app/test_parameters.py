@@ -1,0 +1,36 @@
+"""Widgets of parameters within a form, which tells nothing before it is sent."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def form() -> None:
+    import streamlit as st
+
+    from app.parameters import entered, fields
+    from app.state import UIState
+    from dmlviz.projection.declared_reference import REFERENCES
+
+    if "ui" not in st.session_state:
+        st.session_state["ui"] = UIState(view="tsne", drawn={"engine": "reference"})
+    ui, declared = st.session_state["ui"], REFERENCES["tsne"]
+    with st.form("form"):
+        fields("view", declared, declared.parameters, ui.params_with("reference"))
+        st.form_submit_button("Draw", on_click=lambda: entered(ui, "view", declared))
+
+
+def test_a_number_that_may_be_a_word_is_either_when_the_form_is_sent():
+    page = AppTest.from_function(form).run()
+    assert not page.exception
+
+    def learning_rate() -> float | str:
+        page.button[0].click().run()
+        assert not page.exception
+        assert page.session_state["ui"].notes == []
+        return page.session_state["ui"].projection().params["learning_rate"]
+
+    assert learning_rate() == "auto"
+    page.selectbox("view.scikit-learn.learning_rate.word").select("a number")
+    page.number_input("view.scikit-learn.learning_rate").set_value(300.0)
+    assert learning_rate() == 300
+    page.selectbox("view.scikit-learn.learning_rate.word").select("auto")
+    assert learning_rate() == "auto"

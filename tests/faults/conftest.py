@@ -1,0 +1,6 @@
+"""Makes the scripts of this folder importable: they are commands too."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,95 @@
+"""Damaged folders of runs: `python tests/faults/damage.py [COUNT] [SEED]` asks everything of each, and tells.
+
+Each is a whole small run in which one file is cut off, changed, emptied, deleted or written over.
+"""
+
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from probe import Probe, data_folder, make_seed
+
+from dmlviz.errors import UserError
+
+WAYS = ("cut", "flipped", "emptied", "deleted", "written over", "date")
+KINDS = (
+    *("run.json", "events.jsonl", "metrics.json", "labels.npy", "watched.npy", "embeddings.npy", "basis.npz"),
+    *("weights.safetensors", "snapshots/*", "batches/*", "frames/*", "projections/*/*.*", "projections/*/frames/*"),
+)
+
+
+def damaged(seed_folder: Path, place: Path, count: int = 300, seed: int = 0) -> Iterator[tuple[str, Path]]:
+    """So many times a copy of the run at `place`, each with a word for its damage; the same for the same seed."""
+    draw = random.Random(seed)
+    for number in range(count):
+        run = place / str(number) / seed_folder.name
+        shutil.copytree(seed_folder, run)
+        kind = KINDS[number % len(KINDS)]
+        path = draw.choice(sorted(run.glob(kind)))
+        way = draw.choice(WAYS if path.name == "run.json" else WAYS[:-1])
+        _spoil(draw, path, way)
+        yield f"{path.relative_to(run)} {way}", run
+
+
+def _spoil(draw: random.Random, path: Path, way: str) -> None:
+    content = path.read_bytes()
+    at = draw.randrange(max(1, len(content)))
+    if way == "deleted":
+        path.unlink()
+    elif way == "date":
+        date = draw.choice([b"2026-99-21", b"0001-01-01", b"later than", b"2026-11-21T22:35:15.549"])
+        start = content.index(b'"created": "') + 12
+        end = content.index(b'"', start)
+        path.write_bytes(content[:start] + date + content[end if b"T" in date else start + 10 :])
+    else:
+        changed = content[:at] + bytes([content[at] ^ (1 << draw.randrange(8))]) + content[at + 1 :]
+        new = {"cut": content[:at], "flipped": changed, "emptied": b"", "written over": draw.randbytes(64)}
+        path.write_bytes(new[way])
+
+
+def ask(run: Path, data: Path) -> set[str]:
+    """What the damage breaks; empty where everything goes on."""
+    probe = Probe(run.parent, data)
+    try:
+        faults = {f"what everybody sees: {name}" for name in probe.shared()}
+        answers = probe.answers(run.name)
+        faults |= {"a route answered 500"} if answers else set()
+        faults |= {"vanished without a word"} if probe.unsaid(run.name) else set()
+        try:
+            probe.here.runs.delete(run.name)
+        except UserError:
+            faults |= {"cannot be deleted"}
+        except Exception:
+            faults |= {"deleting breaks"}
+        return faults
+    finally:
+        probe.close()
+
+
+def main() -> None:
+    """Ask everything of all of them, and print what broke."""
+    count, seed = (int(text) for text in [*sys.argv[1:], *("300", "0")[len(sys.argv) - 1 :]])
+    work = Path(tempfile.mkdtemp(prefix="dmlviz-damaged-"))
+    data = data_folder(work)
+    told = Counter()
+    try:
+        for what, run in damaged(make_seed(work / "seed"), work / "runs", count, seed):
+            faults = ask(run, data)
+            told.update(faults or {"everything goes on"})
+            if faults:
+                print(f"{what[:70]:72}{', '.join(sorted(faults))}", flush=True)
+            shutil.rmtree(run.parent, ignore_errors=True)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for name, times in told.most_common():
+        print(f"{times:5}  {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""A damaged run says which file it is, and takes nothing from anybody else. The whole corpus is `damage.py`."""
+
+import ast
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from damage import KINDS, ask, damaged
+from probe import OTHER, Probe, data_folder, make_seed
+
+import app
+import dmlviz
+from app import shelf
+from dmlviz.damage import damage_of, told
+from dmlviz.errors import DamagedFileError
+from dmlviz.runs import Runs
+
+DAMAGED = len(KINDS)
+
+
+@pytest.fixture(scope="module")
+def seed(tmp_path_factory):
+    """The folder of a whole small run."""
+    return make_seed(tmp_path_factory.mktemp("seed"))
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("DMLVIZ_DATA", "")  # put back afterwards
+    return data_folder(tmp_path)
+
+
+@pytest.fixture
+def run(seed, tmp_path):
+    """A copy to damage."""
+    place = tmp_path / "runs" / seed.name
+    shutil.copytree(seed, place)
+    return place
+
+
+@pytest.fixture
+def probe(run, data):
+    opened = Probe(run.parent, data)
+    yield opened
+    opened.close()
+
+
+def test_one_damaged_file_breaks_nothing(seed, tmp_path, data, capsys):
+    for what, run in damaged(seed, tmp_path / "damaged", DAMAGED, seed=3):
+        assert ask(run, data) == set(), what
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("embeddings.npy", "Its scores, map, net, earlier epochs and batches can still be had; its neighbours cannot"),
+        ("metrics.json", "Its map, neighbours, net, earlier epochs and batches can still be had; its scores cannot"),
+        ("snapshots/0.npy", "its earlier epochs cannot"),
+        ("weights.safetensors", "its net cannot"),
+    ],
+)
+@pytest.mark.parametrize("way", ["cut", "deleted"])
+def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe, name, lost, way):
+    path = run / name
+    if way == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:40])
+    card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
+    assert card["damage"].startswith(f"{name} is missing. " if way == "deleted" else f"{name} is damaged (")
+    assert lost in card["damage"]
+    assert card["title"] == "Fails: hardest triplets, rate too large"
+
+
+def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restored(run, probe):
+    (run / "run.json").unlink()
+    card = next(card for card in shelf.cards(probe.here) if card["run"] == run.name)
+    assert card["damage"].startswith("run.json is missing, so that the run cannot be opened.")
+    assert "embeddings.npy" in card["damage"]
+    state = shelf.ShelfState()
+    state.act("delete", run.name, None, probe.here.runs)
+    assert (state.deleted, state.note) == ((run.name, f"Damaged run {run.name[:6]}"), "")
+    assert not run.exists()
+    state.act("restore", run.name, None, probe.here.runs)
+    assert run.exists()
+    assert state.note == ""
+
+
+def test_a_route_says_which_file_is_damaged(run, probe):
+    (run / "embeddings.npy").write_bytes((run / "embeddings.npy").read_bytes()[:500])
+    answer = probe.client.get(f"/api/runs/{run.name}/nearest.bin")
+    assert answer.status_code == 410
+    assert answer.json()["error"].startswith(f"embeddings.npy of run {run.name} cannot be read: it is cut off.")
+
+
+def test_a_run_that_is_whole_has_no_damage(run):
+    found = Runs(run.parent).get(run.name)
+    assert told(damage_of(found)) == ""
+    for drawing in found.drawings():
+        assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
+
+
+def test_damage_is_noticed_after_the_first_look(run):
+    found = Runs(run.parent).get(run.name)
+    assert damage_of(found) == ()
+    (run / "labels.npy").unlink()
+    assert damage_of(found)[0].file == "labels.npy"
+
+
+def test_a_run_is_trained_again_over_its_damaged_remains(run):
+    config = Runs(run.parent).get(run.name).config
+    (run / "run.json").write_text("[]")
+    assert Runs(run.parent).prepare(config).config == config
+
+
+def test_values_are_told_while_another_thread_parses_headers(run, probe, monkeypatch):
+    # CPython before 3.11.8 lets `ast.literal_eval` fail so, and np.load reads every header with it (gh-106905).
+    def failing(_text):
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr(ast, "literal_eval", failing)
+    for measure in ("centre", "faithfulness"):
+        answer = probe.client.get(f"/api/runs/{run.name}/values/live/{measure}.f32")
+        assert answer.status_code == 200
+        assert len(answer.content) == 4 * 596
+
+
+def test_nothing_reads_arrays_but_the_one_place():
+    sources = [path for package in (dmlviz, app) for path in Path(package.__file__).parent.rglob("*.py")]
+    assert len(sources) > 100
+    assert [path.name for path in sources if "np.load(" in path.read_text()] == []
+
+
+def test_disk_use_counts_what_is_damaged(run, probe):
+    from dmlviz.disk import used
+
+    before = used(probe.here.runs)
+    size = (run / "run.json").stat().st_size
+    (run / "run.json").write_bytes(b"")
+    assert used(probe.here.runs) in (before, before - size)
+    assert used(probe.here.runs) > 0
+
+
+def test_the_list_has_the_others(run, probe):
+    (run / "run.json").write_bytes(np.random.default_rng(0).bytes(200))
+    assert [one.id for one in probe.here.runs.list()] == [OTHER]
+    with pytest.raises(DamagedFileError, match=r"run\.json"):
+        probe.here.runs.get(run.name)

@@ -1,0 +1,119 @@
+"""An archive that somebody forged is refused with a sentence, or does no harm. The whole corpus is `forge.py`."""
+
+import ast
+import io
+import json
+import shlex
+
+import pytest
+from forge import STRINGS, forged, take_in, zipped
+from probe import data_folder, make_seed, unexpected_html, unexpected_python, unexpected_shell
+
+from dmlviz.archive import unpack
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.export import Kept, write
+from dmlviz.export.script import as_command, as_python
+from dmlviz.runs import Runs
+
+FORGED = 40
+
+
+@pytest.fixture(scope="module")
+def seed(tmp_path_factory):
+    """The folder of a whole small run."""
+    return make_seed(tmp_path_factory.mktemp("seed"))
+
+
+@pytest.fixture(scope="module")
+def files(seed):
+    """Its files, by name."""
+    return {path.relative_to(seed).as_posix(): path.read_bytes() for path in seed.rglob("*") if path.suffix}
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("DMLVIZ_DATA", "")  # put back afterwards
+    return data_folder(tmp_path)
+
+
+def test_forged_archives_are_refused_with_a_sentence_or_harmless(seed, tmp_path, data):
+    for number, (what, content) in enumerate(forged(seed, FORGED, seed=7)):
+        outcome, faults = take_in(content, tmp_path / str(number), data)
+        assert (outcome in ("accepted", "refused with a sentence"), faults) == (True, set()), what
+
+
+def test_the_archive_that_nobody_forged_is_accepted_and_harmless(files, tmp_path, data):
+    assert take_in(zipped(files), tmp_path / "runs", data) == ("accepted", set())
+
+
+@pytest.mark.parametrize("field", ["device", "threads", "fails", "timings", "created", "pinned", "version"])
+@pytest.mark.parametrize("text", ['1); __import__("os").system("touch PWNED"); (', '"; import os; "', "1", "a\nb"])
+def test_text_where_a_number_or_a_word_belongs_is_refused(files, tmp_path, field, text):
+    told = json.loads(files["run.json"]) | {field: text}
+    forged_one = zipped(files | {"run.json": json.dumps(told).encode()})
+    with pytest.raises(UserError, match=r"run\.json in the zip cannot be read|another version"):
+        unpack(io.BytesIO(forged_one), Runs(tmp_path / "runs"))
+
+
+def test_text_where_the_last_step_belongs_is_refused(files, tmp_path):
+    events = files["events.jsonl"].splitlines()
+    for text in STRINGS:
+        events[-1] = json.dumps({"event": "stopped", "step": text, "metrics": {}, "reason": "", "time": 1}).encode()
+        with pytest.raises(UserError, match=r"events\.jsonl in the zip cannot be read: its last line|line"):
+            unpack(io.BytesIO(zipped(files | {"events.jsonl": b"\n".join(events) + b"\n"})), Runs(tmp_path))
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_a_title_stays_a_title_in_every_export(files, tmp_path, text, data):
+    told = json.loads(files["run.json"]) | {"title": text, "tags": [text]}
+    try:
+        run = unpack(io.BytesIO(zipped(files | {"run.json": json.dumps(told).encode()})), Runs(tmp_path / "runs"))
+    except UserError:
+        assert not 0 < len(text) <= 100 or not text.isascii()
+        return
+    for kept in (Kept(run), Kept(run, run.drawings()[0])):
+        script = as_python(kept)
+        assert unexpected_python(script) == ""
+        assert ast.get_docstring(ast.parse(script), clean=False).startswith(run.title)
+        assert unexpected_shell(as_command(kept)) == ""
+        page = io.BytesIO()
+        write("html", kept, page)
+        assert unexpected_html(page.getvalue().decode()) == ""
+
+
+def test_the_check_of_exports_sees_code_that_is_there():
+    assert "system" in unexpected_python('import torch\ntorch.set_num_threads(1); __import__("os").system("x")')
+    assert unexpected_python('torch.set_num_threads("1")') == "threads are no number"
+    assert unexpected_shell("dmlviz train --steps 5; touch PWNED\n")
+    assert unexpected_shell("dmlviz train --net $(touch PWNED)\n")
+    assert unexpected_shell("dmlviz train --loss-param 'margin=a; b'\n") == ""
+    assert unexpected_html("<script></script>" * 4)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"self": 1},
+        {"loss": ["triplet"]},
+        {"loss_params": {"margin": 10**400}},
+        {"loss_params": {"margin": float("inf")}},
+        {"loss": "sum_of", "loss_params": {"a": "(" * 500}},
+        {"loss": "sum_of", "loss_params": {"a": {"name": {}}}},
+        {"unseen_classes": [[]]},
+        {"steps": "9" * 5000},
+        {"dataset": "x" * 10_000},
+        {"miner": "batch_hard", "miner_params": {"distance": []}},
+        {"learning_rate": float("nan")},
+    ],
+)
+def test_settings_that_are_none_are_a_sentence(fields):
+    with pytest.raises(UserError) as caught:
+        TrainConfig(**{"dataset": "digits", **fields})
+    assert len(str(caught.value)) < 700
+
+
+def test_words_of_a_command_are_read_by_a_shell_as_they_were(seed):
+    run = Runs(seed.parent).get(seed.name)
+    text = as_command(Kept(run)).replace("\\\n", " ")
+    assert shlex.split(text) == [word for line in text.splitlines() for word in shlex.split(line)]
