@@ -63,7 +63,7 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
         "services.stop()\n"
         "from streamlit.components.v2.manifest_scanner import scan_component_manifests\n"
-        "(found,) = [(m, root) for m, root in scan_component_manifests() if m.name == 'dmlviz']\n"
+        "found = [(m, root) for m, root in scan_component_manifests() if m.name == 'dmlviz'][0]\n"
         "print(found[1].resolve())\n"
         "print(all(list(BUILT.glob(f'{c.name}-*.js')) for c in found[0].components))"
     )

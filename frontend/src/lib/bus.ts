@@ -1,6 +1,5 @@
 // What all components of a page share: a bus for what happens now, and what a component that comes later finds.
 import type { Film } from "../protocol.ts";
-import type { SavedView } from "../map/control/savedView.ts";
 import type { Selection } from "./selection.ts";
 
 /** Where an item lies on the map among all, by item; null for those that are not drawn. */
@@ -49,12 +48,11 @@ type Listener<K extends Name> = (detail: BusEvents[K]) => void;
 /** What was said last, for components that come later. */
 export const shared: {
   mounts: Record<string, number>;
-  left: Map<string, SavedView>;
   pinned?: BusEvents["pinned"];
   metric?: string;
   ranks?: MapRanks;
   selection?: Selection | null;
-} = { mounts: {}, left: new Map() };
+} = { mounts: {} };
 
 const listeners = new Map<Name, Set<Listener<never>>>();
 

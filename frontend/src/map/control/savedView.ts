@@ -1,6 +1,5 @@
 // What a person left on a map when they went to another page: eye, hidden classes and selection, for when they come back;
 // of the map that was left last its frames, too.
-import { shared } from "../../lib/bus.ts";
 import type { MapState } from "../data/state.ts";
 import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
@@ -26,13 +25,16 @@ interface Parts {
   interaction: Interaction;
 }
 
+/** By what a map showed. */
+const left = new Map<string, SavedView>();
+
 const shownOn = ({ data }: MapState) => [data.run, data.view, data.begun].join("/");
 
 /** Remember how a map is left; it is about to go. */
 export function saveView({ state, scene, playback, interaction }: Parts): void {
   if (!scene.frame) return;
-  for (const other of shared.left.values()) delete other.raw;
-  shared.left.set(shownOn(state), {
+  for (const other of left.values()) delete other.raw;
+  left.set(shownOn(state), {
     raw: playback.frames?.raw,
     eye: scene.automatic ? null : (scene.target ?? scene.view),
     size: scene.size,
@@ -45,8 +47,8 @@ export function saveView({ state, scene, playback, interaction }: Parts): void {
 
 /** Put back, once, what was left of what the map shows now; what that was, or null. */
 export function restoreView({ state, scene, interaction }: Omit<Parts, "playback">): SavedView | null {
-  const saved = shared.left.get(shownOn(state)) ?? null;
-  shared.left.delete(shownOn(state));
+  const saved = left.get(shownOn(state)) ?? null;
+  left.delete(shownOn(state));
   if (!saved) return null;
   if (saved.eye) {
     scene.view = { ...saved.eye, k: (saved.eye.k * (scene.size || saved.size)) / saved.size };

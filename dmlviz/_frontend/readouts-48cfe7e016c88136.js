@@ -1,1 +1,0 @@
-export { readouts as default } from "../dmlviz.map/page-6c85a82745e4d84e.js";
