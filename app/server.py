@@ -14,7 +14,6 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app import components
 from app.api import routes
 from app.api.middleware import SameOriginMiddleware
 from app.payloads import sprites
@@ -52,7 +51,6 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         _close_streams_on_signals()
-        components.register()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
         on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}")
         try:

@@ -1,11 +1,16 @@
 """In tests the shapes and types in signatures are checked at every call, and nobody's own folders are touched."""
 
 import atexit
+import json
 import os
 import shutil
+import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 from xdist.scheduler import LoadFileScheduling
@@ -31,6 +36,24 @@ CHECKED = (
 install_import_hook(CHECKED, "beartype.beartype")
 settings.register_profile("shared machine", deadline=None)  # an example of 200 ms is late, not wrong
 settings.load_profile("shared machine")
+
+
+FRONTEND = Path(__file__).parents[1] / "frontend"
+
+
+@pytest.fixture(scope="session")
+def page_script() -> Callable[..., Any]:
+    """`page_script(name, given)`: what frontend/test/scripts/NAME.js prints when it is given that, both as JSON."""
+    if shutil.which("node") is None or not (FRONTEND / "node_modules").is_dir():
+        pytest.skip("needs Node.js and `npm ci` in frontend/")
+
+    def run(name: str, given: object = None) -> Any:
+        command = ["node", str(FRONTEND / "test" / "run.mjs"), "--script", name]
+        done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+
+    return run
 
 
 class OneBrowser(LoadFileScheduling):

@@ -35,17 +35,13 @@ def tracked(*folders):
     return [name for name in listed.stdout.decode().split("\0") if name]
 
 
-def in_wheel(name):
-    return not name.endswith(".test.js")
-
-
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows which files belong to it")
 def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
-    expected = {name for name in tracked("dmlviz", "app") if in_wheel(name) and (ROOT / name).exists()}
+    expected = {name for name in tracked("dmlviz", "app") if (ROOT / name).exists()}
     expected |= {f"app/{name}" for name in tracked("assets/runs") if (ROOT / name).exists()}
     found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert expected <= found
-    assert not [name for name in found if not in_wheel(name) or name.startswith(("tests", "assets"))]
+    assert not [name for name in found if name.startswith(("tests", "assets", "frontend"))]
 
 
 def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
@@ -61,15 +57,18 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
     code = (
         "from functools import partial\n"
         "from pathlib import Path\n"
-        "from app import components, server; from app.runtime import services\n"
+        "from app import server; from app.runtime import services\n"
+        "from dmlviz.export.page import BUILT\n"
         "services.start_services = partial(services.start_services, warm=False)\n"
         f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
         "services.stop_services()\n"
-        "print(components.FOLDER.resolve())\n"
-        "print(all(list((components.FOLDER / name).glob('*.js')) for name in components.NAMES))"
+        "from streamlit.components.v2.manifest_scanner import scan_component_manifests\n"
+        "found = [(m, root) for m, root in scan_component_manifests() if m.name == 'dmlviz'][0]\n"
+        "print(found[1].resolve())\n"
+        "print(all(list(BUILT.glob(f'{c.name}-*.js')) for c in found[0].components))"
     )
     folder, complete = _python(code, unpacked, cwd=tmp_path)
-    assert Path(folder) == unpacked.resolve() / "app" / "components"
+    assert Path(folder) == unpacked.resolve() / "dmlviz"
     assert complete == "True"
 
 

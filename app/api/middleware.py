@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.runtime.session_owner import COOKIE, TOKEN
 
 _YEAR = 365 * 24 * 3600
-_HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/[0-9a-f]{16}/")
+_HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -51,7 +51,7 @@ class SameOriginMiddleware:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(raw=message["headers"])
-                if message["status"] == 200 and _HASHED_ASSET.search(scope["path"]):
+                if message["status"] == 200 and _HASHED_ASSET.fullmatch(scope["path"]):
                     answer["cache-control"] = f"public, max-age={_YEAR}, immutable"
                 if known is None and answer.get("content-type", "").startswith("text/html"):
                     secure = "; Secure" if self.secure else ""

@@ -14,7 +14,7 @@ AGREEMENT_CELLS = {"both": (True, True), "first": (True, False), "second": (Fals
 
 
 def agreement_table(a: Run, b: Run) -> dict[str, Any]:
-    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in components/map/bits.js.
+    """By cell how many test images, and which: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
 
     Raise UserError where the two are not of the same images, or have not come to their end.
     """

@@ -3,7 +3,7 @@
 import html
 import json
 from base64 import b64encode
-from pathlib import Path
+from importlib.resources import files
 from typing import IO, Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.export.bundle import import_map
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.run import EventLogDir
 
-COMPONENTS = Path(__file__).resolve().parents[2] / "app" / "components"
+BUILT = files("dmlviz") / "_frontend"
 MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so
 MAX_DISTANCE = 65535
 
@@ -32,7 +31,6 @@ PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <title>{title}</title>
 <style>{style}</style>
-<script type="importmap">{modules}</script>
 </head>
 <body>
 <header>
@@ -48,7 +46,7 @@ PAGE = """<!doctype html>
 <footer>{measured}</footer>
 <noscript>The map needs JavaScript.</noscript>
 <script type="application/json" id="kept">{kept}</script>
-<script type="module">import "entry";</script>
+<script type="module">{script}</script>
 </body>
 </html>
 """
@@ -56,12 +54,11 @@ PAGE = """<!doctype html>
 
 def write_html(kept: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError before the run's end, and for a projection that is not finished."""
-    saved = COMPONENTS / "saved"
     described = _described(kept)
     text = PAGE.format(
         title=html.escape(kept.run.title),
-        style=(saved / "saved.css").read_text(encoding="utf-8"),
-        modules=import_map(saved / "saved.js", COMPONENTS),
+        style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
+        script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
         facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(kept)),
         measured=html.escape(quality_note(kept, described["left_out"])),
         kept=json.dumps(described, separators=(",", ":")).replace("<", "\\u003c"),
@@ -115,7 +112,7 @@ def _with_params(choice: Spec, params: dict[str, Any]) -> str:
 
 
 def _described(kept: RunExport) -> dict[str, Any]:
-    """All that saved.js reads; arrays are base64 of little-endian numbers."""
+    """All that the script reads; arrays are base64 of little-endian numbers."""
     run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whichever epoch the map shows
     _ = kept.coordinates  # a map that is not finished is said to be so
     labels, (distances, neighbors) = whole.labels, whole.neighbors

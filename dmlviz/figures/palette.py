@@ -4,7 +4,7 @@ from typing import Literal
 
 Theme = Literal["light", "dark"]
 
-# The map's own; tests/figures holds them equal to app/components/shared/palette.js.
+# The map's own; tests/figures holds them equal to frontend/src/lib/palette.ts.
 PALETTE: dict[Theme, tuple[str, ...]] = {
     "light": tuple("#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split()),
     "dark": tuple("#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split()),

@@ -1,17 +1,22 @@
 """Runs for the app's tests: real folders, written by the recorder from what a small training says."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
+from typing_extensions import is_typeddict
 
+from app import components, protocol
 from app.api import routes
 from app.api.middleware import SameOriginMiddleware
 from app.payloads.sprites import TestImages, test_images
@@ -30,6 +35,33 @@ from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 STEPS = 30
+
+for declared in vars(protocol).values():
+    if is_typeddict(declared):
+        declared.__pydantic_config__ = {"extra": "forbid", "strict": True}
+
+
+@cache
+def adapter(name: str) -> TypeAdapter[Any]:
+    """What checks the props of a component."""
+    return TypeAdapter(protocol.PROPS[name])
+
+
+@pytest.fixture(autouse=True)
+def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a page sends to a component in a test is what app/protocol.py declares, no more and no less."""
+    renderer = components._renderer
+
+    def checked(name: str) -> Any:
+        def mounted(*, data: dict[str, Any], **more: Any) -> Any:
+            adapter(name).validate_json(json.dumps(data))
+            return renderer(name)(data=data, **more)
+
+        return mounted
+
+    monkeypatch.setattr(components, "_renderer", checked)
+
+
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, watched=200, seed=5)
 
 

@@ -1,10 +1,6 @@
 """The formulas that the page computes itself, held against the library's losses and torch's gradients."""
 
-import json
 import random
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +10,6 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import Parameter
 from dmlviz.miners.tuples import Triplets
 
-SCRIPT = Path(__file__).with_name("formulas.mjs")
 NAMES = [name for name in LOSSES if name != "sum_of"]
 BATCHES = ([0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 0, 1, 2, 0, 1])
 
@@ -67,16 +62,11 @@ def case(name: str, seed: int):
 
 
 @pytest.fixture(scope="module")
-def computed():
+def computed(page_script):
     """What node computes for every case, in one go: {(name, seed): (module, x, plain, result)}."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("there is no node on this machine")
     keys = [(name, seed) for name in NAMES for seed in range(6)]
     cases = [case(*key) for key in keys]
-    told = json.dumps([plain for *_, plain in cases])
-    done = subprocess.run([node, str(SCRIPT)], input=told, capture_output=True, text=True, check=True)
-    answer = json.loads(done.stdout)
+    answer = page_script("formulas", [plain for *_, plain in cases])
     found = zip(cases, answer["results"], strict=True)
     return answer["names"], dict(zip(keys, [(*made, result) for made, result in found], strict=True))
 

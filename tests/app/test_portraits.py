@@ -1,13 +1,10 @@
 """The small picture of a map on a card."""
 
 import os
-import re
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-import app
 from app.payloads.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
 from dmlviz.runs.run import Run
 
@@ -15,14 +12,6 @@ from dmlviz.runs.run import Run
 def ink(picture):
     """Share of the picture that is painted."""
     return float((np.asarray(picture)[..., 3] > 0).mean())
-
-
-def test_the_portraits_have_the_colors_of_the_map():
-    told = (Path(app.__file__).parent / "components/shared/palette.js").read_text()
-    for theme, name in (("light", "LIGHT"), ("dark", "DARK")):
-        found = re.search(rf'const {name} = "([^"]+)"', told)
-        assert found
-        assert PALETTE[theme] == tuple(found.group(1).split())
 
 
 def test_each_class_is_drawn_in_its_color_where_it_lies():

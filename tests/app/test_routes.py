@@ -2,13 +2,13 @@
 
 import io
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from app.api import routes
-from app.components import FOLDER
 from app.runtime.session_owner import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
@@ -75,7 +75,7 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
 
 
 def test_the_page_knows_how_tiles_lie_on_a_sheet():
-    script = (FOLDER / "shared" / "sprites.js").read_text().replace("_", "")
+    script = (Path(__file__).parents[2] / "frontend/src/lib/sprites.ts").read_text().replace("_", "")
     assert f"const COLUMNS = {COLUMNS};" in script
     assert f"const PERSHEET = {TILES_PER_SHEET};" in script
 

@@ -217,7 +217,7 @@ def highlights(page: Page, n: int) -> None:
     for what, times in taken.items():
         spread = f"median {statistics.median(times):6.1f} ms, worst {max(times):6.1f} ms"
         print(f"{n:>7} {what + ' painted':<22} {spread}", flush=True)
-    assert page.evaluate("map().root.dataset.mounts") == "1"
+    assert page.evaluate("map().layout.root.dataset.mounts") == "1"
 
 
 def row(n: int, what: str, ours: list[float], plain: list[float]) -> None:

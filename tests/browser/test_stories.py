@@ -173,7 +173,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     expect(inspector.locator("strong").first).to_contain_text("Looks like")
     expect(inspector.locator("button.row")).to_have_count(10)
     assert inspector.locator(".strip li").count() >= 3
-    until(lambda: person.map.evaluate("root => root.map.star.to"), what="no star on the map")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     inspector.get_by_role("button", name="Over the training").click()
     film = person.page.locator(".study[data-what=film]")
     expect(film).to_contain_text("Your picture")
@@ -182,7 +182,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.choose("PCA")  # drawn only now, after the answer was given
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
-    until(lambda: person.map.evaluate("root => root.map.star.to"), what="no star on the new map")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the new map")
     person.choose("Class fan")
     person.press("Clear")
     expect(inspector).to_have_count(0)

@@ -1,7 +1,6 @@
 """The figures show the numbers that were measured, say of what, and are small."""
 
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -198,14 +197,9 @@ def test_plotly_is_loaded_for_no_one_who_draws_nothing():
     assert done.stdout.split("\n")[:2] == ["[]", "['plotly']"]
 
 
-def test_colors_are_those_of_the_map_and_of_the_app():
-    script = (
-        f'import {{ classColors }} from "{(APP / "components/shared/palette.js").as_uri()}";'
-        'const hex = (c) => "#" + c.map((v) => v.toString(16).padStart(2, "0")).join("");'
-        "console.log(JSON.stringify([false, true].map((dark) => classColors(40, dark).map(hex))));"
-    )
-    told = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
-    assert json.loads(told.stdout) == [class_colors(40, "light"), class_colors(40, "dark")]
+def test_colors_are_those_of_the_map_and_of_the_app(page_script):
+    told = page_script("colors")["classes"]
+    assert told == {theme: class_colors(40, theme) for theme in ("light", "dark")}
     config = tomllib.loads((APP / ".streamlit" / "config.toml").read_text())
     for theme in ("light", "dark"):
         known = config["theme"][theme]
@@ -214,12 +208,8 @@ def test_colors_are_those_of_the_map_and_of_the_app():
         assert [colors[theme] for colors in ours] == [known[name] for name in names]
 
 
-def test_same_and_different_are_colored_as_where_the_loss_looks():
+def test_same_and_different_are_colored_as_where_the_loss_looks(page_script):
     from dmlviz.figures.palette import DIFFERENT, SAME
 
-    told = (APP / "components/lossview/batchview.js").read_text()
-    for name, colors in (("TOGETHER", SAME), ("APART", DIFFERENT)):
-        found = re.search(rf"const {name} = {{ light: \[(.*?)\], dark: \[(.*?)\] }}", told)
-        assert found
-        for theme, numbers in zip(("light", "dark"), found.groups(), strict=True):
-            assert colors[theme] == "#" + "".join(f"{int(part):02x}" for part in numbers.split(","))
+    told = page_script("colors")
+    assert (told["same"], told["different"]) == (SAME, DIFFERENT)

@@ -1,4 +1,4 @@
-"""Serves the map without Streamlit, on made-up training runs: `python tests/browser/harness/serve.py [port]`.
+"""Serves the built map without Streamlit, on made-up training runs: `python tests/browser/harness/serve.py [port]`.
 
 Open http://127.0.0.1:PORT/?n=2000&live=1&dark=1 (see map.html for all options). MNIST's test images are used when
 DMLVIZ_DATA is set; otherwise the pictures are scikit-learn's digits, repeated.
@@ -21,8 +21,7 @@ import numpy as np
 from PIL import Image
 
 HERE = Path(__file__).parent
-COMPONENTS = HERE.parents[2] / "app" / "components"
-TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".json": "application/json"}
+BUILT = HERE.parents[2] / "dmlviz" / "_frontend"
 STEPS = 600
 ITERATIONS = 20
 LOCK = threading.Lock()
@@ -128,11 +127,16 @@ def events(n: int):
     yield 0.0, {"event": "finished", "step": STEPS, "metrics": {}, "seconds": 12.0, "reason": ""}
 
 
+def page() -> bytes:
+    """The page that mounts the map, as it was last built."""
+    (entry,) = BUILT.glob("map-*.js")
+    return (HERE / "map.html").read_text().replace("MAP_ENTRY", f"/components/dmlviz.map/{entry.name}").encode()
+
+
 class Handler(BaseHTTPRequestHandler):
-    """Static files of the components, and the routes that the map asks."""
+    """The built page, and the routes that the map asks."""
 
     protocol_version = "HTTP/1.1"
-    server: "Server"
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -142,9 +146,9 @@ class Handler(BaseHTTPRequestHandler):
         url = urlparse(self.path)
         parts = [part for part in url.path.split("/") if part]
         if not parts:
-            return self.answer((HERE / "map.html").read_bytes(), "text/html")
+            return self.answer(page(), "text/html")
         if parts[0] == "components":
-            return self.file(COMPONENTS.joinpath(*parts[1:]))
+            return self.file(BUILT / parts[-1])
         if parts[:2] == ["api", "health"]:
             return self.answer(b'{"ok": true}', "application/json")
         if parts[:2] == ["api", "runs"] and parts[-1] == "events":
@@ -201,9 +205,9 @@ class Handler(BaseHTTPRequestHandler):
             return
 
     def file(self, path: Path) -> None:
-        if not path.resolve().is_relative_to(COMPONENTS) or not path.is_file():
+        if not path.resolve().is_relative_to(BUILT) or not path.is_file():
             return self.send_error(404)
-        return self.answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"), self.server.settled)
+        return self.answer(path.read_bytes(), "text/javascript")
 
     def answer(self, body: bytes, kind: str, cached: bool = True) -> None:
         self.send_response(200)
@@ -215,10 +219,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Does not mind pages that are closed in the middle of an answer. `settled`: nobody edits the modules meanwhile."""
+    """Does not mind pages that are closed in the middle of an answer."""
 
     daemon_threads = True
-    settled = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report all but broken connections."""

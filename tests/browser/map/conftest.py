@@ -20,7 +20,6 @@ def harness() -> Iterator[str]:
     import serve
 
     server = serve.serve()
-    server.settled = True  # a page of 60 modules is fetched once
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()

@@ -44,10 +44,10 @@ def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map):
     page.mouse.move(500, 300)
     page.mouse.wheel(0, -200)
     page.rests()
-    before = page.evaluate("[map().id, map().scene.view, map().playback.player.head]")
+    before = page.evaluate("[map().id, map().scene.view, map().playback.player.position]")
     page.evaluate("update({ pinned: 7, neighbors: [9], distance: 0.1 }); dark(true); dark(false)")
     page.rests()
-    assert page.evaluate("[map().id, map().scene.view, map().playback.player.head]") == before
+    assert page.evaluate("[map().id, map().scene.view, map().playback.player.position]") == before
     assert page.tells("mounts") == "1"
     assert page.tells("pinned") == "7"
 
@@ -72,10 +72,10 @@ def test_the_player_plays_steps_and_scrubs(open_map):
     page.shows(frame=0, step=0)
     page.locator(".player .play").click()
     page.shows(playing="true")
-    page.wait_for_function("map().playback.player.head > 1.2")
+    page.wait_for_function("map().playback.player.position > 1.2")
     page.keyboard.press("Space")
     page.shows(playing="false")
-    assert page.evaluate("Number.isInteger(map().playback.player.head)")
+    assert page.evaluate("Number.isInteger(map().playback.player.position)")
     box = page.locator(".track").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 10)
     page.shows(frame=50, points=3000)
@@ -144,10 +144,10 @@ def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
     page.shows(points=3000)
     page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
     page.rests()
-    assert page.evaluate("map().star.at(1)") == [0.3, 0.2]
+    assert page.evaluate("map().marker.at(1)") == [0.3, 0.2]
     page.evaluate("update({ query: null })")
     page.rests()
-    assert page.evaluate("map().star.at(1)") is None
+    assert page.evaluate("map().marker.at(1)") is None
 
 
 def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(open_map):
@@ -168,12 +168,12 @@ def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(o
     page.shows(frame=0)
     page.rests()
     assert 0.5 < page.evaluate(on_stage) <= 1
-    assert page.evaluate("map().star.at(1)") is None  # the query's place belongs to the last frame
+    assert page.evaluate("map().marker.at(1)") is None  # the query's place belongs to the last frame
     for _ in range(2):
         page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
     page.evaluate(
         "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
-        "spreads.push(measure()), 15); map().act('play')"
+        "spreads.push(measure()), 15); map().runAction(['play'])"
     )
     page.shows(frame=19, playing="false")
     page.evaluate("clearInterval(watch)")

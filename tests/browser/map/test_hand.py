@@ -14,7 +14,7 @@ def test_a_click_pins_what_is_under_it_and_escape_lets_go(open_map):
     page.rests()
     x, y = page.place(42)
     nearest = page.evaluate(
-        "([x, y]) => { const box = map().overlay.getBoundingClientRect();"
+        "([x, y]) => { const box = map().layout.overlay.getBoundingClientRect();"
         "return map().scene.pick(x - box.left, y - box.top, 12); }",
         [x, y],
     )
@@ -28,7 +28,7 @@ def test_a_click_pins_what_is_under_it_and_escape_lets_go(open_map):
 
 def test_an_echo_of_an_earlier_click_does_not_take_back_the_later_one(open_map):
     page = open_map("?n=3000")
-    page.evaluate("map().pointing.pin(1); map().pointing.pin(2)")
+    page.evaluate("map().interaction.pin(1); map().interaction.pin(2)")
     page.evaluate("update({ pinned: 1 })")
     assert page.tells("pinned") == "2"
     page.evaluate("update({ pinned: 2 })")
@@ -100,7 +100,8 @@ def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
     page.shows(points=3000)
     page.rests()
     x, y = (round(v) for v in page.place(42))  # the browser tells the wheel's place in whole pixels
-    under = f"(({{ left, top }}) => map().scene.toWorld({x} - left, {y} - top))(map().overlay.getBoundingClientRect())"
+    box = "map().layout.overlay.getBoundingClientRect()"
+    under = f"(({{ left, top }}) => map().scene.toWorld({x} - left, {y} - top))({box})"
     before = page.evaluate(under)
     page.mouse.move(x, y)
     for _ in range(9):
@@ -108,9 +109,9 @@ def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
     page.rests()
     assert page.evaluate("map().scene.zoomed") > 10
     assert page.evaluate(under) == pytest.approx(before, abs=1e-6)
-    page.wait_for_function("map().picture.drawn.size > 0")
+    page.wait_for_function("map().overlay.drawn.size > 0")
     page.locator(".overlay").press("Home")
-    page.wait_for_function("map().picture.drawn.size === 0")
+    page.wait_for_function("map().overlay.drawn.size === 0")
 
 
 def test_arrows_walk_from_point_to_point(open_map):

@@ -1,0 +1,34 @@
+"""The components of the page, mounted by name.
+
+Their sources lie in frontend/, their built files in dmlviz/_frontend, and dmlviz/pyproject.toml tells Streamlit where:
+it finds them when it starts, so that a tab left open gets its script before any page has run.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+
+def mount(
+    name: str,
+    *,
+    key: str,
+    data: dict[str, Any],
+    height: int | str = "content",
+    default: dict[str, Any] | None = None,
+    **callbacks: Callable[[], None],
+) -> Any:
+    """Mount component `name` and return its values; `callbacks` are Streamlit's `on_<value>_change`.
+
+    Raises TypeError where `data` holds more than JSON does: Streamlit would silently send it as one string.
+    """
+    json.dumps(data)
+    return _renderer(name)(key=key, data=data, default=default, height=height, **callbacks)
+
+
+@cache
+def _renderer(name: str) -> Any:
+    return st.components.v2.component(f"dmlviz.{name}", js=f"{name}-*.js")

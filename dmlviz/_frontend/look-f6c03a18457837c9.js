@@ -1,0 +1,1 @@
+export { look as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";

@@ -1,0 +1,1 @@
+export { lossview as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";

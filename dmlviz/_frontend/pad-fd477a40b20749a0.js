@@ -1,0 +1,1 @@
+export { pad as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";

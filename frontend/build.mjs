@@ -1,0 +1,79 @@
+// Bundles src/ into dmlviz/_frontend: one script for all components of the app, an address for each of them, and the
+// exported page. `node build.mjs --check` writes nothing and fails where what is committed is stale.
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { styleAsText } from "./styles.mjs";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const OUT = path.join(HERE, "..", "dmlviz", "_frontend");
+
+const OPTIONS = {
+  absWorkingDir: HERE,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  write: false,
+  metafile: true,
+  logLevel: "warning",
+};
+
+/** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
+async function bundles() {
+  const [page, standalone, style] = await Promise.all([
+    build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
+    build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.ts"], plugins: [styleAsText] }),
+    build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
+  ]);
+  const [{ exports: components }] = Object.values(page.metafile.outputs);
+  const script = named("page", page.outputFiles[0].text);
+  // Streamlit gives every component an address of its own, but they all load the script from that of the map.
+  const entries = components.map((name) =>
+    named(name, `export { ${name} as default } from "../dmlviz.map/${script[0]}";\n`),
+  );
+  return Object.fromEntries([
+    script,
+    ...entries,
+    ["standalone.js", standalone.outputFiles[0].text],
+    ["standalone.css", style.outputFiles[0].text],
+  ]);
+}
+
+/** A browser may keep for ever what is named after its content. */
+function named(name, text) {
+  return [`${name}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}.js`, text];
+}
+
+function committed() {
+  mkdirSync(OUT, { recursive: true });
+  return Object.fromEntries(
+    readdirSync(OUT)
+      .sort()
+      .map((name) => [name, readFileSync(path.join(OUT, name), "utf8")]),
+  );
+}
+
+const [made, before] = [await bundles(), committed()];
+const stale = [...new Set([...Object.keys(made), ...Object.keys(before)])]
+  .filter((name) => made[name] !== before[name])
+  .sort();
+if (process.argv.includes("--check")) {
+  if (stale.length) {
+    console.error(
+      `dmlviz/_frontend is stale (${stale.join(", ")}): run npm run build in frontend/ and commit what it wrote.`,
+    );
+    process.exit(1);
+  }
+} else {
+  for (const name of stale) {
+    if (name in made) writeFileSync(path.join(OUT, name), made[name]);
+    else rmSync(path.join(OUT, name));
+  }
+  for (const [name, text] of Object.entries(made))
+    if (text.length > 1000) console.log(`${name} ${Math.round(text.length / 1024)} kB`);
+}

@@ -1,0 +1,47 @@
+import tseslint from "typescript-eslint";
+import js from "@eslint/js";
+
+const GLOBALS = [
+  "process",
+  "console",
+  "globalThis",
+  "setTimeout",
+  "Buffer",
+  "atob",
+  "btoa",
+  "performance",
+  "URL",
+  "Blob",
+  "setImmediate",
+  "Response",
+];
+
+export default tseslint.config(
+  { ignores: ["node_modules", "src/protocol.ts"] },
+  js.configs.recommended,
+  {
+    files: ["src/**/*.ts"],
+    extends: [...tseslint.configs.recommendedTypeChecked, ...tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/no-empty-function": "off", // a hook that nobody needs does nothing
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "@typescript-eslint/non-nullable-type-assertion-style": "off",
+      "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: true }],
+      eqeqeq: "error",
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+  {
+    // Python is to give the values of losses; what computes them here goes then.
+    files: ["src/losses/*.ts", "src/learn/loss_plot/*.ts", "src/learn/force_playground/*.ts"],
+    ignores: ["src/losses/types.ts"],
+    extends: [tseslint.configs.disableTypeChecked],
+    rules: { "@typescript-eslint/ban-ts-comment": "off" },
+  },
+  {
+    files: ["**/*.js", "**/*.mjs"],
+    languageOptions: { globals: Object.fromEntries(GLOBALS.map((name) => [name, "readonly"])) },
+  },
+);

@@ -1,0 +1,69 @@
+// The three strokes with their counts; each can be left out.
+import { grouped } from "../lib/format.ts";
+import type { Rgb } from "../lib/theme.ts";
+import { svg } from "../charts/svg.ts";
+import { h } from "../lib/dom.ts";
+import { difficultyLabels } from "./stepAnimation.ts";
+import type { LoadedBatch } from "./batch.ts";
+import { DIFFICULTIES, STROKES, type Shown } from "./difficultyStyles.ts";
+
+export class DifficultyLegend {
+  readonly node: HTMLElement;
+  private shown: Shown = [true, true, true];
+  private lines = STROKES.map(({ width, dash }) =>
+    svg("line", {
+      x1: 1,
+      x2: 29,
+      y1: 6,
+      y2: 6,
+      "stroke-width": width + 0.4,
+      "stroke-dasharray": dash.join(" ") || null,
+      stroke: "currentColor",
+    }),
+  );
+  private counts = DIFFICULTIES.map(() => h("b"));
+  private means = DIFFICULTIES.map(() => h("small"));
+  private rows: HTMLElement[];
+  private sides = h("p", "sides");
+  private kind: LoadedBatch["seen"]["kind"] = "pairs";
+
+  constructor(onchange: (shown: Shown) => void) {
+    this.rows = DIFFICULTIES.map((kind, k) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": "true",
+          click: () => {
+            this.shown = this.shown.map((on, i) => (i === k ? !on : on));
+            onchange(this.shown);
+          },
+        },
+        svg("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" }, this.lines[k]),
+        h("span", {}, kind),
+        this.counts[k],
+        this.means[k],
+      ),
+    );
+    this.node = h("div", { class: "strokes" }, ...this.rows.toReversed(), this.sides);
+  }
+
+  show(b: LoadedBatch): void {
+    difficultyLabels(b).forEach((meaning, k) => (this.means[k].textContent = meaning));
+    b.seen.counts.forEach((count, k) => (this.counts[k].textContent = grouped(count)));
+    this.kind = b.seen.kind;
+  }
+
+  render(shown: Shown, positive: Rgb, negative: Rgb): void {
+    this.shown = shown;
+    this.rows.forEach((row, k) => row.setAttribute("aria-pressed", String(shown[k])));
+    const [near, far] = this.kind === "classes" ? ["own class", "another"] : ["one class", "two classes"];
+    this.sides.replaceChildren(swatch(positive), near, swatch(negative), far);
+  }
+}
+
+function swatch(color: Rgb): HTMLElement {
+  const node = h("i", {});
+  node.style.background = `rgb(${color.join(",")})`;
+  return node;
+}

@@ -1,0 +1,142 @@
+// The distances of a batch as a picture: rows and columns in the order of the classes, near pairs dark.
+import { context2d, h } from "../lib/dom.ts";
+import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
+import { classBands, sortByClass, type Band, type LoadedBatch } from "./batch.ts";
+
+const BAND_PX = 8; // pixels of the band that names a class by its color
+
+/** Two images. */
+export type Pair = [number, number];
+
+export interface MatrixLook {
+  theme: Theme;
+  colors: Rgb[];
+  positive: Rgb;
+  negative: Rgb;
+  /** Whether what was chosen is marked, and whether distances are shown. */
+  marks: boolean;
+  values: boolean;
+  pair: Pair | null;
+  /** Of the device, a CSS pixel. */
+  pixels: number;
+}
+
+export class DistanceMatrix {
+  readonly canvas = h("canvas", { class: "matrix", tabindex: -1, role: "img" });
+  /** The greatest distance. */
+  top = 1;
+  /** See `marked`. */
+  marks = new Uint8Array();
+  private b: LoadedBatch | null = null;
+  private distances = new Float32Array();
+  private order: number[] = [];
+  private bands: Band[] = [];
+  private painted: HTMLCanvasElement | null = null;
+  private key = "";
+
+  constructor(onhover: (pair: Pair | null, event?: PointerEvent) => void, onpick: (pair: Pair | null) => void) {
+    this.canvas.addEventListener("pointermove", (event) => onhover(this.pairAt(event), event));
+    this.canvas.addEventListener("pointerleave", () => onhover(null));
+    this.canvas.addEventListener("click", (event) => onpick(this.pairAt(event)));
+  }
+
+  /** Take another batch with its distances (n × n). */
+  show(b: LoadedBatch, distances: Float32Array<ArrayBuffer>): void {
+    this.b = b;
+    this.distances = distances;
+    this.order = sortByClass(b.labels);
+    this.bands = classBands(b.labels, this.order);
+    let top = 0;
+    for (const value of distances) if (value > top) top = value;
+    this.top = top || 1;
+    this.marks = marked(b);
+    this.painted = null;
+  }
+
+  /** The pair under the pointer, null outside and on the diagonal. */
+  private pairAt(event: MouseEvent): Pair | null {
+    if (!this.b) return null;
+    const { n } = this.b;
+    const box = this.canvas.getBoundingClientRect();
+    const cell = (at: number, from: number) => Math.floor(((at - from - BAND_PX) / (box.width - BAND_PX)) * n);
+    const [row, column] = [cell(event.clientY, box.top), cell(event.clientX, box.left)];
+    if (!(row >= 0 && column >= 0 && row < n && column < n) || row === column) return null;
+    return [this.order[row], this.order[column]];
+  }
+
+  render({ theme, colors, positive, negative, marks, values, pair, pixels }: MatrixLook): void {
+    const { b } = this;
+    if (!b) return;
+    const side = Math.max(80, this.canvas.clientWidth) * pixels;
+    if (this.canvas.width !== Math.round(side)) {
+      this.canvas.width = this.canvas.height = Math.round(side);
+      this.painted = null;
+    }
+    const context = context2d(this.canvas);
+    const key = `${marks} ${values} ${theme.dark}`;
+    if (this.key !== key || !this.painted) {
+      this.key = key;
+      this.painted = this.picture(b, theme, marks ? [positive, negative] : null, values);
+    }
+    const edge = BAND_PX * pixels;
+    const [width, n] = [this.canvas.width, b.n];
+    const cell = (width - edge) / n;
+    context.clearRect(0, 0, width, width);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.painted, edge, edge, width - edge, width - edge);
+    for (const { label, from, to } of this.bands) {
+      context.fillStyle = css(colors[label]);
+      context.fillRect(edge + from * cell, 0, (to - from) * cell - pixels * 0.5, edge - 2 * pixels);
+      context.fillRect(0, edge + from * cell, edge - 2 * pixels, (to - from) * cell - pixels * 0.5);
+    }
+    if (!pair) return;
+    const place = pair.map((image) => this.order.indexOf(image));
+    context.strokeStyle = css(theme.text);
+    context.lineWidth = 1.5 * pixels;
+    const room = Math.max(0, 3 * pixels - cell / 2);
+    context.strokeRect(edge + place[1] * cell - room, edge + place[0] * cell - room, cell + 2 * room, cell + 2 * room);
+  }
+
+  private picture(b: LoadedBatch, theme: Theme, marks: [Rgb, Rgb] | null, values: boolean): HTMLCanvasElement {
+    const { n } = b;
+    const small = h("canvas");
+    small.width = small.height = n;
+    const image = new ImageData(n, n);
+    const [near, far] = shades(theme);
+    this.order.forEach((i, row) =>
+      this.order.forEach((j, column) => {
+        const at = i * n + j;
+        const share = values ? this.distances[at] / this.top : 1;
+        let color = mix(near, far, share);
+        const kind = marks ? this.marks[at] : 0;
+        if (marks && kind) color = mix(color, marks[b.labels[i] === b.labels[j] ? 0 : 1], 0.35 + 0.2 * kind);
+        image.data.set([...color, 255], 4 * (row * n + column));
+      }),
+    );
+    context2d(small).putImageData(image, 0, 0);
+    return small;
+  }
+}
+
+/** The shades of the nearest and of the farthest pair. */
+export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [
+  mix(background, text, 0.82),
+  mix(background, text, 0.05),
+];
+
+/** n × n: 0 where a pair was not chosen, else 1 to 3 for easy to hard; only where a miner or a sampler chose. */
+export function marked(b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "seen">): Uint8Array<ArrayBuffer> {
+  const found = new Uint8Array(b.n * b.n);
+  if (b.seen.kind === "classes" || b.seen.by !== "selection") return found;
+  b.rows.forEach((row, k) => {
+    const partners = b.seen.kind === "pairs" ? [row[1]] : row.slice(1);
+    for (const partner of partners) {
+      const places =
+        b.seen.kind === "pairs" && !b.anchored
+          ? [row[0] * b.n + partner, partner * b.n + row[0]]
+          : [row[0] * b.n + partner];
+      for (const at of places) found[at] = Math.max(found[at], b.hardness[k] + 1);
+    }
+  });
+  return found;
+}

@@ -1,0 +1,56 @@
+// Answers of the server by address: each asked for once, the newest question first.
+
+/** An answer, or why there is none. */
+export type Answer<T> = T | { error: string };
+
+type Fetch = (url: string) => Promise<Pick<Response, "ok" | "json">>;
+
+/** Asks for JSON and keeps the last answers; `onanswer` is told when one came. */
+export class JsonCache<T> {
+  private known = new Map<string, Answer<T>>();
+  private asking: string | null = null;
+  private next: string | null = null;
+  private fetch: Fetch;
+  private kept: number;
+
+  constructor(
+    private onanswer: (url: string, answer: Answer<T>) => void,
+    { fetch = globalThis.fetch.bind(globalThis), kept = 80 }: { fetch?: Fetch; kept?: number } = {},
+  ) {
+    this.fetch = fetch;
+    this.kept = kept;
+  }
+
+  /** The answer at `url` if it is here, else null, and it is asked for; of several questions only the last one waits. */
+  get(url: string): Answer<T> | null {
+    const known = this.known.get(url);
+    if (known) return known;
+    if (this.asking === null) void this.ask(url);
+    else if (this.asking !== url) this.next = url;
+    return null;
+  }
+
+  private async ask(url: string): Promise<void> {
+    this.asking = url;
+    let answer: Answer<T>;
+    try {
+      const response = await this.fetch(url);
+      const said = (await response.json()) as T & { error?: string };
+      answer = response.ok ? said : { error: said.error ?? "The server has no answer." };
+    } catch {
+      answer = { error: "The server cannot be reached." };
+    }
+    if (this.asking !== url) return; // forgotten meanwhile
+    this.known.set(url, answer);
+    if (this.known.size > this.kept) this.known.delete(this.known.keys().next().value as string);
+    const next = this.next;
+    this.asking = this.next = null;
+    if (next && !this.known.has(next)) void this.ask(next);
+    this.onanswer(url, answer);
+  }
+
+  clear(): void {
+    this.known.clear();
+    this.asking = this.next = null;
+  }
+}

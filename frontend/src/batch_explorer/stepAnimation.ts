@@ -1,0 +1,153 @@
+// Slow motion: what happens to a batch in one step, in six moments, each with its sentence. Pure: no DOM.
+import { digits, grouped as whole, percent as share } from "../lib/format.ts";
+import type { LoadedBatch } from "./batch.ts";
+import { countOf } from "./lossTerms.ts";
+
+/** Mean distances within classes and between them. */
+export interface MeanDistances {
+  same: number;
+  different: number;
+}
+
+/** What is visible at a moment: distances, lines, only those that are active, arrows, and how far the images have gone. */
+export interface Visible {
+  distances: boolean;
+  lines: boolean;
+  active: boolean;
+  arrows: boolean;
+  gone: number;
+}
+
+export const MOMENTS = ["Batch", "Distances", "Compared", "Loss", "Gradient", "Moved"];
+export const GRADIENT_MOMENT = 4;
+export const UPDATE_MOMENT = 5;
+export const MOMENT_MS = 3200; // milliseconds that a moment stays while playing
+
+const MEASURES = { euclidean: "distance", sqeuclidean: "squared distance", cosine: "1 − cosine" };
+
+/** The sentence of a moment, with this batch's numbers. `means` are those of `meanDistances`. */
+export function momentText(b: LoadedBatch, moment: number, means: MeanDistances): string {
+  const classes = new Set(b.labels).size;
+  switch (moment) {
+    case 0:
+      return `${whole(b.n)} training images of ${classes} classes, where the net puts them before step ${whole(b.step)}.`;
+    case 1:
+      if (b.seen.kind === "classes" && b.centres && b.centres.meaning !== "mean") {
+        return `Each image is held against ${whole(b.centres.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
+      }
+      return `Each image is held against each other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
+    case 2:
+      return selectionText(b);
+    case 3: {
+      const of = countOf(b);
+      const how =
+        b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms that are not zero, of" : "mean of";
+      const rest =
+        b.active > 0.9995
+          ? "All of its terms are active."
+          : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
+      return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
+    }
+    case 4: {
+      const most = Math.max(...b.force);
+      const still = b.force.filter((force) => force < 1e-3 * most || force === 0).length;
+      const felt = still ? `${whole(still)} of ${whole(b.n)} images feel next to nothing` : "no image is left alone";
+      return `Arrows show where the loss would push each image if it could: against its gradient. The longest is ${digits(most)}; ${felt}.`;
+    }
+    default:
+      return movementText(b);
+  }
+}
+
+function movementText(b: LoadedBatch): string {
+  const by = magnification(b);
+  if (by === null) return "The update moved nothing: the learning rate has fallen to next to nothing.";
+  const shown = by > 1 ? ` Shown ${whole(by)} times as large.` : "";
+  return `After one update of the net's weights the same images lie here. All share the weights, so that none goes just where its arrow points.${shown}`;
+}
+
+/** How many times as large the movement of a step is shown, so that it can be seen at all; null where there is none. */
+export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n" | "places" | "moved">): number | null {
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  let way = 0;
+  for (let i = 0; i < n; i++) {
+    const [x, y] = [places[2 * i], places[2 * i + 1]];
+    [box[0], box[1], box[2], box[3]] = [
+      Math.min(box[0], x),
+      Math.min(box[1], y),
+      Math.max(box[2], x),
+      Math.max(box[3], y),
+    ];
+    way += Math.hypot(later[2 * i] - x, later[2 * i + 1] - y) / n;
+  }
+  const part = way / Math.max(box[2] - box[0], box[3] - box[1], 1e-30);
+  if (!(part > 2e-5)) return null;
+  return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((factor) => factor * part >= 0.02) ?? 1000;
+}
+
+function selectionText(b: LoadedBatch): string {
+  const total = b.seen.counts.reduce((sum, count) => sum + count, 0);
+  const noun = b.seen.kind === "classes" ? "images" : b.seen.kind;
+  switch (b.seen.by) {
+    case "selection":
+      return `${b.selected_by} chose ${whole(total)} ${noun}; the loss sees nothing else of the batch.`;
+    case "all":
+      return `No miner: the loss sees all ${whole(total)} ${noun} of the batch.`;
+    case "nearest":
+      return `No miner: each of ${whole(total)} positive pairs is set against all negatives of its anchor. Drawn is the nearest of these, which weighs most.`;
+    case "classes":
+      return "Each image should go with its own class rather than with any other. Drawn are its own and the strongest other.";
+    default:
+      return `This loss weighs all partners of an image together. Drawn are its farthest positive and its nearest negative.`;
+  }
+}
+
+/** Mean distances within and between classes, out of a batch's matrix. */
+export function meanDistances({ labels, n }: Pick<LoadedBatch, "labels" | "n">, matrix: Float32Array): MeanDistances {
+  const [sums, counts] = [
+    [0, 0],
+    [0, 0],
+  ];
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) {
+      const side = labels[i] === labels[j] ? 0 : 1;
+      sums[side] += matrix[i * n + j];
+      counts[side] += 1;
+    }
+  }
+  return { same: sums[0] / Math.max(1, counts[0]), different: sums[1] / Math.max(1, counts[1]) };
+}
+
+/** What is visible at a moment, so many milliseconds into it. */
+export function visible(moment: number, elapsed = Infinity): Visible {
+  const gone = moment < UPDATE_MOMENT ? 0 : ease(Math.min(1, Math.max(0, (elapsed - 300) / 1500)));
+  return {
+    distances: moment >= 1,
+    lines: moment >= 2 && moment < UPDATE_MOMENT,
+    active: moment >= 3,
+    arrows: moment === GRADIENT_MOMENT,
+    gone,
+  };
+}
+
+const ease = (t: number) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
+
+/** What the kinds mean for this loss, for the legend. */
+export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string[] {
+  if (b.seen.kind === "classes") {
+    return ["right, its term below 0.01", "right, but not by enough", "another class wins"];
+  }
+  if (b.seen.kind === "pairs" && b.reach.middle !== null) {
+    return [
+      b.reach.sharp ? "left alone" : "next to no pull",
+      `right side of ${digits(b.reach.middle)}, still pulled`,
+      `wrong side of ${digits(b.reach.middle)}`,
+    ];
+  }
+  const reach = b.reach.gap > 0 ? `farther by less than ${digits(b.reach.gap)}` : "there is no margin";
+  return [
+    "negative far enough",
+    `negative ${b.reach.gap > 0 ? reach : `farther; ${reach}`}`,
+    "negative nearer than positive",
+  ];
+}

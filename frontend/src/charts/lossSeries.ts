@@ -1,0 +1,120 @@
+// The loss over the steps, thinned to what a line of a few hundred pixels can show. Pure: no DOM.
+
+import type { StreamEvent } from "../lib/eventStream.ts";
+
+export interface LossPoint {
+  step: number;
+  loss: number;
+}
+
+export interface LossSeries {
+  /** How many steps there will be. */
+  total: number | null;
+  points: LossPoint[];
+  /** The steps that have a frame. */
+  frames: number[];
+  over: boolean;
+}
+
+export const emptySeries = (): LossSeries => ({ total: null, points: [], frames: [], over: false });
+
+/** Take one event in, in place; says whether anything shown may have changed. */
+export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
+  switch (event.event) {
+    case "started":
+      Object.assign(losses, emptySeries(), { total: event.steps ?? null });
+      return true;
+    case "step":
+      if (!Number.isFinite(event.loss)) return false;
+      losses.points.push({ step: event.step, loss: event.loss });
+      return true;
+    case "snapshot":
+      losses.frames.push(event.step);
+      return true;
+    case "replay":
+      losses.frames = event.frames.map(({ step }) => step);
+      return true;
+    case "finished":
+    case "stopped":
+    case "failed":
+      losses.over = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The last step of the axis: all that will come while the run is on, all that came when it is over. */
+export function lastStep({ total, points, frames, over }: LossSeries): number {
+  const seen = Math.max(points.at(-1)?.step ?? 0, frames.at(-1) ?? 0, 1);
+  return over ? seen : Math.max(seen, total ?? 0);
+}
+
+/** A running mean that forgets over `span` points, without the pull towards 0 at the start. */
+export function smoothed(points: LossPoint[], span = Math.max(1, points.length / 40)): LossPoint[] {
+  const keep = 1 - 1 / Math.max(1, span);
+  let mean = 0;
+  let weight = 0;
+  return points.map(({ step, loss }) => {
+    mean = keep * mean + (1 - keep) * loss;
+    weight = keep * weight + (1 - keep);
+    return { step, loss: weight ? mean / weight : loss };
+  });
+}
+
+/** Lowest and highest loss to draw: a few wild batches may leave the picture, the mean may not. */
+export function rangeOf(points: LossPoint[]): [number, number] {
+  if (!points.length) return [0, 1];
+  const sorted = points.map(({ loss }) => loss).sort((a, b) => a - b);
+  const mean = smoothed(points).map(({ loss }) => loss);
+  const low = Math.min(sorted[Math.floor(0.01 * (sorted.length - 1))], ...mean);
+  const high = Math.max(sorted[Math.ceil(0.98 * (sorted.length - 1))], ...mean);
+  return high > low ? [low, high] : [low - Math.abs(low || 1) * 0.1, high + Math.abs(high || 1) * 0.1];
+}
+
+/** At most `count` points: of each stretch its lowest and its highest, so that no spike is lost. */
+export function downsample(points: LossPoint[], count = 400): LossPoint[] {
+  if (points.length <= count) return points;
+  const every = (2 * points.length) / count;
+  const kept: LossPoint[] = [];
+  for (let from = 0; from < points.length; from += every) {
+    const part = points.slice(Math.floor(from), Math.floor(from + every));
+    let [low, high] = [part[0], part[0]];
+    for (const point of part) {
+      if (point.loss < low.loss) low = point;
+      if (point.loss > high.loss) high = point;
+    }
+    kept.push(...(low === high ? [low] : [low, high].sort((a, b) => a.step - b.step)));
+  }
+  return kept;
+}
+
+/** Two or three round numbers inside [low, high]. */
+export function ticks(low: number, high: number): number[] {
+  const rough = (high - low) / 2.5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? 10 * power;
+  const first = Math.ceil(low / step) * step;
+  const digits = Math.max(0, -Math.floor(Math.log10(step)));
+  const found: number[] = [];
+  for (let tick = first; tick <= high + step * 1e-9; tick += step)
+    found.push(Number(tick.toFixed(Math.min(digits, 12))));
+  return found;
+}
+
+/** The step of the frame `by` frames after `step` (before it where negative), or of the nearest one with by = 0. */
+export function frameStep({ frames }: Pick<LossSeries, "frames">, step: number, by = 0): number | null {
+  const last = frames.at(-1);
+  if (last === undefined) return null;
+  const later = frames.findIndex((candidate) => candidate > step);
+  if (by > 0) return later < 0 ? last : frames[Math.min(frames.length - 1, later + by - 1)];
+  if (by < 0) return frames[Math.max(0, frames.findLastIndex((candidate) => candidate < step) + by + 1)];
+  return frames.reduce((best, candidate) => (Math.abs(candidate - step) < Math.abs(best - step) ? candidate : best));
+}
+
+/** The point nearest to a step. */
+export function pointAt(points: LossPoint[], step: number): LossPoint | null {
+  let best: LossPoint | null = null;
+  for (const point of points) if (!best || Math.abs(point.step - step) < Math.abs(best.step - step)) best = point;
+  return best;
+}

@@ -1,0 +1,171 @@
+// @ts-nocheck
+// The points on the plane and what pulls at them. Pure: no DOM.
+import { Batch } from "../../losses/batch.ts";
+import { forces, FORMULAS, lossOf } from "../../losses/index.ts";
+
+export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
+const LONGEST = 0.55; // of an arrow
+const FARTHEST = 0.1; // that one step moves a point
+
+/** Losses that a plane can show; a decision net is no matter of places. */
+export const SHOWN = Object.keys(FORMULAS).filter((name) => name !== "hinge_pair");
+
+/** Ways to begin, as [x, y, class]. */
+export const PRESETS = {
+  triplet: {
+    title: "One triplet",
+    points: [
+      [-0.35, -0.25, 0],
+      [0.55, 0.35, 0],
+      [0.2, -0.55, 1],
+    ],
+  },
+  batch: {
+    title: "Three classes",
+    points: [
+      [-0.7, 0.15, 0],
+      [-0.2, 0.6, 0],
+      [0.35, 0.25, 0],
+      [-0.5, -0.5, 1],
+      [0.1, -0.25, 1],
+      [0.45, 0.75, 1],
+      [0.75, -0.2, 2],
+      [0.55, -0.7, 2],
+      [-0.1, 0.15, 2],
+    ],
+  },
+};
+
+/** Places of the proxies, one for each class. */
+const PROXIES = [
+  [-0.8, 0.7],
+  [-0.1, -1],
+  [1, 0.2],
+];
+const ROLES = ["Anchor", "Positive", "Negative"];
+const LETTERS = "ABC";
+
+/** An arrangement: points with labels, proxies where the loss has some, held on the circle or free. */
+export function arranged(preset, { proxies = false, circle = false } = {}) {
+  const points = PRESETS[preset].points;
+  const made = {
+    preset,
+    circle,
+    points: points.map(([x, y]) => [x, y]),
+    labels: points.map(([, , label]) => label),
+    weights: proxies ? PROXIES.map((place) => [...place]) : [],
+  };
+  return circle ? held(made) : made;
+}
+
+/** Every point (and proxy) on the unit circle. */
+export function held(arrangement) {
+  return {
+    ...arrangement,
+    circle: true,
+    points: arrangement.points.map(toCircle),
+    weights: arrangement.weights.map(toCircle),
+  };
+}
+
+export function toCircle([x, y]) {
+  const length = Math.hypot(x, y);
+  return length < 1e-9 ? [1, 0] : [x / length, y / length];
+}
+
+/** Points first, proxies after them, counted through. */
+export const places = ({ points, weights }) => [...points, ...weights];
+
+/** The arrangement with place `index` moved. */
+export function moved(arrangement, index, place) {
+  const clipped = place.map((x) => Math.max(-EXTENT, Math.min(EXTENT, x)));
+  const to = arrangement.circle ? toCircle(clipped) : clipped;
+  const put = (list, from) => list.map((old, i) => (i + from === index ? to : old));
+  return {
+    ...arrangement,
+    points: put(arrangement.points, 0),
+    weights: put(arrangement.weights, arrangement.points.length),
+  };
+}
+
+/** What place `index` is, for ear and eye. */
+export function nameOf({ preset, points, labels }, index) {
+  if (index >= points.length) return `Proxy ${LETTERS[index - points.length]}`;
+  return preset === "triplet" ? ROLES[index] : `${LETTERS[labels[index]]}${1 + (index % 3)}`;
+}
+
+/** What a loss needs beside points and labels. */
+function more({ preset, points, labels, weights }, loss, takesTriplets) {
+  const triplets = preset === "triplet" && takesTriplets ? [[0, 1, 2]] : null;
+  const centers = weights.map((_, c) => {
+    const own = points.filter((_, i) => labels[i] === c);
+    return [0, 1].map((k) => own.reduce((total, point) => total + point[k], 0) / Math.max(own.length, 1));
+  });
+  return { triplets, own: { weight: weights, centers } };
+}
+
+/** The parameters that a plane can show: three proxies are one centre for each class. */
+const shownParams = (loss, params) => (loss === "soft_triple" ? { ...params, centers: 1 } : params);
+
+/** The loss, the force (minus the gradient) on every place, how many terms are active. */
+export function pulls(arrangement, loss, params, takesTriplets) {
+  const { points, labels } = arrangement;
+  const found = forces(loss, shownParams(loss, params), points, labels, more(arrangement, loss, takesTriplets));
+  const all = [...found.gradients, ...found.onWeights].map(([x, y]) => [0 - x, 0 - y]);
+  const along = arrangement.circle ? all.map((force, i) => tangential(force, places(arrangement)[i])) : all;
+  return { ...found, forces: along, longest: Math.max(...along.map(([x, y]) => Math.hypot(x, y))) };
+}
+
+/** On the circle a point can only move along it. */
+function tangential([fx, fy], [x, y]) {
+  const along = fx * -y + fy * x;
+  return [along * -y, along * x];
+}
+
+/** Where each arrow ends: in proportion to its force, the longest no longer than LONGEST. */
+export function arrowTips(arrangement, { forces: all, longest }) {
+  const factor = LONGEST / Math.max(longest, 1);
+  return places(arrangement).map(([x, y], i) => [x + all[i][0] * factor, y + all[i][1] * factor]);
+}
+
+/** One step of gradient descent; no point moves farther than FARTHEST. */
+export function stepped(arrangement, { forces: all, longest }, rate) {
+  const factor = Math.min(rate, FARTHEST / Math.max(longest, 1e-9));
+  return places(arrangement).reduce(
+    (now, [x, y], i) => moved(now, i, [x + all[i][0] * factor, y + all[i][1] * factor]),
+    arrangement,
+  );
+}
+
+/** The loss were place `index` elsewhere: `count` × `count` values from the top left, each in the middle of its cell. */
+export function ground(arrangement, loss, params, takesTriplets, index, count) {
+  const values = [];
+  const cell = (2 * EXTENT) / count;
+  for (let row = 0; row < count; row++) {
+    for (let column = 0; column < count; column++) {
+      values.push(
+        lossAt(arrangement, loss, params, takesTriplets, index, [
+          (column + 0.5) * cell - EXTENT,
+          EXTENT - (row + 0.5) * cell,
+        ]),
+      );
+    }
+  }
+  return values;
+}
+
+/** The same around the circle, counter-clockwise from the right. */
+export const ring = (arrangement, loss, params, takesTriplets, index, count) =>
+  Array.from({ length: count }, (_, i) => {
+    const angle = (2 * Math.PI * i) / count;
+    return lossAt(arrangement, loss, params, takesTriplets, index, [Math.cos(angle), Math.sin(angle)]);
+  });
+
+function lossAt(arrangement, loss, params, takesTriplets, index, place) {
+  const there = moved(arrangement, index, place);
+  return lossOf(
+    loss,
+    shownParams(loss, params),
+    new Batch(there.points, there.labels, more(there, loss, takesTriplets)),
+  );
+}

@@ -1,0 +1,357 @@
+// @ts-nocheck
+// A plane (or a circle) with points to drag: the loss they cause together, and the force on each.
+import { onAnimationFrame } from "../../charts/runSubscription.ts";
+import { setAttributes, svg } from "../../charts/svg.ts";
+import { h } from "../../lib/dom.ts";
+import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
+import { mount } from "../../lib/mount.ts";
+import { classColors } from "../../lib/palette.ts";
+import { css, readTheme } from "../../lib/theme.ts";
+import {
+  arranged,
+  arrowTips,
+  EXTENT,
+  ground,
+  held,
+  moved,
+  nameOf,
+  places,
+  PRESETS,
+  pulls,
+  ring,
+  SHOWN,
+  stepped,
+} from "./arrangement.ts";
+import style from "./forcePlayground.css";
+
+const CELLS = 44;
+const SEGMENTS = 120;
+const BANDS = 9;
+
+export default function ({ parentElement, data }) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Plane(parent),
+    (plane) => plane.update(data ?? {}),
+  );
+}
+
+class Plane {
+  constructor(parent) {
+    this.root = h("section", "plane");
+    this.ground = h("canvas");
+    this.chart = svg("svg", {
+      viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
+      role: "group",
+      "aria-label": "Points to drag",
+    });
+    this.stage = h("div", "stage");
+    this.stage.append(this.ground, this.chart);
+    this.reading = h("p", "reading");
+    this.reading.setAttribute("aria-live", "polite");
+    this.menu = h("select");
+    this.menu.setAttribute("aria-label", "Loss");
+    this.menu.addEventListener("change", () => this.choose(this.menu.value));
+    this.presets = h("select");
+    this.presets.setAttribute("aria-label", "Points");
+    this.presets.append(...Object.entries(PRESETS).map(([name, { title }]) => new Option(title, name)));
+    this.presets.addEventListener("change", () => this.begin());
+    this.circle = tick("On the circle", () => this.hold());
+    this.shade = tick("Loss as the ground", () => this.draw());
+    this.shade.input.checked = true;
+    this.own = h("div", "knobs");
+    this.rate = h("div", "knobs");
+    this.buttons = h("div", "buttons");
+    const button = (name, act) => {
+      const made = h("button", "", name);
+      made.type = "button";
+      made.addEventListener("click", act);
+      this.buttons.append(made);
+      return made;
+    };
+    button("Step", () => this.step());
+    this.play = button("Play", () => (this.playing ? this.pause() : this.run()));
+    button("Start again", () => this.begin());
+    const side = h("div", "side");
+    const choices = h("div", "choices");
+    choices.append(this.menu, this.presets);
+    side.append(choices, this.own, this.circle.row, this.shade.row, this.rate, this.buttons, this.reading);
+    this.root.append(this.stage, side);
+    parent.append(this.root);
+    this.draw = onAnimationFrame(() => this.paint());
+    this.watcher = new ResizeObserver(() => this.draw());
+    this.watcher.observe(this.stage);
+    this.stepSize = 0.05;
+    renderControls(
+      this.rate,
+      [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }],
+      { rate: 0.05 },
+      (_, value) => (this.stepSize = value),
+    );
+    this.listen();
+  }
+
+  update({ losses = [], loss }) {
+    if (!this.losses) {
+      this.losses = new Map(losses.filter(({ name }) => SHOWN.includes(name)).map((entry) => [entry.name, entry]));
+      const families = Map.groupBy(this.losses.values(), ({ family }) => family);
+      for (const [family, entries] of families) {
+        const group = document.createElement("optgroup");
+        group.label = family;
+        group.append(...entries.map(({ name, title }) => new Option(title, name)));
+        this.menu.append(group);
+      }
+    }
+    if (loss !== this.given && this.losses.has(loss)) {
+      this.given = loss;
+      this.choose(loss);
+    }
+  }
+
+  choose(name) {
+    this.loss = name;
+    this.menu.value = name;
+    const { parameters, on_sphere: circle, needs_classes: proxies } = this.losses.get(name);
+    this.params = defaults(parameters);
+    renderControls(
+      this.own,
+      visibleParams(parameters).filter(({ name }) => name !== "centers"),
+      this.params,
+      (key, value) => {
+        this.params[key] = value;
+        this.draw();
+      },
+    );
+    this.circle.input.checked = circle;
+    if (proxies) this.presets.value = "batch";
+    this.begin();
+  }
+
+  get declared() {
+    return this.losses.get(this.loss);
+  }
+
+  begin() {
+    this.pause();
+    this.now = arranged(this.presets.value, {
+      proxies: this.declared.needs_classes,
+      circle: this.circle.input.checked,
+    });
+    this.chosen = this.now.preset === "triplet" ? 1 : 0;
+    this.build();
+    this.draw();
+  }
+
+  hold() {
+    this.now = this.circle.input.checked ? held(this.now) : { ...this.now, circle: false };
+    this.draw();
+  }
+
+  step() {
+    this.now = stepped(this.now, this.pull(), this.stepSize);
+    this.draw();
+  }
+
+  run() {
+    this.play.textContent = "Pause";
+    this.playing = setInterval(() => this.step(), 40);
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.play.textContent = "Play";
+  }
+
+  pull() {
+    return pulls(this.now, this.loss, this.params, this.declared.takes_triplets);
+  }
+
+  /** The nodes of points and arrows, once for each arrangement, so that a point keeps the focus while it moves. */
+  build() {
+    const all = places(this.now);
+    this.unit = svg("circle", { class: "unit", r: 1 });
+    this.lines = svg("g", { class: "lines" });
+    this.arrows = all.map(() => svg("path", { class: "arrow" }));
+    this.dots = all.map((_, index) => this.dot(index));
+    this.chart.replaceChildren(this.unit, this.lines, ...this.arrows, ...this.dots);
+  }
+
+  dot(index) {
+    const proxy = index >= this.now.points.length;
+    const shape = proxy
+      ? svg("rect", { x: -0.045, y: -0.045, width: 0.09, height: 0.09, transform: "rotate(45)" })
+      : svg("circle", { r: 0.05 });
+    const made = svg(
+      "g",
+      { class: "dot", tabindex: 0, role: "button" },
+      svg("circle", { class: "reach", r: 0.13 }),
+      shape,
+      svg("text", { x: 0.075, y: -0.055 }, nameOf(this.now, index)),
+    );
+    made.addEventListener("focus", () => this.select(index));
+    made.addEventListener("keydown", (event) => this.key(event, index));
+    return made;
+  }
+
+  select(index) {
+    if (this.chosen === index) return;
+    this.chosen = index;
+    this.draw();
+  }
+
+  key(event, index) {
+    const along = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!along) return;
+    event.preventDefault();
+    const by = event.shiftKey ? 0.1 : 0.02;
+    const [x, y] = places(this.now)[index];
+    const turn = (along[0] + along[1]) * by;
+    this.now = this.now.circle
+      ? moved(this.now, index, [x * Math.cos(turn) - y * Math.sin(turn), x * Math.sin(turn) + y * Math.cos(turn)])
+      : moved(this.now, index, [x + along[0] * by, y + along[1] * by]);
+    this.draw();
+  }
+
+  listen() {
+    const placeOf = (event) => {
+      const box = this.chart.getBoundingClientRect();
+      return [
+        (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT,
+        (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT,
+      ];
+    };
+    this.chart.addEventListener("pointerdown", (event) => {
+      const index = this.dots.findIndex((dot) => dot.contains(event.target));
+      if (index < 0 || event.button !== 0) return;
+      event.preventDefault();
+      this.dragged = index;
+      this.dots[index].focus();
+      this.chart.setPointerCapture(event.pointerId);
+    });
+    this.chart.addEventListener("pointermove", (event) => {
+      if (this.dragged === undefined) return;
+      this.now = moved(this.now, this.dragged, placeOf(event));
+      this.draw();
+    });
+    for (const name of ["pointerup", "pointercancel"])
+      this.chart.addEventListener(name, () => (this.dragged = undefined));
+  }
+
+  paint() {
+    const found = this.pull();
+    const theme = readTheme(this.root);
+    const colors = classColors(3, theme.dark).map((color) => css(color));
+    const tips = arrowTips(this.now, found);
+    places(this.now).forEach(([x, y], i) => {
+      const label = i < this.now.points.length ? this.now.labels[i] : i - this.now.points.length;
+      const force = Math.hypot(...found.forces[i]);
+      setAttributes(this.dots[i], {
+        transform: `translate(${x} ${-y})`,
+        style: `color: ${colors[label]}`,
+        "data-chosen": i === this.chosen ? "true" : null,
+        "aria-label": `${nameOf(this.now, i)} at ${formatNumber(x)}, ${formatNumber(y)}, force ${formatNumber(force)}; arrow keys move it`,
+      });
+      setAttributes(this.arrows[i], { d: arrow([x, -y], [tips[i][0], -tips[i][1]]) });
+    });
+    this.lines.replaceChildren(...this.partners());
+    this.unit.classList.toggle("held", this.now.circle);
+    this.shadeGround(theme);
+    this.say(found);
+  }
+
+  /** Lines to what the chosen point is compared with: its own class drawn through, others broken. */
+  partners() {
+    const { points, labels } = this.now;
+    const a = this.now.preset === "triplet" ? 0 : this.chosen;
+    if (a >= points.length) return [];
+    return points.flatMap((point, i) => {
+      if (i === a) return [];
+      const beside = [0, 1].map((k) => points[a][k] + 0.3 * (point[k] - points[a][k]));
+      const distance = Math.hypot(points[a][0] - point[0], points[a][1] - point[1]);
+      const line = svg("line", {
+        x1: points[a][0],
+        y1: -points[a][1],
+        x2: point[0],
+        y2: -point[1],
+        class: labels[i] === labels[a] ? "near" : "far",
+      });
+      return this.now.preset === "triplet"
+        ? [line, svg("text", { x: beside[0] + 0.03, y: -beside[1] }, formatNumber(distance))]
+        : [line];
+    });
+  }
+
+  say({ loss, active, terms, longest }) {
+    const share =
+      terms === 1 ? (active ? "its one term active" : "its one term at rest") : `${active} of ${terms} terms active`;
+    const value = h("strong", "", formatNumber(loss));
+    this.reading.replaceChildren("Loss ", value, `, ${share}. Longest arrow: ${formatNumber(longest)}.`);
+    Object.assign(this.root.dataset, { ready: "true", loss: this.loss, value: loss, longest });
+    this.root.dataset.places = JSON.stringify(places(this.now));
+  }
+
+  shadeGround({ text }) {
+    const { ground: canvas } = this;
+    const context = canvas.getContext("2d");
+    const size = this.now.circle ? 2 * Math.min(400, Math.max(160, this.stage.clientWidth)) : CELLS;
+    canvas.width = canvas.height = size;
+    if (!this.shade.input.checked) return;
+    const make = this.now.circle ? ring : ground;
+    const values = make(
+      this.now,
+      this.loss,
+      this.params,
+      this.declared.takes_triplets,
+      this.chosen,
+      this.now.circle ? SEGMENTS : CELLS,
+    );
+    const finite = values.filter(Number.isFinite);
+    const [low, high] = [Math.min(...finite), Math.max(...finite)];
+    const paint = (value) =>
+      css(text, high > low ? (Math.floor(((value - low) / (high - low)) * BANDS) / BANDS) * 0.3 : 0);
+    if (!this.now.circle) {
+      values.forEach((value, i) => {
+        context.fillStyle = paint(value);
+        context.fillRect(i % CELLS, Math.floor(i / CELLS), 1, 1);
+      });
+      return;
+    }
+    context.lineWidth = size * 0.03;
+    values.forEach((value, i) => {
+      const [from, to] = [i - 0.5, i + 0.5].map((at) => (-2 * Math.PI * at) / SEGMENTS);
+      context.strokeStyle = paint(value);
+      context.beginPath();
+      context.arc(size / 2, size / 2, (size / 2 / EXTENT) * 1.16, from, to, true);
+      context.stroke();
+    });
+  }
+
+  destroy(): void {
+    this.pause();
+    this.watcher.disconnect();
+    this.draw.cancel();
+    this.root.remove();
+  }
+}
+
+function tick(label, act) {
+  const row = h("label", "tick");
+  const input = h("input");
+  input.type = "checkbox";
+  input.addEventListener("change", act);
+  row.append(input, label);
+  return { row, input };
+}
+
+/** The path of an arrow; none where there is next to no force. */
+function arrow([x1, y1], [x2, y2]) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length < 0.012) return "";
+  const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+  const head = Math.min(0.06, length * 0.5);
+  const [bx, by] = [x2 - dx * head, y2 - dy * head];
+  const side = head * 0.55;
+  return `M${x1} ${y1}L${bx} ${by}M${x2} ${y2}L${bx - dy * side} ${by + dx * side}L${bx + dy * side} ${by - dx * side}Z`;
+}

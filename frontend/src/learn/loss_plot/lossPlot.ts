@@ -1,0 +1,187 @@
+// @ts-nocheck
+// The loss of a pair, a triplet or an image and its proxy against distance or angle, and its slope; the sliders move
+// it at once, without the server.
+import { onAnimationFrame } from "../../charts/runSubscription.ts";
+import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
+import { ticks } from "../../charts/lossSeries.ts";
+import { h } from "../../lib/dom.ts";
+import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
+import { mount } from "../../lib/mount.ts";
+import { noteOf } from "./notes.ts";
+import { at, curves, marksOf, sceneOf } from "./scenes.ts";
+import style from "./lossPlot.css";
+
+const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
+const SLOPES = 0.3; // share of the height that the slopes have
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new LossPlot(parent),
+    (plot) => {
+      plot.go = (params) => setTriggerValue("go", params);
+      plot.update(data ?? {});
+    },
+  );
+}
+
+class LossPlot {
+  constructor(parent) {
+    this.root = h("section", "lossplot");
+    this.head = h("p", "reading");
+    this.head.setAttribute("aria-live", "polite");
+    this.note = h("p", "note");
+    this.chart = svg("svg", { tabindex: 0, role: "slider" });
+    this.own = h("div", "knobs");
+    this.held = h("div", "knobs held");
+    this.link = h("button", "try", "Try these settings in Explore");
+    this.link.type = "button";
+    this.link.addEventListener("click", () => this.go(this.params));
+    const left = h("div", "picture");
+    left.append(this.head, this.chart, this.note);
+    const right = h("div", "side");
+    right.append(this.own, this.held, this.link);
+    this.root.append(left, right);
+    parent.append(this.root);
+    this.draw = onAnimationFrame(() => this.paint());
+    this.watcher = new ResizeObserver(() => this.draw());
+    this.watcher.observe(this.chart);
+    this.listen();
+  }
+
+  listen() {
+    const { chart } = this;
+    const look = (event) => {
+      const box = chart.getBoundingClientRect();
+      const share = (event.clientX - box.left - EDGE.left) / (box.width - EDGE.left - EDGE.right);
+      this.probe = Math.max(0, Math.min(1, share));
+      this.draw();
+    };
+    chart.addEventListener("pointermove", look);
+    chart.addEventListener("pointerdown", look);
+    chart.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      const to = { Home: 0, End: 1 }[event.key];
+      if (by === undefined && to === undefined) return;
+      event.preventDefault();
+      this.probe = to ?? Math.max(0, Math.min(1, this.probe + by / (event.shiftKey ? 10 : 100)));
+      this.draw();
+    });
+  }
+
+  update({ loss, parameters = [] }) {
+    if (loss === this.loss) return;
+    Object.assign(this, { loss, parameters, params: defaults(parameters), probe: 0.4, kept: {} });
+    renderControls(this.own, visibleParams(parameters), this.params, (name, value) => {
+      this.params[name] = value;
+      this.hold();
+      this.draw();
+    });
+    this.note.textContent = noteOf(loss);
+    this.hold();
+    this.draw();
+  }
+
+  /** The sliders of what stands still; what a person set stays when a parameter brings other ones. */
+  hold() {
+    const { held } = sceneOf(this.loss, this.params);
+    const names = held.map(({ name, label }) => name + label).join();
+    if (names === this.holding) return;
+    this.holding = names;
+    this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, value]));
+    renderControls(this.held, held, this.kept, (name, value) => {
+      this.kept[name] = value;
+      this.draw();
+    });
+  }
+
+  paint() {
+    const { loss, params, kept, chart } = this;
+    const width = Math.max(240, chart.clientWidth);
+    const height = Math.max(180, chart.clientHeight);
+    const { axis, names } = sceneOf(loss, params);
+    const drawn = curves(loss, params, kept);
+    const x = scale(drawn.low, drawn.high, EDGE.left, width - EDGE.right);
+    const here = drawn.low + this.probe * (drawn.high - drawn.low);
+    const split = height - EDGE.bottom - (height - EDGE.bottom) * SLOPES;
+    setAttributes(chart, { viewBox: `0 0 ${width} ${height}` });
+    const parts = [
+      ...bottom(axis, x, drawn, width, height),
+      ...panel(drawn, "loss", x, [EDGE.top, split - 14], width),
+      ...panel(drawn, "slope", x, [split + 6, height - EDGE.bottom], width),
+      ...marksOf(loss, params).flatMap((mark) => [
+        svg("line", { class: "limit", x1: x(mark.x), x2: x(mark.x), y1: EDGE.top, y2: height - EDGE.bottom }),
+        svg("text", { x: x(mark.x) + 4, y: EDGE.top + 10 }, mark.label),
+      ]),
+      svg("line", { class: "probe", x1: x(here), x2: x(here), y1: EDGE.top, y2: height - EDGE.bottom }),
+    ];
+    chart.replaceChildren(...parts);
+    this.say(axis, names, here);
+    Object.assign(this.root.dataset, { ready: "true", loss, at: here.toFixed(4) });
+  }
+
+  say(axis, names, here) {
+    const [near, far] = [true, false].map((side) => at(this.loss, this.params, this.kept, side, here));
+    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${formatNumber(here / axis.unit)}${axis.suffix}`;
+    const entry = (name, { value, slopes }, kind) => {
+      const part = h("span", kind, name);
+      part.append(h("strong", "", formatNumber(value)), ` slope ${formatNumber(slopes[0])}`);
+      return part;
+    };
+    this.head.replaceChildren(h("span", "place", place), entry(names[0], near, "near"), entry(names[1], far, "far"));
+    Object.assign(this.root.dataset, { near: near.value, far: far.value });
+    setAttributes(this.chart, {
+      "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(this.probe * 100),
+      "aria-valuetext": `${place}: ${names[0]} ${formatNumber(near.value)}, ${names[1]} ${formatNumber(far.value)}`,
+    });
+  }
+
+  destroy(): void {
+    this.watcher.disconnect();
+    this.draw.cancel();
+    this.root.remove();
+  }
+}
+
+function bottom(axis, x, { low, high }, width, height) {
+  const y = height - EDGE.bottom;
+  const marks = axis.suffix ? [0, 45, 90, 135, 180] : ticks(low, high).concat(low === 0 ? [0] : []);
+  return [
+    ...marks.map((mark) =>
+      svg(
+        "text",
+        { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" },
+        `${formatNumber(mark)}${axis.suffix}`,
+      ),
+    ),
+    svg("text", { x: width - EDGE.right, y: height - 1, "text-anchor": "end" }, axis.title),
+  ];
+}
+
+function panel(drawn, key, x, [top, base], width) {
+  const values = [...drawn.near, ...drawn.far].map((point) => point[key]).filter(Number.isFinite);
+  const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
+  const y = scale(low, high, base, top);
+  const line = (points, kind) =>
+    svg("path", { class: kind, d: pathOf(points.map((point) => [x(point.x), y(point[key])])) });
+  return [
+    ...ticks(low, high).map((tick) =>
+      svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
+    ),
+    ...ticks(low, high).map((tick) =>
+      svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
+    ),
+    svg("line", { class: "zero", x1: EDGE.left, x2: width - EDGE.right, y1: y(0), y2: y(0) }),
+    svg(
+      "text",
+      { class: "name", x: EDGE.left + 6, y: top + 10 },
+      key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away",
+    ),
+    line(drawn.far, "far"),
+    line(drawn.near, "near"),
+  ];
+}

@@ -1,0 +1,12 @@
+// Bytes as base64 text, and back. Pure: no DOM.
+
+/** The bytes of base64 text. */
+export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
+/** Bytes as base64, a piece at a time: a call takes only so many arguments. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  return btoa(text);
+}

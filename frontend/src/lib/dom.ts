@@ -1,0 +1,108 @@
+// Building elements without a framework.
+
+type Value = string | number | boolean | null | undefined;
+type Listeners = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
+type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
+  Partial<
+    Record<
+      | "class"
+      | "type"
+      | "title"
+      | "hidden"
+      | "role"
+      | "tabindex"
+      | "id"
+      | "width"
+      | "height"
+      | "src"
+      | "alt"
+      | "loading"
+      | "href"
+      | "download"
+      | "scope"
+      | "style"
+      | "value"
+      | "placeholder"
+      | "maxlength"
+      | "accept"
+      | "disabled"
+      | "min"
+      | "max"
+      | "step"
+      | "label",
+      Value
+    >
+  >;
+export type Attributes = Listeners & Plain;
+export type Child = Node | string | null | undefined;
+
+/**
+ * Make an element: a class or attributes (a function becomes a listener; false, null and undefined are left out), then
+ * children (null and undefined are left out).
+ */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes | string | null = null,
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  if (typeof attributes === "string") {
+    if (attributes) node.className = attributes;
+  } else {
+    for (const [name, value] of Object.entries(attributes ?? {}) as [string, Value | EventListener][]) {
+      if (typeof value === "function") node.addEventListener(name, value);
+      else if (value !== false && value !== null && value !== undefined)
+        node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A line icon from the `d` of its path, on a grid of 16; `filled` ones have no stroke. */
+export function icon(d: string, filled = false): SVGSVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", filled ? "icon filled" : "icon");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", d);
+  svg.append(path);
+  return svg;
+}
+
+/** Set an attribute only when it changes, so that observers of it hear of changes only. */
+export function updateAttribute(node: Element, name: string, value: string | number | boolean): void {
+  const text = String(value);
+  if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+}
+
+/** Set data attributes. */
+export function setData(node: HTMLElement, data: Record<string, string | number | boolean>): void {
+  for (const [name, value] of Object.entries(data)) node.dataset[name] = String(value);
+}
+
+/** The 2-D context of a canvas, which every browser gives that has canvases. */
+export function context2d(
+  canvas: HTMLCanvasElement,
+  options?: CanvasRenderingContext2DSettings,
+): CanvasRenderingContext2D {
+  const context = canvas.getContext("2d", options);
+  if (!context) throw new Error("This browser draws nothing on a canvas.");
+  return context;
+}
+
+/** A button that reads as text. */
+export const textButton = (text: string, click: (event: MouseEvent) => void, title = ""): HTMLButtonElement =>
+  h("button", { type: "button", class: "link", title, click }, text);
+
+/** Hand a text over as a file. */
+export function download(name: string, text: string, type = "text/csv"): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

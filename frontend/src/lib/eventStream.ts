@@ -1,0 +1,227 @@
+// A run's events, once per page: one EventSource a run, whatever the number of components that listen.
+import type { EndEvent, Fallback, RunEvent } from "../protocol.ts";
+import { decodeBase64 } from "./base64.ts";
+
+/** The connection was lost or is back; the same run is trained again. Neither comes from the server. */
+export type StreamEvent = RunEvent | { event: "connection"; state: "open" | "retrying" } | { event: "begun" };
+
+/** A run, or with `pid` one of its projections. */
+export interface StreamName {
+  run: string;
+  pid?: string | null;
+}
+
+interface Channel {
+  url: string | null;
+  events: StreamEvent[];
+  last: number;
+  fedLines: number;
+  listeners: Set<(event: StreamEvent) => void>;
+  source: EventSource | null;
+  /** The number of the question; 0 where nobody asks. */
+  wanted: number;
+  ended: boolean;
+  resting: boolean;
+  begun: string | null;
+  delay: number;
+}
+
+// Events without a line number of their own: never counted, never dropped as a repetition.
+const NON_REPLAYED = new Set<StreamEvent["event"]>(["queue", "end", "connection", "begun"]);
+const MAX_CHANNELS = 6;
+// A browser gives a host six connections; a run that is over and a projection under way may both be followed.
+const MAX_OPEN = 2;
+const FIRST_RETRY = 500;
+const LAST_RETRY = 8000;
+
+/** Build the page's streams; the arguments stand in for the browser's own in tests. */
+export function createStreams({
+  EventSource = globalThis.EventSource,
+  setTimeout = globalThis.setTimeout as (act: () => void, wait: number) => unknown,
+} = {}) {
+  const channels = new Map<string, Channel>();
+  const fed = new Map<string, ArrayBuffer>();
+  let probing: Promise<boolean> | null = null;
+  let asked = 0;
+
+  const keyOf = (run: string, pid: string | null | undefined) => (pid ? `${run}/${pid}` : run);
+
+  function channelOf(run: string, pid: string | null): Channel {
+    const key = keyOf(run, pid);
+    let channel = channels.get(key);
+    if (!channel) {
+      channel = {
+        url: null,
+        events: [],
+        last: -Infinity,
+        fedLines: 0,
+        listeners: new Set(),
+        source: null,
+        wanted: 0,
+        ended: false,
+        resting: false,
+        begun: null,
+        delay: FIRST_RETRY,
+      };
+      channels.set(key, channel);
+      forgetOld();
+    }
+    return channel;
+  }
+
+  function forgetOld() {
+    for (const [key, channel] of channels) {
+      if (channels.size <= MAX_CHANNELS) return;
+      if (!channel.listeners.size && !channel.source) channels.delete(key);
+    }
+  }
+
+  function deliver(channel: Channel, event: StreamEvent): void {
+    if (!NON_REPLAYED.has(event.event) || event.event === "end") channel.events.push(event);
+    for (const listener of [...channel.listeners]) listener(event);
+  }
+
+  function receive(channel: Channel, message: MessageEvent<string>): void {
+    let event: RunEvent;
+    try {
+      event = JSON.parse(message.data) as RunEvent;
+    } catch {
+      return; // a line cut short by a proxy comes again after the reconnect
+    }
+    channel.delay = FIRST_RETRY;
+    if (event.event === "end") {
+      close(channel);
+      if (!channel.ended) {
+        channel.ended = true;
+        deliver(channel, event);
+      }
+      turn();
+      return;
+    }
+    if (!NON_REPLAYED.has(event.event)) {
+      // lastEventId is sticky: an event without an id repeats the one before it.
+      const line = message.lastEventId === "" ? NaN : Number(message.lastEventId);
+      if (line <= channel.last) return;
+      if (!Number.isNaN(line)) channel.last = line;
+    }
+    deliver(channel, event);
+  }
+
+  function close(channel: Channel): void {
+    channel.source?.close();
+    channel.source = null;
+  }
+
+  // The channels asked for last are open; the others have their turn when one of these is over.
+  function turn() {
+    const waiting = [...channels.values()].filter((channel) => channel.wanted && !channel.ended);
+    const next = waiting.sort((a, b) => b.wanted - a.wanted).slice(0, MAX_OPEN);
+    for (const channel of channels.values()) if (!next.includes(channel)) close(channel);
+    for (const channel of next) if (!channel.source && !channel.resting && EventSource) connect(channel);
+  }
+
+  function connect(channel: Channel): void {
+    const after = Number.isFinite(channel.last) ? channel.last : null;
+    const base = channel.url ?? "";
+    const url = after === null ? base : `${base}${base.includes("?") ? "&" : "?"}after=${after}`;
+    const source = new EventSource(url);
+    channel.source = source;
+    source.onmessage = (message: MessageEvent<string>) => receive(channel, message);
+    source.onopen = () => deliver(channel, { event: "connection", state: "open" });
+    source.onerror = () => {
+      if (channel.source !== source) return;
+      deliver(channel, { event: "connection", state: "retrying" });
+      if (source.readyState !== 2) return; // the browser reconnects by itself, with the last id
+      channel.source = null;
+      channel.resting = true;
+      setTimeout(() => {
+        channel.resting = false;
+        turn();
+      }, channel.delay);
+      channel.delay = Math.min(LAST_RETRY, channel.delay * 2);
+    };
+  }
+
+  return {
+    /**
+     * Say when the run was begun. Where that differs from what was said before, the same run is trained again: what
+     * was known of it is forgotten, and the listeners are told with "begun". Every component may say it.
+     */
+    renew({ run, pid = null, begun = null }: StreamName & { begun?: string | null }): void {
+      const channel = channelOf(run, pid);
+      if (begun === null || channel.begun === begun) return;
+      const again = channel.begun !== null;
+      channel.begun = begun;
+      if (!again) return;
+      close(channel);
+      Object.assign(channel, { events: [], last: -Infinity, fedLines: 0, wanted: 0, ended: false });
+      deliver(channel, { event: "begun" });
+      turn();
+    },
+
+    /** Follow a run's events (or, with pid, a projection's) from `events_url`. Asking again changes nothing. */
+    open({ run, pid = null, events_url }: StreamName & { events_url: string }): void {
+      const channel = channelOf(run, pid);
+      channel.url = events_url;
+      if (channel.ended || channel.wanted) return;
+      channel.wanted = ++asked;
+      turn();
+    },
+
+    /** Call `listener(event)` for everything known so far and for all that comes; returns the way out. */
+    subscribe(run: string, listener: (event: StreamEvent) => void, pid: string | null = null): () => void {
+      const channel = channelOf(run, pid);
+      for (const event of [...channel.events]) listener(event);
+      channel.listeners.add(listener);
+      return () => void channel.listeners.delete(listener);
+    },
+
+    /** Stop following a run, for instance because its page was left. */
+    close(run: string, pid: string | null = null): void {
+      const channel = channels.get(keyOf(run, pid));
+      if (!channel) return;
+      channel.wanted = 0;
+      close(channel);
+      turn();
+    },
+
+    /**
+     * Take events that came by polling instead. `from` is the number of lines before the first of them (0: all
+     * lines so far, repeated each time); lines already known are passed over. `frames` maps hashes to base64.
+     */
+    feed({
+      run,
+      pid = null,
+      events,
+      frames = {},
+      from = 0,
+    }: StreamName & Pick<Fallback, "events"> & Partial<Fallback>): void {
+      for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
+      const channel = channelOf(run, pid);
+      const lines = events.filter((event) => !NON_REPLAYED.has(event.event));
+      for (const event of events.filter((event) => event.event === "queue")) deliver(channel, event);
+      for (const event of lines.slice(Math.max(0, channel.fedLines - from))) deliver(channel, event);
+      channel.fedLines = Math.max(channel.fedLines, from + lines.length);
+      const end = events.find((event): event is EndEvent => event.event === "end");
+      if (end && !channel.ended) {
+        channel.ended = true;
+        deliver(channel, end);
+      }
+    },
+
+    /** The bytes of a frame that `feed` brought, or undefined. */
+    frame: (id: string): ArrayBuffer | undefined => fed.get(id),
+
+    /** Whether the server's own routes can be reached; asked once a page. */
+    probe(url = "/api/health", fetch: typeof globalThis.fetch = globalThis.fetch): Promise<boolean> {
+      probing ??= fetch(url, { headers: { accept: "application/json" } })
+        // A host that does not pass the routes answers with the app's own page.
+        .then(async (response) => response.ok && typeof (await response.json()) === "object")
+        .catch(() => false);
+      return probing;
+    },
+  };
+}
+
+/** The page's one set of streams. */
+export const stream = createStreams();

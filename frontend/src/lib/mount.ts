@@ -1,0 +1,63 @@
+// A component lives in its parent element from its first drawing until it is taken away.
+import { h } from "./dom.ts";
+
+/** What Streamlit gives a component at every call. */
+export interface ComponentArguments<Data> {
+  parentElement: HTMLElement | ShadowRoot;
+  data: Data;
+  key?: string;
+  name?: string;
+  setStateValue: (name: string, value: unknown) => void;
+  setTriggerValue: (name: string, value: unknown) => void;
+}
+
+export interface Component {
+  destroy(): void;
+}
+
+const mounted = new WeakMap<Node, { component: Component; sheet: HTMLStyleElement }>();
+
+/**
+ * What the page calls whenever there is something new: the component in `parent`, which `make` makes the first time, is
+ * given to `update`, and lies beside its style. Returns the way out.
+ */
+export function mount<C extends Component>(
+  parent: HTMLElement | ShadowRoot,
+  style: string,
+  make: (parent: HTMLElement | ShadowRoot) => C,
+  update: (component: C) => void,
+): () => void {
+  let here = mounted.get(parent);
+  if (!here) {
+    const sheet = h("style", null, style);
+    parent.append(sheet);
+    here = { component: make(parent), sheet };
+    mounted.set(parent, here);
+  }
+  const { component, sheet } = here;
+  update(component as C);
+  return () => {
+    component.destroy();
+    sheet.remove();
+    mounted.delete(parent);
+  };
+}
+
+/** A component that is drawn anew, by `draw(root, data)`, when it is told something else than before. */
+export function mountStatic<Data>(
+  parent: HTMLElement | ShadowRoot,
+  name: string,
+  draw: (root: HTMLElement, data: Data) => void,
+) {
+  const root = h("section", name);
+  parent.append(root);
+  let before: string | null = null;
+  return {
+    update(data: Data) {
+      const now = JSON.stringify(data);
+      if (now !== before) draw(root, data);
+      before = now;
+    },
+    destroy: () => root.remove(),
+  };
+}

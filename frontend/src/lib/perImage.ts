@@ -1,0 +1,149 @@
+// What every image contributes to the scores, as the server judged it: which fail a score, class by class, taken for what.
+
+const BYTES = 4;
+const INT_COLUMNS = ["items", "labels", "nearest", "firstHit", "vote"] as const;
+const FLOAT_COLUMNS = ["rPrecision", "averagePrecision"] as const;
+const WORST_FRACTION = 0.05; // the share of images called the worst by a score that has no threshold of its own
+
+/** A row an image: its class, who is nearest to it, at which rank the first of its class comes, what its nearest vote. */
+export interface PerImage
+  extends Record<(typeof INT_COLUMNS)[number], Int32Array>, Record<(typeof FLOAT_COLUMNS)[number], Float32Array> {
+  n: number;
+}
+
+/** Which rows fail a score, and what that means. */
+interface Failure {
+  fails: (i: number) => boolean;
+  words: string;
+}
+
+export interface ClassScore {
+  label: number;
+  n: number;
+  precision_at_1: number;
+  recall_at_5: number;
+  map_at_r: number;
+  r_precision: number;
+  knn_accuracy: number;
+}
+
+/** Read the columns of /api/runs/{run}/judged.bin. */
+export function parsePerImage(buffer: ArrayBuffer): PerImage {
+  const n = buffer.byteLength / BYTES / (INT_COLUMNS.length + FLOAT_COLUMNS.length);
+  if (!Number.isInteger(n))
+    throw new Error(`what was judged has ${buffer.byteLength} bytes, which is no whole number of rows`);
+  const judged = { n } as PerImage;
+  INT_COLUMNS.forEach((name, c) => (judged[name] = new Int32Array(buffer, BYTES * n * c, n)));
+  FLOAT_COLUMNS.forEach(
+    (name, c) => (judged[name] = new Float32Array(buffer, BYTES * n * (INT_COLUMNS.length + c), n)),
+  );
+  return judged;
+}
+
+const kept = new Map<string, Promise<PerImage>>();
+
+/** Ask once a page for the images of a run judged at a step, or at its end where `step` is null. */
+export function fetchPerImage(
+  events_url: string,
+  begun: string | null,
+  step: number | null,
+  fetch: (url: string) => Promise<Response> = globalThis.fetch,
+): Promise<PerImage> {
+  const url = `${events_url.replace(/\/events.*$/, "")}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
+  let wait = kept.get(url);
+  if (!wait) {
+    wait = fetch(url).then(async (response) => {
+      if (!response.ok)
+        throw new Error(
+          ((await response.json()) as { error?: string }).error ?? `the server answered ${response.status}`,
+        );
+      return parsePerImage(await response.arrayBuffer());
+    });
+    wait.catch(() => kept.delete(url));
+    kept.set(url, wait);
+    if (kept.size > 40) kept.delete(kept.keys().next().value as string);
+  }
+  return wait;
+}
+
+// The images below the value that 5 % of them do not reach; nobody who has all there is to have.
+function lowest(values: Float32Array, name: string): Failure {
+  const sorted = Float32Array.from(values).sort();
+  const bound = Math.min(sorted[Math.max(0, Math.ceil(WORST_FRACTION * sorted.length) - 1)] ?? 0, 1);
+  return {
+    fails: (i) => values[i] <= bound && values[i] < 1,
+    words: `The lowest 5 % by ${name}: up to ${bound.toFixed(3)}`,
+  };
+}
+
+const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
+  precision_at_1: ({ firstHit }) => ({
+    fails: (i) => firstHit[i] > 1,
+    words: "Their nearest neighbour is of another class",
+  }),
+  recall_at_5: ({ firstHit }) => ({
+    fails: (i) => firstHit[i] > 5,
+    words: "None of their 5 nearest is of their own class",
+  }),
+  map_at_r: ({ averagePrecision }) => lowest(averagePrecision, "average precision at R"),
+  r_precision: ({ rPrecision }) => lowest(rPrecision, "R-precision"),
+  knn_accuracy: ({ vote, labels }) => ({
+    fails: (i) => vote[i] !== labels[i],
+    words: "Their 5 nearest vote for another class",
+  }),
+};
+
+/** Whether single images can fail a score. */
+export const isTestable = (score: string): boolean => score in FAILURE_CRITERIA;
+
+/** The images that fail `score`: {items, words}, the words saying what that means. */
+export function failingItems(judged: PerImage, score: string): { items: number[]; words: string } {
+  const { fails, words } = FAILURE_CRITERIA[score](judged);
+  return { items: [...judged.items].filter((_, i) => fails(i)), words };
+}
+
+/** counts[true class][class of the nearest neighbour] over `k` classes. */
+export function confusionOf({ n, items, labels, nearest }: PerImage, k: number): number[][] {
+  const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
+  const counts = Array.from({ length: k }, () => new Array<number>(k).fill(0));
+  for (let i = 0; i < n; i++) {
+    const taken = labelOf.get(nearest[i]);
+    if (taken !== undefined) counts[labels[i]][taken]++;
+  }
+  return counts;
+}
+
+/** The items of class `own` whose nearest neighbour is of class `taken`. */
+export function predictedAs({ items, labels, nearest }: PerImage, own: number, taken: number): number[] {
+  const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
+  return [...items].filter((_, i) => labels[i] === own && labelOf.get(nearest[i]) === taken);
+}
+
+/** The mean scores of each of `k` classes that has images. */
+export function classScores(judged: PerImage, k: number): ClassScore[] {
+  const rows = Array.from({ length: k }, (_, label) => ({
+    label,
+    n: 0,
+    precision_at_1: 0,
+    recall_at_5: 0,
+    map_at_r: 0,
+    r_precision: 0,
+    knn_accuracy: 0,
+  }));
+  for (let i = 0; i < judged.n; i++) {
+    const row = rows[judged.labels[i]];
+    row.n++;
+    row.precision_at_1 += Number(judged.firstHit[i] === 1);
+    row.recall_at_5 += Number(judged.firstHit[i] <= 5);
+    row.map_at_r += judged.averagePrecision[i];
+    row.r_precision += judged.rPrecision[i];
+    row.knn_accuracy += Number(judged.vote[i] === judged.labels[i]);
+  }
+  return rows
+    .filter(({ n }) => n)
+    .map(({ label, n, ...sums }) => ({
+      label,
+      n,
+      ...(Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / n])) as typeof sums),
+    }));
+}

@@ -1,0 +1,30 @@
+// From page to page by an address, as Back and Forward go: one entry of the history, and nothing is loaded anew.
+
+/** Parameters of an address. */
+export type Query = Record<string, string | undefined>;
+
+/** The address of the page `name` ("" is the home page) with these parameters, seen from the page `here`. */
+export function addressOf(name: string, query: Query, { pathname }: { pathname: string }, here: string): string {
+  const root = pathname.replace(new RegExp(`${here}/?$`), "");
+  const parameters = new URLSearchParams(query as Record<string, string>).toString();
+  return `${root}${name}${parameters ? `?${parameters}` : ""}`;
+}
+
+/** Explore's parameters with another run, which is shown from its own side. */
+export function exploreQuery(query: Query, run: string): Query {
+  const { view: _view, pin: _pin, step: _step, ...kept } = query;
+  const own = Object.entries(kept).filter(([name]) => !name.startsWith("view."));
+  return { ...Object.fromEntries(own), run };
+}
+
+/** Compare's parameters with this run as the first, the one that was first being the second. */
+export const compareQuery = ({ a, b }: Query, run: string): Query =>
+  Object.fromEntries(
+    Object.entries({ a: run, b: a === run ? b : a }).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  );
+
+/** Go there. */
+export function navigate(address: string): void {
+  history.pushState({}, "", address);
+  dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}

@@ -1,0 +1,63 @@
+// What is selected on the map, for the parts of the page beside it; a part that comes later finds it here.
+import type { SpriteSheets } from "../protocol.ts";
+import { bus, shared } from "./bus.ts";
+
+export interface Selection {
+  run: string;
+  /** Rising. */
+  items: number[];
+  /** A class an item. */
+  labels: ArrayLike<number>;
+  /** Names. */
+  classes: string[];
+  /** A byte an item: whether the frame has it. */
+  present?: Uint8Array;
+  sprites: SpriteSheets | null;
+  /** The words of whoever selected; null for a lasso. */
+  reason: string | null;
+  /** That of the frame. */
+  step: number | null;
+}
+
+export interface ClassGroup {
+  label: number;
+  name: string;
+  items: number[];
+  /** All items of that class. */
+  of: number;
+}
+
+/** Tell what is selected; null when nothing is. */
+export function publishSelection(selection: Selection | null): void {
+  shared.selection = selection;
+  bus.emit("selection", selection);
+}
+
+/** Hear what is selected now and from now on; returns the way out. */
+export function onSelection(listener: (selection: Selection | null) => void): () => void {
+  const leave = bus.on("selection", listener);
+  if (shared.selection) listener(shared.selection);
+  return leave;
+}
+
+/** The items of a selection by class, most first. */
+export function groupByClass({
+  items,
+  labels,
+  classes,
+  present,
+}: Pick<Selection, "items" | "labels" | "classes" | "present">): ClassGroup[] {
+  const groups = classes.map((name, label): ClassGroup => ({ label, name, items: [], of: 0 }));
+  for (const item of items) groups[labels[item]].items.push(item);
+  for (let item = 0; item < labels.length; item++) groups[labels[item]].of += present?.[item] ?? 1;
+  return groups
+    .filter((group) => group.items.length)
+    .sort((a, b) => b.items.length - a.items.length || a.label - b.label);
+}
+
+/** A selection as CSV: a row an item with its class's number and name. */
+export function csvOf({ items, labels, classes }: Pick<Selection, "items" | "labels" | "classes">): string {
+  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const rows = [...items].map((item) => `${item},${labels[item]},${quoted(classes[labels[item]])}`);
+  return ["item,label,class", ...rows, ""].join("\n");
+}

@@ -1,0 +1,230 @@
+// What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { stream } from "../../lib/eventStream.ts";
+import { messageOf } from "../../lib/format.ts";
+import { classColors } from "../../lib/palette.ts";
+import { publishSelection } from "../../lib/selection.ts";
+import { Sprites } from "../../lib/sprites.ts";
+import type { MapData } from "../data/expandProps.ts";
+import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";
+import { Model, type Nearest } from "../data/model.ts";
+import type { MapState } from "../data/state.ts";
+import type { Orbit } from "../math/orbit.ts";
+import type { QueryMarker } from "../math/queryMarker.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "../render/scene.ts";
+import { pinSummary } from "../ui/ariaLive.ts";
+import type { Layout } from "../ui/layout.ts";
+import type { Interaction } from "./interaction.ts";
+import { restoreView } from "./savedView.ts";
+import type { StepPersistence } from "./stepPersistence.ts";
+
+const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
+
+export interface ReceiverParts {
+  state: MapState;
+  layout: Pick<Layout, "legend" | "tooltip" | "announcer">;
+  scene: Scene;
+  playback: Playback;
+  orbit: Orbit;
+  marker: QueryMarker;
+  interaction: Interaction;
+  persistence: StepPersistence;
+  sendState: (name: string, value: unknown) => void;
+  /** One sentence on what the map shows. */
+  summary: () => string;
+  repaint: () => void;
+  recolor: () => void;
+  changed: () => void;
+  /** Say what went wrong. */
+  trouble: (text: string | null) => void;
+}
+
+/** What the person changes here and Python may change too. */
+type Shared = "pinned" | "selected" | "step" | "colour" | "values";
+
+export class PropsReceiver {
+  private before: MapData | null = null;
+  /** What Python sent last, or what its echo will be. */
+  private adopted: Partial<Record<Shared, string>> = {};
+  private labeled: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
+  private known = false; // whether the items' labels are there
+  private painted = ""; // what the points were last painted for
+  private token: object | null = null; // of the newest run to follow
+  private open: { run: string; pid: string | null } | null = null;
+  private leave: (() => void) | null = null;
+  private destroyed = false;
+
+  constructor(private parts: ReceiverParts) {}
+
+  apply(data: MapData): void {
+    const { state } = this.parts;
+    const { before } = this;
+    const differ = (...names: (keyof MapData)[]) =>
+      names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
+    const items = !before || differ("dataset", "labels_url", "n");
+    if (items) this.setItems(data);
+    if (items || differ("sprites")) this.setSprites(data);
+    if (items || differ("nearest_url")) this.setNearest(data);
+    if (items || differ("run", "view", "begun")) {
+      stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
+      void this.follow(data, state.pid);
+    }
+    this.before = data;
+    if (data.fallback) stream.feed({ run: data.run, pid: state.pid, ...data.fallback });
+    this.syncControlled(data);
+  }
+
+  /** Python is told of a value; its echo is no wish of Python's. */
+  expect(name: Shared, value: unknown): void {
+    this.adopted[name] = JSON.stringify(value);
+  }
+
+  // Other items: everything the person did belongs to the old ones.
+  private setItems(data: MapData): void {
+    const { state, scene, playback, layout } = this.parts;
+    const classes = (data.classes ?? []).map(String);
+    if (state.model.selected) publishSelection(null);
+    state.model = new Model(classes, null, data.n);
+    state.colors = classColors(classes.length, state.theme.dark);
+    this.adopted = {};
+    this.known = false;
+    scene.setModel(state.model);
+    playback.shown = null;
+    layout.legend.setClasses(classes);
+    this.labeled = loadLabels(data).then((labels) => {
+      if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
+      return labels;
+    });
+    this.labeled.catch(() => {}); // said by whoever waits for them
+  }
+
+  private setSprites({ sprites }: MapData): void {
+    const { state, scene, layout } = this.parts;
+    state.sprites = sprites?.urls?.length ? new Sprites(sprites, () => scene.invalidate()) : null;
+    layout.tooltip.refresh();
+    setTimeout(() => state.sprites?.image(0), SPRITES_AFTER_MS);
+  }
+
+  private setNearest(data: MapData): void {
+    const { state, layout, repaint, trouble } = this.parts;
+    const { model } = state;
+    model.nearest = null;
+    const put = (nearest: Nearest | null) => {
+      if (state.model !== model || state.data.nearest_url !== data.nearest_url) return;
+      model.nearest = nearest;
+      layout.tooltip.refresh();
+      repaint();
+    };
+    loadNearest(data, data.n).then(put, (error: unknown) => trouble(messageOf(error)));
+  }
+
+  private async follow(data: MapData, pid: string | null): Promise<void> {
+    const { state, scene, playback, orbit, interaction, repaint, trouble } = this.parts;
+    const { model } = state;
+    const token = (this.token = {});
+    state.trouble = null;
+    this.leave?.();
+    // Without items there is nothing to draw, but a run that cannot fetch them says why.
+    this.leave = data.n
+      ? null
+      : stream.subscribe(
+          data.run,
+          (event) => {
+            if (event.event === "failed") trouble(event.reason ?? null);
+          },
+          pid,
+        );
+    try {
+      const labels = await this.labeled;
+      if (this.token !== token || this.destroyed || !data.n) return;
+      model.labels = labels;
+      this.known = true;
+      scene.automatic = true;
+      const saved = restoreView({ state, scene, interaction });
+      repaint();
+      const at = pid ? `${data.run}/${pid}` : data.run;
+      playback.follow({
+        run: data.run,
+        pid,
+        url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
+        watched: () => loadWatched(state.data),
+        total: data.n,
+        orbit,
+        raw: saved?.raw,
+        pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
+        running: data.running ?? Boolean(data.events_url && !data.autoplay),
+        autoplay: Boolean(data.autoplay) && (saved?.playing ?? true),
+        step: data.step,
+      });
+      if (model.selected) interaction.publishSelection();
+      this.listen(data, pid);
+    } catch (error) {
+      trouble(messageOf(error));
+    }
+  }
+
+  private listen(data: MapData, pid: string | null): void {
+    if (data.fallback || !data.events_url) return;
+    const own = pid && !data.events_url.includes(`/projections/${pid}/`);
+    const url = own ? data.events_url.replace(/\/events(?=$|\?)/, `/projections/${pid}/events`) : data.events_url;
+    if (this.open && this.open.run !== data.run) stream.close(this.open.run, this.open.pid);
+    this.open = { run: data.run, pid };
+    stream.open({ run: data.run, pid, events_url: url });
+    void stream.probe(`${data.api ?? "/api"}/health`).then((here) => {
+      if (here || this.destroyed) return;
+      stream.close(data.run, pid);
+      this.parts.sendState("routes", "blocked");
+    });
+  }
+
+  // Values that the person changes here and Python may change too: taken when Python's has changed.
+  private syncControlled(data: MapData): void {
+    const {
+      state: { model, theme },
+      layout,
+      scene,
+      playback,
+      marker,
+      interaction,
+      persistence,
+      repaint,
+      recolor,
+      changed,
+      summary,
+    } = this.parts;
+    const differs = (name: Shared) => {
+      const now = JSON.stringify(data[name] ?? null);
+      const is = now !== (this.adopted[name] ?? "null");
+      this.adopted[name] = now;
+      return is;
+    };
+    const isItem = (item: unknown): item is number =>
+      typeof item === "number" && Number.isInteger(item) && item >= 0 && item < model.n;
+    const sent = isItem(data.pinned) ? data.pinned : null;
+    if (differs("pinned") && interaction.isExternalChange("pinned", sent)) model.pinned = sent;
+    // Neighbors belong to the pin that Python knows of, which a newer click may have left behind.
+    if (sent === model.pinned) model.neighbours = data.neighbours.filter(({ item }) => isItem(item));
+    const bits = data.selected?.bits ?? null;
+    const reselected =
+      differs("selected") && interaction.isExternalChange("selected", bits) && interaction.adoptSelection(bits);
+    if (reselected && this.known) interaction.notifyPanels();
+    if (differs("step")) {
+      persistence.setSaved(data.step);
+      if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);
+    }
+    if (marker.set(data.query, playback.shown, theme.still)) scene.refit();
+    layout.tooltip.refresh();
+    layout.announcer.say(pinSummary(model) || summary());
+    const recolored = [differs("colour"), differs("values")].some(Boolean);
+    if (recolored) recolor();
+    const paint = JSON.stringify([theme, model.n]);
+    if (reselected || paint !== this.painted) repaint();
+    else changed();
+    this.painted = paint;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.leave?.();
+  }
+}

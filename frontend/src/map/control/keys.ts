@@ -1,0 +1,61 @@
+// The keyboard on the stage.
+
+import type { Mode } from "../data/state.ts";
+
+type Direction = readonly [number, number];
+
+/** What a person can do to a map, with its argument. */
+export type Action =
+  | ["mode", Mode]
+  | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
+  | ["walk", Direction]
+  | ["home" | "play" | "markers" | "names" | "trails" | "refit" | "speed" | "fullscreen" | "clear"];
+
+const ARROWS: Record<string, Direction> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+};
+
+/** What a key means on the stage, or null for keys that are not ours. */
+export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey">): Action | null {
+  if (event.ctrlKey || event.metaKey) return null;
+  if (ARROWS[event.key]) return ["walk", ARROWS[event.key]];
+  switch (event.key) {
+    case " ":
+      return ["play"];
+    case "Escape":
+      return ["clear"];
+    case "Home":
+    case "0":
+      return ["home"];
+    case "+":
+    case "=":
+      return ["zoom", 1.4];
+    case "-":
+      return ["zoom", 1 / 1.4];
+    case ",":
+    case "PageUp":
+      return ["step", -1];
+    case ".":
+    case "PageDown":
+      return ["step", 1];
+    case "v":
+      return ["mode", "pan"];
+    case "l":
+      return ["mode", "lasso"];
+    case "b":
+      return ["mode", "box"];
+    case "m":
+      return ["markers"];
+    case "n":
+      return ["names"];
+    case "t":
+      return ["trails"];
+    case "f":
+      return ["fullscreen"];
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,135 @@
+// Maps of the same items side by side: what a person does on one of a group happens on the others. `data.link` names the
+// group; the runs differ.
+import { bus, type BusEvents } from "../../lib/bus.ts";
+import type { View } from "../math/camera.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "../render/scene.ts";
+
+const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
+
+/** The eye as seen from Home: how much closer, and how far aside in pixels there. The units of the world drop out. */
+export const fromHome = (view: View, home: View) => ({
+  zoom: view.k / home.k,
+  x: (view.x - home.x) * home.k,
+  y: (view.y - home.y) * home.k,
+});
+
+/** The view that has its eye there in another world. */
+export const intoWorld = ({ zoom, x, y }: ReturnType<typeof fromHome>, home: View): View => ({
+  x: home.x + x / home.k,
+  y: home.y + y / home.k,
+  k: home.k * zoom,
+});
+
+/** Which step stands beside `step` of `total`: the same one, or where lengths differ the one at the same share. */
+export function stepBeside(step: number, total: number, other: number): number {
+  return !total || !other || total === other ? step : Math.round((step * other) / total);
+}
+
+/** Who a map is to the others: what they hear comes with it. */
+interface Member {
+  data: { link?: string | null };
+}
+
+export interface LinkedParts {
+  state: Member;
+  scene: Pick<Scene, "view" | "target" | "automatic" | "home" | "setCamera" | "goHome">;
+  playback: Pick<Playback, "entries" | "open" | "seekInterpolated"> & {
+    timeline: { total: number | null };
+    player: { following: boolean; pause(): void };
+  };
+  /** Do as the others did, without telling anybody. */
+  hover: (item: number | null) => void;
+  pin: (item: number | null) => void;
+  select: (mask: Uint8Array | null, reason: string | null) => void;
+}
+
+/** The link of one map to the others of its group. */
+export class MapLink {
+  /** Whether this one's epochs lead; null before anybody has chosen. */
+  private led: boolean | null = null;
+  /** Whether the eye follows another's now. */
+  private following = false;
+  private offs: (() => void)[];
+
+  constructor(private parts: LinkedParts) {
+    const { hover, pin, select } = parts;
+    this.offs = [
+      bus.on("hover", ({ item, source }) => this.isPartner(source) && hover(item)),
+      bus.on("pin", ({ item, source }) => this.isPartner(source) && pin(item)),
+      bus.on("picked", ({ mask, reason, source }) => this.isPartner(source) && select(mask, reason)),
+      bus.on("look", (detail) => this.isPartner(detail.source) && this.applyCamera(detail)),
+      bus.on("lead", ({ source }) => this.isPartner(source) && this.follow()),
+      bus.on("frame", (detail) => this.isPartner(detail.source) && this.applyStep(detail)),
+    ];
+  }
+
+  private get group(): string | null {
+    return this.parts.state.data.link ?? null;
+  }
+
+  private isPartner(source: unknown): boolean {
+    return (
+      this.group !== null && source !== this.parts.state && (source as Member | undefined)?.data?.link === this.group
+    );
+  }
+
+  /** What the training has in all, as the other's lengths are compared with. */
+  get total(): number {
+    const { timeline, entries } = this.parts.playback;
+    return timeline.total ?? entries.at(-1)?.step ?? 0;
+  }
+
+  /** Whether the others go to the epochs that this one shows: it was played last, or it learns and none was played. */
+  get leads(): boolean {
+    const { playback } = this.parts;
+    return this.group !== null && (this.led ?? (playback.open && playback.player.following));
+  }
+
+  // ---- from this map
+
+  onAction(action: string): void {
+    if (this.group === null || !SYNCED_ACTIONS.has(action)) return;
+    this.led = true;
+    bus.emit("lead", { source: this.parts.state });
+  }
+
+  /** The person has moved the eye. */
+  onCamera(gliding: boolean): void {
+    const { scene, state } = this.parts;
+    if (this.group === null || this.following) return;
+    const [view, home] = [scene.target ?? scene.view, scene.home()];
+    if (!view || !home) return;
+    bus.emit("look", { source: state, eye: scene.automatic ? null : fromHome(view, home), gliding });
+  }
+
+  onSelect(mask: Uint8Array | null, reason: string | null): void {
+    if (this.group !== null) bus.emit("picked", { source: this.parts.state, mask, reason });
+  }
+
+  // ---- from the others
+
+  private applyCamera({ eye, gliding }: BusEvents["look"]): void {
+    const { scene } = this.parts;
+    const home = scene.home();
+    if (!scene.view || !home) return;
+    this.following = true;
+    if (eye) scene.setCamera(intoWorld(eye, home), { gliding });
+    else scene.goHome();
+    this.following = false;
+  }
+
+  private follow(): void {
+    this.led = false;
+    this.parts.playback.player.pause();
+  }
+
+  private applyStep({ step, total = 0, leads }: BusEvents["frame"]): void {
+    if (!leads || this.leads) return;
+    this.parts.playback.seekInterpolated(stepBeside(step, total, this.total));
+  }
+
+  destroy(): void {
+    this.offs.forEach((off) => off());
+  }
+}

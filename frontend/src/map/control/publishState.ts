@@ -1,0 +1,192 @@
+// What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
+import { bus, shared } from "../../lib/bus.ts";
+import { updateAttribute } from "../../lib/dom.ts";
+import { mapRanks } from "../data/mapRanks.ts";
+import type { MapState } from "../data/state.ts";
+import type { Orbit } from "../math/orbit.ts";
+import type { QueryMarker } from "../math/queryMarker.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "../render/scene.ts";
+import { summary } from "../ui/ariaLive.ts";
+import type { Layout } from "../ui/layout.ts";
+import { statusOf } from "../ui/status.ts";
+import type { MapLink } from "./linkedMaps.ts";
+
+const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);
+
+export interface PublisherParts {
+  state: MapState;
+  layout: Layout;
+  scene: Scene;
+  playback: Playback;
+  orbit: Orbit;
+  marker: QueryMarker;
+  link: Pick<MapLink, "leads" | "total">;
+  /** The elements may have another size. */
+  measure: () => void;
+}
+
+export class StatePublisher {
+  private counted: { present: Uint8Array | null; model: unknown } | null = null;
+  private frameKey = "";
+  private ranked: { key: string; usable: Uint8Array } | null = null;
+
+  constructor(private parts: PublisherParts) {}
+
+  /** Classes are to be counted anew: colors, the selection or hidden classes have changed. */
+  recount(): void {
+    this.counted = null;
+  }
+
+  /** One sentence on what the map shows. */
+  summary(): string {
+    const { state, scene, playback } = this.parts;
+    return summary({
+      model: state.model,
+      present: scene.frame?.count ?? 0,
+      timeline: playback.timeline,
+      entry: playback.shown,
+    });
+  }
+
+  /** Bring all that surrounds the points up to date. */
+  publish(): void {
+    const { state, layout, scene, playback } = this.parts;
+    const { timeline, player, shown, open } = playback;
+    this.countClasses();
+    layout.toolbar.update(state, Boolean(scene.frame?.xyz));
+    layout.alarm.update(state, timeline, shown);
+    layout.footer.update(state.data, timeline, shown, open);
+    layout.bar.update(timeline, player, state.theme);
+    // Until a new run has a frame of its own, the stage still holds the one before, faded.
+    const visible = shown && scene.frame ? sum(scene.usable) : 0;
+    const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible);
+    layout.colorControl.update(state, layout.colorControl.name === "error" ? this.wrongItems() : 0);
+    layout.caption.textContent = caption;
+    layout.status.textContent = note;
+    if (!player.playing) updateAttribute(layout.overlay, "aria-label", this.summary());
+    for (const [name, value] of Object.entries(this.attributes(visible)))
+      updateAttribute(layout.root, `data-${name}`, value);
+    this.publishFrame();
+    this.publishPinned();
+  }
+
+  private attributes(visible: number): Record<string, string | number | boolean> {
+    const {
+      state: { model, data, pid, mode },
+      layout: { colorControl },
+      scene,
+      playback,
+      orbit,
+    } = this.parts;
+    const { player, shown, timeline } = playback;
+    return {
+      run: data.run,
+      view: pid ?? "live",
+      frame: Math.floor(player.position),
+      step: shown?.step ?? "",
+      points: visible,
+      pinned: model.pinned ?? "",
+      selected: model.selected ? sum(model.selected) : 0,
+      playing: player.playing,
+      state: timeline.state,
+      mode,
+      dims: scene.frame?.xyz ? 3 : 2,
+      turned: orbit.version,
+      colour: model.grades || colorControl.name === "error" ? colorControl.name : "class",
+      renderer: scene.renderer.kind,
+      ready: shown !== null && scene.frame !== null && scene.port.width > 0,
+    };
+  }
+
+  private wrongItems(): number {
+    const {
+      state: { model },
+      scene,
+    } = this.parts;
+    let wrong = 0;
+    for (let i = 0; i < model.n; i++) if (scene.usable[i] && model.isWrong(i)) wrong++;
+    return wrong;
+  }
+
+  // Counting goes through all items, so only when something that counts has changed.
+  private countClasses(): void {
+    const {
+      state,
+      state: { model },
+      scene,
+      layout,
+      measure,
+    } = this.parts;
+    const present = scene.frame?.present ?? null;
+    if (this.counted?.present === present && this.counted.model === model) return;
+    this.counted = { present, model };
+    layout.legend.update(state, model.counts(present ?? new Uint8Array(model.n)));
+    // The legend may have grown; for a selection, which comes and goes, the points do not make way.
+    if (!model.selected) measure();
+  }
+
+  // Whoever pinned it, Python or the person; a part that comes later finds it on the page.
+  private publishPinned(): void {
+    const {
+      data: { run },
+      model: { pinned: item },
+    } = this.parts.state;
+    if (shared.pinned?.run === run && shared.pinned.item === item) return;
+    shared.pinned = { run, item };
+    bus.emit("pinned", shared.pinned);
+  }
+
+  private publishFrame(): void {
+    const {
+      state,
+      state: { data, pid },
+      playback: { player, shown, entries },
+      link,
+      layout,
+    } = this.parts;
+    const { playing } = player;
+    const index = Math.floor(player.position);
+    const key = `${data.run} ${pid} ${index} ${shown?.step} ${playing}`;
+    if (key === this.frameKey || !shown) return;
+    this.frameKey = key;
+    bus.emit("frame", {
+      run: data.run,
+      view: pid ?? "live",
+      index,
+      count: entries.length,
+      step: shown.step,
+      playing,
+      leads: link.leads,
+      total: link.total,
+      source: state,
+    });
+    if (!playing) layout.announcer.say(this.summary());
+  }
+
+  /** Tell the inspector how near on the map the neighbors are, once the points stand still. */
+  publishRanks(): void {
+    const {
+      state: { model, data, pid },
+      scene,
+      marker,
+      playback,
+    } = this.parts;
+    if (!scene.settled || !scene.frame || !playback.shown) return;
+    const pinned = model.pinned !== null && scene.usable[model.pinned] ? model.pinned : null;
+    const item = pinned ?? (marker.to ? "query" : null);
+    const items = (pinned === null ? (marker.query?.neighbours ?? []) : model.neighbours).map(
+      (neighbor) => neighbor.item,
+    );
+    if (item === null || !items.length) return;
+    const key = [data.run, pid, playback.shown.frame.id, item, items].join();
+    if (this.ranked?.key === key && this.ranked.usable === scene.usable) return;
+    this.ranked = { key, usable: scene.usable };
+    const { xyz } = scene.frame;
+    const own =
+      pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);
+    if (!own) return;
+    shared.ranks = { run: data.run, item, of: mapRanks(xyz ?? scene.places(), scene.usable, own, items, pinned ?? -1) };
+    bus.emit("ranks", shared.ranks);
+  }
+}

@@ -1,0 +1,62 @@
+// What a person left on a map when they went to another page: eye, hidden classes and selection, for when they come back;
+// of the map that was left last its frames, too.
+import type { MapState } from "../data/state.ts";
+import type { View } from "../math/camera.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "../render/scene.ts";
+import type { Interaction } from "./interaction.ts";
+
+export interface SavedView {
+  raw?: Map<string, ArrayBuffer>;
+  /** Null where it followed the data. */
+  eye: View | null;
+  /** The shorter side of the stage then. */
+  size: number;
+  hidden: Set<number>;
+  selected: Uint8Array | null;
+  reason: string | null;
+  playing: boolean;
+}
+
+interface Parts {
+  state: MapState;
+  scene: Scene;
+  playback: Playback;
+  interaction: Interaction;
+}
+
+/** By what a map showed. */
+const left = new Map<string, SavedView>();
+
+const shownOn = ({ data }: MapState) => [data.run, data.view, data.begun].join("/");
+
+/** Remember how a map is left; it is about to go. */
+export function saveView({ state, scene, playback, interaction }: Parts): void {
+  if (!scene.frame) return;
+  for (const other of left.values()) delete other.raw;
+  left.set(shownOn(state), {
+    raw: playback.frames?.raw,
+    eye: scene.automatic ? null : (scene.target ?? scene.view),
+    size: scene.size,
+    hidden: state.model.hidden,
+    selected: state.model.selected,
+    reason: interaction.reason,
+    playing: playback.player.playing,
+  });
+}
+
+/** Put back, once, what was left of what the map shows now; what that was, or null. */
+export function restoreView({ state, scene, interaction }: Omit<Parts, "playback">): SavedView | null {
+  const saved = left.get(shownOn(state)) ?? null;
+  left.delete(shownOn(state));
+  if (!saved) return null;
+  if (saved.eye) {
+    scene.view = { ...saved.eye, k: (saved.eye.k * (scene.size || saved.size)) / saved.size };
+    scene.size ||= saved.size;
+    scene.automatic = false;
+  }
+  state.model.hidden = saved.hidden;
+  state.model.selected = saved.selected;
+  interaction.reason = saved.reason;
+  return saved;
+}

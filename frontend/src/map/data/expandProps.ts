@@ -1,0 +1,40 @@
+// What Python leaves unsaid because it follows from the rest: a highlight should weigh little on the wire. Pure: no DOM.
+import type { MapProps } from "../../protocol.ts";
+import type { Query } from "../math/queryMarker.ts";
+import type { NeighborLink } from "./model.ts";
+
+/** What the map goes by. The harness and the exported page give some of it themselves. */
+export interface MapData extends Omit<MapProps, "neighbours" | "query" | "values" | "kept" | "distance"> {
+  dataset?: string;
+  api?: string;
+  frames_url?: string;
+  watched_url?: string;
+  nearest_url?: string;
+  /** One address with {name}, or one for each name. */
+  values?: string | Record<string, string>;
+  renderer?: string | null;
+  neighbours: NeighborLink[];
+  query: Query | null;
+}
+
+/** What comes over the wire. */
+export type MapInput = MapProps &
+  Pick<MapData, "dataset" | "api" | "frames_url" | "watched_url" | "nearest_url" | "renderer">;
+
+const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
+  items.map((item, rank) => (rank ? { item } : { item, distance }));
+
+/** `data` with the addresses of what the server keeps of the run (`kept`), and neighbors as {item, distance}. */
+export function expandProps({ kept = [], distance, ...data }: MapInput): MapData {
+  const { api = "/api", run, view, begun } = data;
+  const addresses = {
+    watched: { watched_url: `${api}/runs/${run}/layout.json?${begun}` },
+    nearest: { nearest_url: `${api}/runs/${run}/nearest.bin?${begun}` },
+    values: { values: `${api}/runs/${run}/values/${view}/{name}.f32?${begun}` },
+  };
+  const query = data.query ? { ...data.query, neighbours: toNeighbors(data.query.neighbours) } : null;
+  return Object.assign({}, ...kept.map((name) => addresses[name]), data, {
+    neighbours: toNeighbors(data.neighbours, distance),
+    query,
+  }) as MapData;
+}

@@ -1,0 +1,79 @@
+// What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
+
+import type { MethodInfo } from "../../protocol.ts";
+import { refused } from "../../lib/refused.ts";
+import type { Nearest } from "./model.ts";
+
+/** Where the facts about items are, or they themselves. */
+export interface ItemSources {
+  labels?: number[];
+  labels_url?: string;
+  watched?: number[] | null;
+  watched_url?: string;
+  nearest_url?: string;
+}
+
+const cache = new Map<string, Promise<ArrayBuffer>>();
+const watchedAt = new Map<string, Int32Array>(); // by address; a run that has begun watches the same items to its end
+
+/** Fetch once a page. */
+function bytes(url: string): Promise<ArrayBuffer> {
+  let wait = cache.get(url);
+  if (!wait) {
+    wait = fetch(url).then(async (response) => {
+      if (!response.ok) throw await refused(response, url);
+      return response.arrayBuffer();
+    });
+    wait.catch(() => cache.delete(url));
+    cache.set(url, wait);
+  }
+  return wait;
+}
+
+/** Labels, a byte an item. */
+export async function loadLabels(data: ItemSources): Promise<Uint8Array> {
+  if (Array.isArray(data.labels)) return Uint8Array.from(data.labels);
+  return new Uint8Array(data.labels_url ? await bytes(data.labels_url) : new ArrayBuffer(0));
+}
+
+/**
+ * Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when
+ * they are not known (yet).
+ */
+export async function loadWatched(data: ItemSources): Promise<Int32Array | null> {
+  if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
+  if (!data.watched_url) return null;
+  const known = watchedAt.get(data.watched_url);
+  if (known) return known;
+  const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
+  if (!response.ok) throw await refused(response, data.watched_url);
+  const watched = itemsOf(await response.arrayBuffer());
+  if (watched) watchedAt.set(data.watched_url, watched);
+  return watched;
+}
+
+function itemsOf(buffer: ArrayBuffer): Int32Array | null {
+  const first = new TextDecoder().decode(buffer.slice(0, 1));
+  if (first !== "{" && first !== "[") return new Int32Array(buffer);
+  const json = JSON.parse(new TextDecoder().decode(buffer)) as number[] | { watched: number[] | null };
+  const watched = Array.isArray(json) ? json : json.watched;
+  return watched ? Int32Array.from(watched) : null;
+}
+
+/** Nearest neighbour of every item in the embedding: int32 items, then float32 distances. Null when not known. */
+export async function loadNearest(data: ItemSources, n: number): Promise<Nearest | null> {
+  if (!data.nearest_url) return null;
+  const buffer = await bytes(data.nearest_url);
+  if (!buffer.byteLength) return null;
+  return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
+}
+
+/** Title and caution of every projection, by name. */
+export async function loadMethods(api: string): Promise<Record<string, MethodInfo>> {
+  return JSON.parse(new TextDecoder().decode(await bytes(`${api}/methods.json`))) as Record<string, MethodInfo>;
+}
+
+/** A number for each of `n` items, NaN where there is none. */
+export async function loadNumbers(url: string, n: number): Promise<Float32Array> {
+  return new Float32Array(await bytes(url), 0, n);
+}

@@ -1,0 +1,223 @@
+// Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
+import type { FrameMeta } from "../../protocol.ts";
+import { refused } from "../../lib/refused.ts";
+import type { Bounds, Point } from "../math/camera.ts";
+import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
+
+const CACHE_BYTES = 48e6;
+const MAX_DECODED = 10;
+const MISSING = -32768; // of an item that has no place
+const RETRY_MS = 2000; // milliseconds before a frame that could not be had is asked for again
+
+/** Where all items are in a frame; present is 0 for those that have no place there. */
+export interface PlacedFrame {
+  xy: Float32Array;
+  present: Uint8Array;
+  count: number;
+  bounds: Bounds | null;
+  /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
+  xyz?: Float32Array;
+  pivot?: readonly number[];
+  reach?: number;
+  shade?: Uint8Array;
+}
+
+/** Read raw little-endian int16 places of `frame` as world x, y pairs. */
+export function dequantize(buffer: ArrayBuffer, frame: FrameMeta): Float32Array {
+  const { n, dims, centre, scale } = frame;
+  if (buffer.byteLength !== n * dims * 2) {
+    throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × ${dims} places need ${n * dims * 2}`);
+  }
+  const raw = new DataView(buffer);
+  const xy = new Float32Array(2 * n);
+  for (let i = 0; i < n; i++) {
+    xy[2 * i] = centre[0] + (raw.getInt16(2 * dims * i, true) / 32767) * scale;
+    xy[2 * i + 1] = dims > 1 ? centre[1] + (raw.getInt16(2 * dims * i + 2, true) / 32767) * scale : 0;
+  }
+  return xy;
+}
+
+/** Write world x, y pairs as `dequantize` reads them. */
+export function quantize(xy: Float32Array, centre: readonly number[], scale: number): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(xy.length * 2));
+  xy.forEach((v, j) => {
+    const q = Math.round(((v - centre[j % 2]) / scale) * 32767);
+    view.setInt16(2 * j, Math.max(-32767, Math.min(32767, q)), true);
+  });
+  return view.buffer;
+}
+
+/** Give every item of `total` its place: row j of the frame is item watched[j], or item j when the frame holds all. */
+export function placeItems(xy: Float32Array, frame: FrameMeta, watched: Int32Array | null, total: number): PlacedFrame {
+  if (frame.items !== "watched" && frame.n === total) {
+    return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
+  }
+  if (watched?.length !== frame.n) {
+    throw new Error(`frame ${frame.id} holds ${frame.n} watched items; the run watches ${watched?.length ?? 0}`);
+  }
+  const placed = {
+    xy: new Float32Array(2 * total),
+    present: new Uint8Array(total),
+    count: frame.n,
+    bounds: boundsOf(xy),
+  };
+  watched.forEach((item, j) => {
+    placed.xy[2 * item] = xy[2 * j];
+    placed.xy[2 * item + 1] = xy[2 * j + 1];
+    placed.present[item] = 1;
+  });
+  return placed;
+}
+
+/** The box around x, y pairs (those that `usable` admits) ; null when there are none. */
+export function boundsOf(xy: Float32Array, usable: Uint8Array | null = null): Bounds | null {
+  const box: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let j = 0; j < xy.length; j += 2) {
+    if (usable && !usable[j >> 1]) continue;
+    if (xy[j] < box[0]) box[0] = xy[j];
+    if (xy[j] > box[2]) box[2] = xy[j];
+    if (xy[j + 1] < box[1]) box[1] = xy[j + 1];
+    if (xy[j + 1] > box[3]) box[3] = xy[j + 1];
+  }
+  return box[0] > box[2] ? null : box;
+}
+
+export interface FrameSource {
+  /** With {id}; null where frames come another way only. */
+  url: string | null;
+  /** Resolves to the watched items, or null while they are not known: a run names them when it starts. */
+  watched: () => Promise<Int32Array | null>;
+  total: number;
+  orbit?: Orbit;
+  /** What frames of three dimensions turn about, where that is not their centre. */
+  pivot?: readonly number[];
+  /** Gives bytes that came another way. */
+  fed?: (id: string) => ArrayBuffer | undefined;
+  /** Bytes that an earlier Frames of the same address has fetched, by id. */
+  raw?: Map<string, ArrayBuffer>;
+}
+
+interface Surroundings {
+  fetch?: (url: string) => Promise<Response>;
+  now?: () => number;
+}
+
+/** Fetches frames by address and hands them out placed. */
+export class Frames {
+  readonly orbit: Orbit;
+  readonly raw: Map<string, ArrayBuffer>;
+  private indices: Int32Array | null = null;
+  private rows: Map<number, number> | null = null;
+  private failed = new Map<string, { error: unknown; until: number }>();
+  private placed = new Map<string, PlacedFrame>();
+  private waiting = new Map<string, Promise<void>>();
+  private bytes: number;
+  private url: string | null;
+  private watched: () => Promise<Int32Array | null>;
+  private total: number;
+  private pivot: readonly number[] | undefined;
+  private fed: (id: string) => ArrayBuffer | undefined;
+  private fetch: (url: string) => Promise<Response>;
+  private now: () => number;
+
+  constructor({
+    url,
+    watched,
+    total,
+    orbit = new Orbit(),
+    pivot,
+    fed = () => undefined,
+    raw = new Map(),
+    fetch = globalThis.fetch.bind(globalThis),
+    now = Date.now,
+  }: FrameSource & Surroundings) {
+    this.url = url;
+    this.watched = watched;
+    this.total = total;
+    this.orbit = orbit;
+    this.pivot = pivot;
+    this.fed = fed;
+    this.raw = raw;
+    this.fetch = fetch;
+    this.now = now;
+    this.bytes = [...raw.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** Whether `get` would give it. */
+  has(frame: FrameMeta): boolean {
+    if (frame.items === "watched" && !this.indices) return false;
+    return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
+  }
+
+  /** The placed frame if it is here, else null. */
+  get(frame: FrameMeta): PlacedFrame | null {
+    const known = this.placed.get(frame.id);
+    if (known) {
+      this.placed.delete(frame.id);
+      this.placed.set(frame.id, known); // most recently used last
+      return known.xyz ? rotated(known as PlacedFrame3d, this.orbit) : known;
+    }
+    const buffer = this.has(frame) ? (this.raw.get(frame.id) ?? this.fed(frame.id)) : undefined;
+    if (!buffer) return null;
+    const placed =
+      frame.dims === 3
+        ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
+        : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
+    this.placed.set(frame.id, placed);
+    if (this.placed.size > MAX_DECODED) this.placed.delete(this.placed.keys().next().value as string);
+    return placed;
+  }
+
+  /** Where one item is in a frame, [x, y]; null where it has no place there, or the frame is not here. */
+  at(frame: FrameMeta, item: number): Point | null {
+    const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
+    const row = frame.items === "watched" && frame.n !== this.total ? this.rowOf(item) : item;
+    if (!buffer || row === undefined || row >= frame.n) return null;
+    const { dims, centre, scale } = frame;
+    const raw = new DataView(buffer);
+    const [x, y, z] = [0, 1, 2].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
+    if (x === MISSING) return null;
+    const place = [x, y, z].map((q, axis) => (axis < dims ? centre[axis] + (q / 32767) * scale : 0));
+    const [seenX, seenY] = dims === 3 ? this.orbit.project(place, this.pivot ?? centre) : place;
+    return [seenX, seenY];
+  }
+
+  private rowOf(item: number): number | undefined {
+    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((watched, row) => [watched, row]));
+    return this.rows?.get(item);
+  }
+
+  /** Fetch a frame unless it is here; resolves to it placed, rejects when it cannot be had. */
+  async load(frame: FrameMeta): Promise<PlacedFrame | null> {
+    await this.prefetch(frame);
+    return this.get(frame);
+  }
+
+  /** As load, without placing it yet. */
+  async prefetch(frame: FrameMeta): Promise<void> {
+    if (this.has(frame)) return;
+    if (!this.waiting.has(frame.id)) {
+      const before = this.failed.get(frame.id);
+      if (before && this.now() < before.until) throw before.error;
+      const wait = this.download(frame).finally(() => this.waiting.delete(frame.id));
+      wait.catch((error: unknown) => this.failed.set(frame.id, { error, until: this.now() + RETRY_MS }));
+      this.waiting.set(frame.id, wait);
+    }
+    await this.waiting.get(frame.id);
+  }
+
+  private async download(frame: FrameMeta): Promise<void> {
+    if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
+    if (this.fed(frame.id) || !this.url) return;
+    const response = await this.fetch(this.url.replace("{id}", frame.id));
+    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
+    const buffer = await response.arrayBuffer();
+    this.raw.set(frame.id, buffer);
+    this.bytes += buffer.byteLength;
+    for (const [id, old] of this.raw) {
+      if (this.bytes <= CACHE_BYTES || id === frame.id) break;
+      this.raw.delete(id);
+      this.bytes -= old.byteLength;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// What is known of the items, apart from where they are: labels, hidden classes, selection, pin.
+
+/** The nearest neighbor of each item in the embedding. */
+export interface Nearest {
+  items: Int32Array;
+  distances: Float32Array;
+}
+
+/** What points are graded by; `alarming` turns a share from low to high into 0 (well) to 1 (look here). */
+export interface Grades {
+  url: string;
+  numbers: Float32Array;
+  low: number;
+  high: number;
+  alarming: (share: number) => number;
+}
+
+export interface NeighborLink {
+  item: number;
+  distance?: number;
+}
+
+export type SelectMode = "replace" | "add" | "subtract";
+
+/** The items of one data set and what the person did with them. */
+export class Model {
+  labels: Uint8Array;
+  hidden = new Set<number>();
+  /** A byte an item, or null. */
+  selected: Uint8Array | null = null;
+  pinned: number | null = null;
+  neighbours: NeighborLink[] = [];
+  grades: Grades | null = null;
+  nearest: Nearest | null = null;
+
+  constructor(
+    readonly classes: string[],
+    labels: Uint8Array | null,
+    readonly n: number,
+  ) {
+    this.labels = labels ?? new Uint8Array(n);
+  }
+
+  /** Whether the class of item i is shown. */
+  isVisible(i: number): boolean {
+    return !this.hidden.has(this.labels[i]);
+  }
+
+  /** A byte an item: has a place in this frame and its class is shown. Nothing else can be picked or selected. */
+  usable(present: Uint8Array): Uint8Array {
+    const usable = new Uint8Array(this.n);
+    const shown = this.classes.map((_, c) => (this.hidden.has(c) ? 0 : 1));
+    for (let i = 0; i < this.n; i++) usable[i] = present[i] ? (shown[this.labels[i]] ?? 1) : 0;
+    return usable;
+  }
+
+  /** Hide or show a class; hidden items leave the selection. */
+  toggleClass(c: number): void {
+    if (!this.hidden.delete(c)) this.hidden.add(c);
+    this.dropHidden();
+  }
+
+  /** Show this class only; again, and all are back. */
+  soloClass(c: number): void {
+    const alone = !this.hidden.has(c) && this.hidden.size === this.classes.length - 1;
+    this.hidden = new Set(alone ? [] : this.classes.map((_, other) => other).filter((other) => other !== c));
+    this.dropHidden();
+  }
+
+  private dropHidden(): void {
+    if (!this.selected) return;
+    for (let i = 0; i < this.n; i++) if (this.selected[i] && !this.isVisible(i)) this.selected[i] = 0;
+    if (!this.selected.some(Boolean)) this.selected = null;
+  }
+
+  /** Select what `mask` holds: instead of what was selected, in addition to it or taken away from it. */
+  select(mask: ArrayLike<number>, how: SelectMode = "replace"): void {
+    const next = how === "replace" || !this.selected ? new Uint8Array(this.n) : this.selected.slice();
+    for (let i = 0; i < this.n; i++) if (mask[i]) next[i] = how === "subtract" ? 0 : 1;
+    this.selected = next.some(Boolean) ? next : null;
+  }
+
+  /** For each class how many items are present and how many of those are selected. */
+  counts(present: Uint8Array): { total: number[]; selected: number[] } {
+    const total = this.classes.map(() => 0);
+    const selected = this.classes.map(() => 0);
+    for (let i = 0; i < this.n; i++) {
+      if (!present[i]) continue;
+      total[this.labels[i]]++;
+      if (this.selected?.[i]) selected[this.labels[i]]++;
+    }
+    return { total, selected };
+  }
+
+  /** Whether the nearest neighbour of item i is of another class; false where that is not known. */
+  isWrong(i: number): boolean {
+    return this.nearest !== null && this.labels[this.nearest.items[i]] !== this.labels[i];
+  }
+
+  /** The nearest neighbour of item i as {item, distance}, or null where that is not known. */
+  nearestOf(i: number): NeighborLink | null {
+    if (i === this.pinned && this.neighbours.length) return this.neighbours[0];
+    return this.nearest && { item: this.nearest.items[i], distance: this.nearest.distances[i] };
+  }
+}

@@ -1,0 +1,35 @@
+// What the parts of a map have in common: what Python sent, the items, and how the person wants them shown. It does nothing.
+import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
+import type { Sprites } from "../../lib/sprites.ts";
+import type { MapData } from "./expandProps.ts";
+import { Model } from "./model.ts";
+
+export type Mode = "pan" | "lasso" | "box";
+
+export class MapState {
+  model = new Model([], null, 0);
+  theme: Theme;
+  /** Of the classes. */
+  colors: Rgb[] = [];
+  sprites: Sprites | null = null;
+  mode: Mode = "pan";
+  /** Whether each class has a marker of its own shape. */
+  markers = false;
+  /** Whether classes are named on the map. */
+  names = true;
+  trails = true;
+  /** What went wrong on this page, in a sentence. */
+  trouble: string | null = null;
+
+  constructor(
+    public data: MapData,
+    node: Element,
+  ) {
+    this.theme = readTheme(node);
+  }
+
+  /** The projection that is shown, null for the run itself. */
+  get pid(): string | null {
+    return !this.data.view || this.data.view === "live" ? null : this.data.view;
+  }
+}

@@ -1,0 +1,229 @@
+// What a run or a projection has shown so far, from its events: which frames there are, how far it is, how it ended.
+
+import type { EndedEvent, Faithfulness, FrameMeta } from "../../protocol.ts";
+import type { StreamEvent } from "../../lib/eventStream.ts";
+
+const FINAL_STATES = ["finished", "stopped", "failed"];
+
+/** A frame of the timeline. */
+export interface Entry {
+  step: number;
+  frame: FrameMeta;
+  centres?: number[][];
+  explained?: number[] | null;
+  faithfulness?: Faithfulness | null;
+  /** Until its end the units of a layout are its own, and nothing else has a place in it. */
+  provisional?: boolean;
+  /** On a basis of its own. */
+  own?: boolean;
+}
+
+/** What went wrong, from a step on; `until` null: to the end. */
+export interface Alarm {
+  alarm: string;
+  from: number;
+  until: number | null;
+  sentence: string;
+  remedies: string[];
+}
+
+export interface Timeline {
+  /** What is counted: steps of a training, iterations of a projection. */
+  noun: "step" | "iteration";
+  /** How many of them there will be. */
+  total: number | null;
+  current: number;
+  /** Frames as they came, each on its own basis. */
+  live: Entry[];
+  /** What the last picture keeps of the embedding, and how much of the variance it shows. */
+  kept: Faithfulness | null;
+  explained: number[] | null;
+  /** At the end: the same steps on the last epoch's basis. */
+  replay: Entry[] | null;
+  /** At the end: each step on its own basis, turned to the one before. */
+  refitted: Entry[] | null;
+  /** Which of the two is shown. */
+  refit: boolean;
+  /** How a run is drawn: "plane", "fan", "pca". */
+  view: string | null;
+  alarms: Alarm[];
+  /** While waiting. */
+  queue: { phase: string; position: number | null; of: number | null } | null;
+  state: string;
+  reason: string;
+  ended: boolean;
+  connection: "open" | "retrying";
+}
+
+/** The timeline before the first event. */
+export const emptyTimeline = (): Timeline => ({
+  noun: "step",
+  total: null,
+  current: 0,
+  live: [],
+  kept: null,
+  explained: null,
+  replay: null,
+  refitted: null,
+  refit: false,
+  view: null,
+  alarms: [],
+  queue: null,
+  state: "waiting",
+  reason: "",
+  ended: false,
+  connection: "open",
+});
+
+/** Take one event in (in place) and say what it changed: "frames", "replay", "state" or null. */
+export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | "replay" | "state" | null {
+  switch (event.event) {
+    case "begun":
+      Object.assign(timeline, emptyTimeline());
+      return "state";
+    case "queue":
+      timeline.queue = { phase: event.phase ?? "queued", position: event.position, of: event.of };
+      return "state";
+    case "connection":
+      timeline.connection = event.state;
+      return "state";
+    case "started":
+      timeline.state = "running";
+      timeline.queue = null;
+      timeline.noun = event.steps === undefined ? "iteration" : "step";
+      timeline.total = event.steps ?? event.iterations ?? null;
+      timeline.view = event.view ?? null;
+      return "state";
+    case "step":
+      timeline.current = event.step;
+      return "state";
+    case "snapshot":
+      timeline.current = Math.max(timeline.current, event.step);
+      timeline.live.push({ step: event.step, frame: event.frame, centres: event.centres });
+      return "frames";
+    case "frame":
+      timeline.current = event.iteration;
+      timeline.total = event.of ?? timeline.total;
+      timeline.live.push({ step: event.iteration, frame: event.frame, provisional: true });
+      return "frames";
+    case "alarm":
+      timeline.alarms.push({
+        alarm: event.alarm,
+        from: event.step,
+        until: null,
+        sentence: event.sentence,
+        remedies: event.remedies,
+      });
+      return "state";
+    case "alarm_over":
+      for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
+      return "state";
+    case "replay":
+      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centres, ...rest }) => ({
+        step,
+        frame: frame ?? (rest as FrameMeta),
+        explained,
+        faithfulness,
+        centres,
+      }));
+      timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // a film came as iterations
+      timeline.noun = "step";
+      Object.assign(timeline, { kept: event.faithfulness ?? null, explained: event.explained ?? null });
+      return "replay";
+    case "finished":
+    case "stopped":
+    case "failed":
+      return finish(timeline, event);
+    case "end":
+      timeline.ended = true;
+      if (!FINAL_STATES.includes(timeline.state)) timeline.state = event.state ?? "finished";
+      return "state";
+    default:
+      return null;
+  }
+}
+
+// The frames that came while the run was on, each drawn on its own basis, and the end, which was turned to the last of them.
+function refitted(live: Entry[], replay: Entry[]): Entry[] | null {
+  const end = replay.at(-1);
+  return end ? [...live.filter(({ step }) => step < end.step).map((entry) => ({ ...entry, own: true })), end] : null;
+}
+
+function finish(timeline: Timeline, event: EndedEvent): "frames" | "state" {
+  timeline.state = event.event;
+  timeline.reason = event.reason ?? "";
+  timeline.queue = null;
+  timeline.kept = event.faithfulness ?? timeline.kept;
+  timeline.explained = event.explained ?? timeline.explained;
+  if (!event.frame) return "state";
+  // The last frame of a projection; some methods give no other.
+  const last = timeline.live.at(-1);
+  const provisional = event.event !== "finished";
+  if (last?.frame.id === event.frame.id) last.provisional = provisional;
+  else {
+    timeline.live.push({
+      step: event.iteration ?? timeline.total ?? (last ? last.step + 1 : 1),
+      frame: event.frame,
+      provisional,
+    });
+  }
+  return "frames";
+}
+
+/** The frames to play: all on one basis when there are such (or each on its own, if that is asked), otherwise as they came. */
+export const framesOf = ({ refit, refitted, replay, live }: Timeline): Entry[] =>
+  (refit ? refitted : null) ?? replay ?? live;
+
+/** Whether there are two ways to play: in the plane each frame's own basis is the space itself. */
+export const canRefit = ({ refitted, view }: Timeline): boolean => refitted !== null && view !== "plane";
+
+/** Whether all frames share one basis, so that a line through an item's places is the way it went. */
+export const isCommon = (timeline: Timeline): boolean =>
+  timeline.noun === "step" && (timeline.view === "plane" || (timeline.replay !== null && !timeline.refit));
+
+/** The place between frames that belongs to a step: an index with its fraction. */
+export function positionOfStep(timeline: Timeline, step: number): number {
+  const frames = framesOf(timeline);
+  const low = indexOfStep(timeline, step);
+  const apart = (frames[low + 1]?.step ?? 0) - frames[low]?.step;
+  return apart > 0 ? low + Math.max(0, step - frames[low].step) / apart : low;
+}
+
+/** The alarm to show at a step: of those that are on, the one that came first. */
+export const alarmAt = ({ alarms }: Timeline, step: number): Alarm | null =>
+  alarms.find(({ from, until }) => step >= from && (until === null || step < until)) ?? null;
+
+/** Whether more frames may come. */
+export const isOpen = (timeline: Timeline): boolean => !timeline.ended && !FINAL_STATES.includes(timeline.state);
+
+/** Where frame `index` lies on the scrubber, 0 to 1, steps in proportion. */
+export function placeOf(timeline: Timeline, index: number): number {
+  const frames = framesOf(timeline);
+  const end = frames.at(-1);
+  if (!end) return 0;
+  const last = Math.max(timeline.total ?? 0, end.step, 1);
+  return frames[Math.min(index, frames.length - 1)].step / (isOpen(timeline) ? last : Math.max(end.step, 1));
+}
+
+/** The step at a place on the scrubber, 0 to 1; between frames too. */
+export function stepAt(timeline: Timeline, share: number): number {
+  const last = framesOf(timeline).at(-1)?.step ?? 0;
+  return share * Math.max(isOpen(timeline) ? (timeline.total ?? 0) : 0, last, 1);
+}
+
+/** The frame nearest to a place on the scrubber. */
+export function indexAt(timeline: Timeline, share: number): number {
+  let best = 0;
+  framesOf(timeline).forEach((_, i) => {
+    if (Math.abs(placeOf(timeline, i) - share) < Math.abs(placeOf(timeline, best) - share)) best = i;
+  });
+  return best;
+}
+
+/** The frame of a step: the last one not after it. */
+export function indexOfStep(timeline: Timeline, step: number): number {
+  return Math.max(
+    0,
+    framesOf(timeline).findLastIndex((entry) => entry.step <= step),
+  );
+}

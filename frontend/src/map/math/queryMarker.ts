@@ -1,0 +1,98 @@
+// The query on the map: a star that has its own place in every frame.
+import type { Entry } from "../data/timeline.ts";
+import { carry, type Point, type View } from "./camera.ts";
+
+/** Two coordinates, or three. */
+type Place = readonly number[];
+/** A step and the place there. */
+type Station = readonly number[];
+
+/** A query as the map takes it. */
+export interface Query {
+  xy?: Place;
+  way?: Station[];
+  frames?: Record<string, Place>;
+  neighbours?: { item: number; distance?: number }[];
+}
+
+// Between two nets that were kept, straight on; null before the first.
+function onTheWay(way: Station[], step: number): Place | null {
+  const next = way.findIndex(([at]) => at >= step);
+  if (next < 0 || (next === 0 && way[0][0] > step)) return null;
+  const [to, x, y] = way[next];
+  if (to === step) return [x, y];
+  const [from, ...before] = way[next - 1];
+  const share = (step - from) / (to - from);
+  return [before[0] + (x - before[0]) * share, before[1] + (y - before[1]) * share];
+}
+
+/**
+ * Where the query lies at a timeline entry: by frame, by step, on its `way` ([step, x, y] in order), or one place for all
+ * that are final; null elsewhere.
+ */
+export function placeAt(query: Query | null, entry: Entry | null): Place | null {
+  if (!query || entry?.own) return null;
+  if (query.way && entry) return onTheWay(query.way, entry.step);
+  const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
+  return known ?? (entry?.provisional ? null : query.xy) ?? null;
+}
+
+/** Follows a query through the frames; `at(t)` goes with the scene's tween. */
+export class QueryMarker {
+  query: Query | null = null;
+  from: Place | null = null;
+  to: Place | null = null;
+  age = 1; // 0 when it has just landed, 1 from a third of a second later
+  private even = false; // whether it moves with a play, at an even pace
+
+  /** `toPlane(place)` gives the two coordinates of a place that may have three. */
+  constructor(private toPlane: (place: Place) => Point = ([x, y]) => [x, y]) {}
+
+  set(query: Query | null, entry: Entry | null, still: boolean): boolean {
+    const placesOf = (asked: Query | null) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
+    const isNew = placesOf(query) !== placesOf(this.query);
+    this.query = query;
+    if (!isNew) return false;
+    this.from = this.to = placeAt(query, entry);
+    this.age = still ? 1 : 0;
+    return true;
+  }
+
+  /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
+  move(a: Entry, b: Entry, t: number): void {
+    const here = this.between(t);
+    this.to = placeAt(this.query, b);
+    this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
+    this.even = a !== b;
+  }
+
+  /** Where it comes from, in the world of another view. */
+  carry(from: View, to: View): void {
+    if (this.from?.length === 2) this.from = [...carry(Float32Array.from(this.from), from, to)];
+  }
+
+  /** Where it is seen, [x, y], or null. */
+  at(t: number): Point | null {
+    const place = this.between(t);
+    return place && this.toPlane(place);
+  }
+
+  private between(t: number): Place | null {
+    const { from, to } = this;
+    if (!to || from?.length !== to.length) return to;
+    const share = this.even ? t : t * t * (3 - 2 * t);
+    return to.map((there, axis) => from[axis] + (there - from[axis]) * share);
+  }
+
+  /** The places it took up to an entry, oldest first. */
+  trail(entries: Entry[], until: Entry | null): Point[] {
+    if (!this.query?.frames && !this.query?.way) return [];
+    const places: Point[] = [];
+    for (const entry of entries) {
+      const place = placeAt(this.query, entry);
+      if (place) places.push(this.toPlane(place));
+      if (entry === until) break;
+    }
+    return places;
+  }
+}

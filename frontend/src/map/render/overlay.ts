@@ -1,0 +1,168 @@
+// What is drawn over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
+import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
+import type { Point } from "../math/camera.ts";
+
+type Context = CanvasRenderingContext2D;
+
+const TAU = 2 * Math.PI;
+
+/** Class names at the classes' centres, as clear as the classes are. */
+export function drawNames(
+  context: Context,
+  centers: { clear: number; position: Point }[],
+  classes: string[],
+  colors: Rgb[],
+  theme: Theme,
+  screenOf: (place: Point) => Point,
+): void {
+  context.save();
+  context.font = `600 13px ${theme.font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  centers.forEach(({ clear, position }, c) => {
+    if (clear < 0.05) return;
+    const [x, y] = screenOf(position);
+    context.globalAlpha = clear;
+    context.lineWidth = 4;
+    context.strokeStyle = css(theme.background, 0.92);
+    context.strokeText(classes[c], x, y);
+    context.fillStyle = css(mix(theme.text, colors[c], 0.25));
+    context.fillText(classes[c], x, y);
+  });
+  context.restore();
+}
+
+/** A ring about (x, y), legible on any ground. */
+export function drawRing(
+  context: Context,
+  [x, y]: Point,
+  radius: number,
+  color: Rgb,
+  theme: Theme,
+  { width = 1.75, dashed = false } = {},
+): void {
+  context.save();
+  context.beginPath();
+  context.arc(x, y, radius, 0, TAU);
+  context.lineWidth = width + 2.5;
+  context.strokeStyle = css(theme.background, 0.85);
+  context.stroke();
+  if (dashed) context.setLineDash([2.5, 2.5]);
+  context.lineWidth = width;
+  context.strokeStyle = css(color);
+  context.stroke();
+  context.restore();
+}
+
+/** A square about (x, y), `reach` to each side. */
+export function drawFrame(
+  context: Context,
+  [x, y]: Point,
+  reach: number,
+  color: Rgb,
+  theme: Theme,
+  width: number,
+): void {
+  context.save();
+  context.beginPath();
+  context.roundRect(x - reach, y - reach, 2 * reach, 2 * reach, 4);
+  context.lineWidth = width + 2;
+  context.strokeStyle = css(theme.background, 0.85);
+  context.stroke();
+  context.lineWidth = width;
+  context.strokeStyle = css(color);
+  context.stroke();
+  context.restore();
+}
+
+/** A point drawn again, larger, above all others. */
+export function drawDisc(context: Context, [x, y]: Point, radius: number, color: Rgb): void {
+  context.beginPath();
+  context.arc(x, y, radius, 0, TAU);
+  context.fillStyle = css(color);
+  context.fill();
+}
+
+/** Lines from one place to others. */
+export function drawLinks(
+  context: Context,
+  from: Point,
+  ends: { to: Point; color: Rgb; dashed: boolean }[],
+  theme: Theme,
+): void {
+  context.save();
+  context.lineCap = "round";
+  for (const pass of [0, 1]) {
+    for (const { to, color, dashed } of ends) {
+      context.setLineDash(dashed && pass ? [4, 4] : []);
+      context.beginPath();
+      context.moveTo(...from);
+      context.lineTo(...to);
+      context.lineWidth = pass ? 1.4 : 3.6;
+      context.strokeStyle = pass ? css(color, 0.95) : css(theme.background, 0.6);
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/** The query: a five-pointed star; `grow` above 1 while it lands. */
+export function drawStar(context: Context, [x, y]: Point, theme: Theme, grow = 1): void {
+  const outer = 10.5 * grow;
+  context.save();
+  context.translate(x, y);
+  context.beginPath();
+  for (let i = 0; i < 10; i++) {
+    const far = i % 2 ? outer * 0.45 : outer;
+    context.lineTo(far * Math.sin((i * Math.PI) / 5), -far * Math.cos((i * Math.PI) / 5));
+  }
+  context.closePath();
+  context.lineJoin = "round";
+  context.lineWidth = 4.5;
+  context.strokeStyle = css(theme.background, 0.95);
+  context.stroke();
+  context.fillStyle = css(theme.primary);
+  context.fill();
+  context.lineWidth = 1.25;
+  context.strokeStyle = css(theme.text);
+  context.stroke();
+  context.restore();
+}
+
+/** The way a query took so far: places [x, y] in order. */
+export function drawTrail(context: Context, places: Point[], theme: Theme): void {
+  context.save();
+  context.lineJoin = context.lineCap = "round";
+  const passes: [number, Rgb, number][] = [
+    [4.5, theme.background, 0.8],
+    [2, theme.primary, 0.95],
+  ];
+  for (const [width, color, clear] of passes) {
+    context.lineWidth = width;
+    for (let i = 1; i < places.length; i++) {
+      context.beginPath();
+      context.moveTo(...places[i - 1]);
+      context.lineTo(...places[i]);
+      context.strokeStyle = css(color, clear * (0.25 + (0.75 * i) / places.length));
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/** The lasso or box while it is drawn: `path` is [x, y, x, y, …]. */
+export function drawLasso(context: Context, path: readonly number[], theme: Theme): void {
+  if (path.length < 4) return;
+  context.save();
+  context.beginPath();
+  for (let p = 0; p < path.length; p += 2) context.lineTo(path[p], path[p + 1]);
+  context.closePath();
+  context.fillStyle = css(theme.primary, 0.1);
+  context.fill();
+  context.lineWidth = 1.5;
+  context.setLineDash([5, 4]);
+  context.strokeStyle = css(theme.primary, 0.95);
+  context.stroke();
+  context.restore();
+}

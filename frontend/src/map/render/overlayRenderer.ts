@@ -1,0 +1,198 @@
+// Everything that lies over the points, composed for one moment.
+import type { Rgb } from "../../lib/theme.ts";
+import type { NeighborLink } from "../data/model.ts";
+import type { MapState } from "../data/state.ts";
+import type { Point } from "../math/camera.ts";
+import { classCenters, type ClassCenter } from "../math/centroids.ts";
+import type { Orbit } from "../math/orbit.ts";
+import type { QueryMarker } from "../math/queryMarker.ts";
+import { hermite, type Tween } from "../math/tween.ts";
+import type { Playback } from "../playback/playback.ts";
+import * as overlay from "./overlay.ts";
+import { errorColor } from "./pointColors.ts";
+import type { Scene } from "./scene.ts";
+import { drawSpace } from "./spaceOverlay.ts";
+import { drawThumbnails, MIN_ZOOM, thumbnailSize } from "./thumbnails.ts";
+import { Trails } from "./trails.ts";
+
+const NAMES_APART = 36; // pixels that the classes must span to be named
+const STAR_ANIMATION_S = 0.32;
+
+const spanOf = (values: number[]) => Math.max(...values) - Math.min(...values);
+
+/** What a person points at, and how far a lasso is drawn. */
+export interface Pointed {
+  hovered: number | null;
+  /** The item whose card is shown. */
+  carded: number | null;
+  path: readonly number[];
+}
+
+export interface OverlayParts {
+  state: MapState;
+  playback: Playback;
+  marker: QueryMarker;
+  orbit: Orbit;
+  pointed: () => Pointed;
+  /** Show the card of an item at its place, or (null) none. */
+  card: (item: number | null, place: Point) => void;
+}
+
+type Context = CanvasRenderingContext2D;
+
+export class OverlayRenderer {
+  /** The side of the pictures on the stage; 0 while there are none. */
+  thumbnail = 0;
+  /** Items drawn as pictures. */
+  readonly drawn = new Set<number>();
+  private centers: { tween: Tween; model: unknown; all: ClassCenter[] } | null = null;
+  private trails: Trails;
+
+  constructor(private parts: OverlayParts) {
+    this.trails = new Trails(parts.state, parts.playback);
+  }
+
+  /** Draw all of it; says whether there are pictures among it. */
+  draw(context: Context, scene: Scene): boolean {
+    const { state, playback, orbit, pointed } = this.parts;
+    this.trails.draw(context, scene);
+    drawSpace(context, state, playback, orbit, scene);
+    this.drawPictures(context, scene);
+    if (state.names) this.drawNames(context, scene);
+    if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
+    this.drawQuery(context, scene);
+    this.drawHover(context, scene);
+    overlay.drawLasso(context, pointed().path, state.theme);
+    return this.drawn.size > 0;
+  }
+
+  private drawPictures(context: Context, scene: Scene): void {
+    const { model, colors, sprites } = this.parts.state;
+    this.thumbnail = 0;
+    this.drawn.clear();
+    const zoom = scene.zoomed;
+    if (!sprites || zoom < MIN_ZOOM) return;
+    const { width, height } = scene.port;
+    const places = scene.places();
+    const items: number[] = [];
+    const at: number[] = [];
+    const { k, x: cx, y: cy } = scene.eye;
+    for (let i = 0; i < model.n; i++) {
+      if (!scene.usable[i]) continue;
+      const x = (places[2 * i] - cx) * k + width / 2;
+      const y = height / 2 - (places[2 * i + 1] - cy) * k;
+      if (x < -40 || y < -40 || x > width + 40 || y > height + 40) continue;
+      items.push(i);
+      at.push(x, y);
+    }
+    this.thumbnail = thumbnailSize(zoom, items.length, sprites.layout.tile);
+    if (!this.thumbnail) return;
+    const alphaOf = (i: number) => (model.selected && !model.selected[i] ? 0.3 : 1);
+    const frameOf = (i: number) => colors[model.labels[i]];
+    for (const i of drawThumbnails(context, sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.drawn.add(i);
+  }
+
+  private drawNames(context: Context, scene: Scene): void {
+    const { model, colors, theme } = this.parts.state;
+    const { tween } = scene;
+    if (!tween) return;
+    if (this.centers?.tween !== tween || this.centers.model !== model) {
+      this.centers = { tween, model, all: classCenters(model, tween) };
+    }
+    if (this.thumbnail) return;
+    const weights = tween.moves ? hermite(Math.min(1, scene.t)) : [0, 1, 0, 0];
+    const along = (at: Point[], axis: 0 | 1) => at.reduce((sum, place, part) => sum + weights[part] * place[axis], 0);
+    const centers = this.centers.all.map(({ at, clear }, c) => ({
+      clear: model.hidden.has(c) ? 0 : clear,
+      position: [along(at, 0), along(at, 1)] as Point,
+    }));
+    // Where all classes are one spot, a name would only hide it.
+    const shown = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
+    const apart = [spanOf(shown.map(([x]) => x)), spanOf(shown.map(([, y]) => y))];
+    if (shown.length > 2 && Math.max(...apart) < NAMES_APART) return;
+    overlay.drawNames(context, centers, model.classes, colors, theme, scene.toScreen);
+  }
+
+  /** Make an item stand out: drawn again larger with a ring about it; a picture gets a second frame. */
+  private drawHighlight(
+    context: Context,
+    scene: Scene,
+    item: number,
+    place: Point,
+    {
+      color = this.parts.state.theme.text,
+      grow = 1,
+      clear = 3.5,
+      width = 1.75,
+      dashed = false,
+    }: { color?: Rgb; grow?: number; clear?: number; width?: number; dashed?: boolean } = {},
+  ): void {
+    const { model, theme, colors } = this.parts.state;
+    if (this.drawn.has(item)) {
+      overlay.drawFrame(context, place, this.thumbnail / 2 + 2 + width, color, theme, width + 0.75);
+      return;
+    }
+    const { radius } = scene.style;
+    if (!dashed) overlay.drawDisc(context, place, radius + grow, colors[model.labels[item]]);
+    overlay.drawRing(context, place, Math.max(radius + clear, clear + 2.5), color, theme, { width, dashed });
+  }
+
+  /** Rings and links from a place to neighbors; those of hidden classes are dashed, those without a place left out. */
+  private drawLinks(
+    context: Context,
+    scene: Scene,
+    from: Point,
+    neighbors: NeighborLink[],
+    colorOf: (item: number) => Rgb,
+  ): void {
+    const { model, theme } = this.parts.state;
+    const ends = neighbors
+      .filter(({ item }) => scene.frame?.present[item])
+      .map(({ item }) => ({ item, to: scene.screenOf(item), color: colorOf(item), dashed: !model.isVisible(item) }));
+    overlay.drawLinks(context, from, ends, theme);
+    for (const { item, to, color, dashed } of ends)
+      this.drawHighlight(context, scene, item, to, { color, dashed, width: 1.5 });
+  }
+
+  private drawPin(context: Context, scene: Scene, item: number): void {
+    const { model, theme } = this.parts.state;
+    if (!scene.frame?.present[item]) return;
+    const from = scene.screenOf(item);
+    const right = (other: number) => (model.labels[other] === model.labels[item] ? theme.text : errorColor(theme));
+    this.drawLinks(context, scene, from, model.neighbours, right);
+    this.drawHighlight(context, scene, item, from, { grow: 2, clear: 6, width: 2.25, dashed: !model.isVisible(item) });
+  }
+
+  private drawQuery(context: Context, scene: Scene): void {
+    const {
+      marker,
+      playback,
+      state: { theme },
+    } = this.parts;
+    const place = marker.at(scene.tween?.moves ? scene.t : 1);
+    if (!place) return;
+    const from = scene.toScreen(place);
+    // Only frames on a common basis make a way of its places.
+    const trail = playback.sharesBasis ? marker.trail(playback.entries, playback.shown) : [];
+    overlay.drawTrail(context, trail.map(scene.toScreen), theme);
+    this.drawLinks(context, scene, from, marker.query?.neighbours ?? [], () => theme.primary);
+    if (marker.age < 1 && !theme.still) {
+      marker.age = Math.min(1, marker.age + 1 / 60 / STAR_ANIMATION_S);
+      scene.invalidate();
+    }
+    overlay.drawStar(context, from, theme, 1 + 0.9 * (1 - marker.age) ** 2);
+  }
+
+  private drawHover(context: Context, scene: Scene): void {
+    const { pointed, card } = this.parts;
+    const { hovered, carded } = pointed();
+    const item = hovered ?? carded;
+    if (item === null || !scene.usable[item]) {
+      card(null, [0, 0]);
+      return;
+    }
+    const place = scene.screenOf(item);
+    if (hovered !== null) this.drawHighlight(context, scene, item, place, { grow: 1.5 });
+    if (carded === item) card(item, place);
+  }
+}

@@ -1,0 +1,87 @@
+// Colors, markers and layers of all points, as the renderers take them.
+import { ramp } from "../../lib/palette.ts";
+import { mix, type Rgb, type Theme } from "../../lib/theme.ts";
+import type { Grades, Model } from "../data/model.ts";
+
+const LAYER_HIDDEN = 0;
+const LAYER_BEHIND = 1;
+const LAYER_FRONT = 2;
+const RAMP_STEPS = 40;
+const ERROR_COLOR: Record<"light" | "dark", Rgb> = { light: [200, 30, 60], dark: [255, 110, 120] };
+
+/**
+ * Bytes for the renderers: `paint` (r, g, b, opacity a point) and `marks` (shape, layer a point). What is picked out
+ * (the selection, else the class under the pointer in the legend, else in error colors the wrong ones) lies in front,
+ * the rest fades.
+ */
+export function computePointColors({
+  model,
+  colors,
+  theme,
+  shapes,
+  colorBy,
+  spotlight,
+}: {
+  model: Model;
+  colors: Rgb[];
+  theme: Theme;
+  shapes: boolean;
+  colorBy: string;
+  spotlight: number | null;
+}): { paint: Uint8Array<ArrayBuffer>; marks: Uint8Array<ArrayBuffer> } {
+  const { n, labels, selected } = model;
+  const graded = model.grades && gradedColors(model.grades, n, theme);
+  const errors = colorBy === "error" && model.nearest;
+  const pale = (c: Rgb) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
+  const inks = [
+    colorTable(
+      colors.map((c) => (errors ? pale(c) : c)),
+      errors ? 150 : 255,
+    ),
+    colorTable(
+      colors.map((c) => mix(c, theme.muted, 0.55)),
+      selected ? 48 : 40,
+    ),
+    colorTable([errorColor(theme)], 255),
+    colorTable([errorColor(theme)], selected ? 48 : 40),
+  ];
+  const shown = colors.map((_, c) => !model.hidden.has(c));
+  const paint = new Uint32Array(n);
+  const marks = new Uint8Array(2 * n);
+  const sorted = selected !== null || spotlight !== null;
+  for (let i = 0; i < n; i++) {
+    const label = labels[i];
+    const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
+    const faded = sorted && !picked;
+    const wrong = errors && model.isWrong(i);
+    paint[i] = wrong
+      ? inks[faded ? 3 : 2][0]
+      : graded
+        ? graded.inks[faded ? 1 : 0][graded.at[i]]
+        : inks[faded ? 1 : 0][label];
+    marks[2 * i] = shapes ? label % 10 : 0;
+    const striking = !faded && (wrong || (graded && graded.at[i] > RAMP_STEPS / 2));
+    marks[2 * i + 1] = !shown[label] ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;
+  }
+  return { paint: new Uint8Array(paint.buffer), marks };
+}
+
+// Colors of numbers: which step of the ramp each item is at (0 also where there is no number), and the inks.
+function gradedColors({ numbers, low, high, alarming }: Grades, n: number, theme: Theme) {
+  const colorAt = ramp(theme);
+  const steps = Array.from({ length: RAMP_STEPS + 1 }, (_, i) => colorAt(i / RAMP_STEPS));
+  const at = new Uint8Array(n);
+  for (let i = 0; i < n; i++) {
+    const share = (numbers[i] - low) / (high - low);
+    if (Number.isFinite(share)) at[i] = Math.round(RAMP_STEPS * Math.min(1, Math.max(0, alarming(share))));
+  }
+  return { at, inks: [colorTable(steps, 255), colorTable(steps, 48)] };
+}
+
+// r, g, b, opacity of each color, as the one number that four bytes make.
+function colorTable(colors: Rgb[], alpha: number): Uint32Array {
+  return new Uint32Array(Uint8Array.from(colors.flatMap((rgb) => [...rgb, alpha])).buffer);
+}
+
+/** The colour that stands for "nearest neighbour of another class". */
+export const errorColor = (theme: Theme): Rgb => (theme.dark ? ERROR_COLOR.dark : ERROR_COLOR.light);

@@ -1,0 +1,26 @@
+// What draws the points: WebGL2 where there is such, Canvas 2D elsewhere.
+import type { Rgb } from "../../lib/theme.ts";
+import type { Port, View } from "../math/camera.ts";
+import type { Tween } from "../math/tween.ts";
+import type { PointStyle } from "./pointStyle.ts";
+
+/** One moment of a tween: at `t` of it, with `ground` behind the points. */
+export interface Moment {
+  view: View;
+  port: Port;
+  t: number;
+  moves: boolean;
+  style: PointStyle;
+  ground: Rgb;
+}
+
+export interface Renderer {
+  readonly kind: "webgl2" | "canvas";
+  /** Take the motion of the points. */
+  setTween(tween: Tween): void;
+  /** Take colors (r, g, b, opacity a point) and marks (shape, layer a point), bytes. */
+  setPaint(paint: Uint8Array<ArrayBuffer>, marks: Uint8Array<ArrayBuffer>): void;
+  resize(width: number, height: number, ratio: number): void;
+  draw(moment: Moment): void;
+  destroy(): void;
+}

@@ -1,0 +1,235 @@
+// A learned space drawn as it is: its circle, plane, sphere or axes, the loss's class centres, the wedges of a margin.
+import type { Space } from "../../protocol.ts";
+import { css, type Theme } from "../../lib/theme.ts";
+import type { MapState } from "../data/state.ts";
+import type { Point } from "../math/camera.ts";
+import type { Orbit } from "../math/orbit.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "./scene.ts";
+
+type Context = CanvasRenderingContext2D;
+/** Where a point of two or three coordinates is on the stage. */
+type Seen = (point: readonly number[]) => Point;
+type Margins = NonNullable<Space["margins"]>;
+
+const TAU = 2 * Math.PI;
+const CIRCLE_STEPS = 96; // of a circle in three dimensions
+
+/**
+ * The sectors in which an angular loss is content: for each class [from, to] in radians, from the angles of the class
+ * centres. Between two centres an angle apart a class reaches as far as its own score, made worse by the margins,
+ * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ).
+ */
+export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
+  const order = angles.map((_, c) => c).sort((a, b) => angles[a] - angles[b]);
+  const found = angles.map((): Point => [0, 0]);
+  order.forEach((c, place) => {
+    const after = order[(place + 1) % order.length];
+    const gap = order.length > 1 ? (angles[after] - angles[c] + TAU) % TAU : TAU;
+    const reach = reachOf(gap, m1, m2, m3);
+    found[c][1] = angles[c] + reach;
+    found[after][0] = angles[after] - reach;
+  });
+  return found;
+}
+
+function reachOf(gap: number, m1: number, m2: number, m3: number): number {
+  const content = (theta: number) => score(theta, m1, m2, m3) >= Math.cos(Math.min(Math.PI, gap - theta));
+  let [low, high] = [0, Math.min(Math.PI, gap / 2)];
+  if (!content(low)) return 0;
+  for (let i = 0; i < 30; i++) {
+    const middle = (low + high) / 2;
+    if (content(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+// The own class's score, which falls on all of 0 to π (Liu et al. 2017).
+function score(theta: number, m1: number, m2: number, m3: number): number {
+  const angle = m1 * theta + m2;
+  const k = Math.floor(angle / Math.PI);
+  return (k % 2 ? -1 : 1) * Math.cos(angle) - 2 * k - m3;
+}
+
+/** Points between two lists of them; the first where there is no second. */
+export const between = <T extends number[][] | undefined>(
+  a: T,
+  b: number[][] | undefined,
+  share: number,
+): T | number[][] =>
+  a && b?.length === a.length ? a.map((point, i) => point.map((v, axis) => v + (b[i][axis] - v) * share)) : a;
+
+/** Draw what belongs to the space that is shown. */
+export function drawSpace(context: Context, state: MapState, playback: Playback, orbit: Orbit, scene: Scene): void {
+  const space = state.data.picture?.space;
+  const { player, entries, shown } = playback;
+  if (!space || !shown) return;
+  const low = entries.indexOf(shown);
+  const centers = between(
+    shown.centres,
+    entries[low + 1]?.centres,
+    Math.max(0, player.position - Math.floor(player.position)),
+  );
+  const seen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
+  context.save();
+  context.lineWidth = 1;
+  context.strokeStyle = css(state.theme.muted, 0.5);
+  if (space.kind === "circle" || space.kind === "plane") drawFlat(context, space, seen, state.theme, scene);
+  else drawSolid(context, space, state.theme, orbit, scene, seen);
+  if (space.kind === "circle" && space.margins && centers?.length === state.model.classes.length) {
+    drawWedges(context, centers, space.margins, state, seen);
+  }
+  if (centers) drawCenters(context, space, centers, state, seen, scene);
+  context.restore();
+}
+
+function drawFlat(context: Context, { kind }: Space, seen: Seen, theme: Theme, scene: Scene): void {
+  const [x0, y0] = seen([0, 0]);
+  const { width, height } = scene.port;
+  context.beginPath();
+  context.moveTo(0, y0);
+  context.lineTo(width, y0);
+  context.moveTo(x0, 0);
+  context.lineTo(x0, height);
+  context.strokeStyle = css(theme.muted, 0.22);
+  context.stroke();
+  context.strokeStyle = css(theme.muted, 0.5);
+  if (kind === "circle") {
+    context.beginPath();
+    context.arc(x0, y0, scene.eye.k, 0, TAU);
+    context.stroke();
+  } else drawTicks(context, [x0, y0], scene, theme);
+}
+
+// Round numbers about 90 pixels apart.
+function drawTicks(context: Context, [x0, y0]: Point, { eye: view, port }: Scene, theme: Theme): void {
+  const rough = 90 / view.k;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5].find((digit) => digit * power >= rough) ?? 10) * power;
+  context.fillStyle = css(theme.muted, 0.8);
+  context.font = `10.5px ${theme.font}`;
+  const digits = Math.max(0, -Math.floor(Math.log10(step)));
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (let i = Math.ceil(-x0 / (step * view.k)); x0 + i * step * view.k < port.width; i++) {
+    if (i && y0 > 0 && y0 < port.height - 14)
+      context.fillText((i * step).toFixed(digits), x0 + i * step * view.k, y0 + 3);
+  }
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (let i = Math.ceil((y0 - port.height) / (step * view.k)); y0 - i * step * view.k > 0; i++) {
+    if (i && x0 > 24 && x0 < port.width) context.fillText((i * step).toFixed(digits), x0 - 4, y0 - i * step * view.k);
+  }
+}
+
+function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit, scene: Scene, seen: Seen): void {
+  const reach = kind === "sphere" ? 1 : (scene.frame?.reach ?? 1);
+  const circle = (at: (angle: number) => number[]) => {
+    const points = Array.from({ length: CIRCLE_STEPS + 1 }, (_, i) => at((i * TAU) / CIRCLE_STEPS));
+    for (let i = 0; i < CIRCLE_STEPS; i++) {
+      const front = orbit.project(points[i])[2] >= 0;
+      context.beginPath();
+      context.moveTo(...seen(points[i]));
+      context.lineTo(...seen(points[i + 1]));
+      context.strokeStyle = css(theme.muted, front ? 0.42 : 0.14);
+      context.stroke();
+    }
+  };
+  if (kind === "sphere") {
+    context.beginPath();
+    context.arc(...seen([0, 0, 0]), scene.eye.k, 0, TAU);
+    context.stroke();
+    for (const latitude of [-1, 0, 1]) {
+      const [r, y] = [Math.cos((latitude * TAU) / 12), Math.sin((latitude * TAU) / 12)];
+      circle((a) => [r * Math.cos(a), y, r * Math.sin(a)]);
+    }
+    for (const turn of [0, 1, 2]) {
+      const [c, s] = [Math.cos((turn * TAU) / 6), Math.sin((turn * TAU) / 6)];
+      circle((a) => [c * Math.cos(a), Math.sin(a), s * Math.cos(a)]);
+    }
+    return;
+  }
+  context.fillStyle = css(theme.muted);
+  context.font = `11px ${theme.font}`;
+  [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ].forEach((axis, i) => {
+    const end = axis.map((v) => v * reach);
+    context.beginPath();
+    context.moveTo(...seen([0, 0, 0]));
+    context.lineTo(...seen(end));
+    context.stroke();
+    context.fillText("xyz"[i], ...seen(end.map((v) => v * 1.04)));
+  });
+}
+
+function drawWedges(
+  context: Context,
+  centers: number[][],
+  margins: Margins,
+  { model, colors }: MapState,
+  seen: Seen,
+): void {
+  const angles = centers.map(([x, y]) => Math.atan2(y, x));
+  const [x0, y0] = seen([0, 0]);
+  const [x1, y1] = seen([1, 0]);
+  const radius = Math.hypot(x1 - x0, y1 - y0);
+  wedges(angles, margins).forEach(([from, to], c) => {
+    if (model.hidden.has(c)) return;
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.arc(x0, y0, radius * 1.06, -to, -from);
+    context.closePath();
+    context.fillStyle = css(colors[c], 0.13);
+    context.fill();
+  });
+}
+
+// Class centres as diamonds; in a free space a class weight is a direction, and drawn as a ray.
+function drawCenters(
+  context: Context,
+  { kind, centres: sort }: Space,
+  centers: number[][],
+  { model, colors, theme }: MapState,
+  seen: Seen,
+  { frame, port, eye: view }: Scene,
+): void {
+  const each = Math.max(1, Math.round(centers.length / model.classes.length));
+  const origin = seen(centers[0].map(() => 0));
+  const far = frame?.reach ?? Math.hypot(port.width, port.height) / view.k;
+  centers.forEach((center, i) => {
+    const c = Math.floor(i / each);
+    if (model.hidden.has(c) || !colors[c]) return;
+    const place = seen(center);
+    if (sort === "directions") {
+      const free = kind === "plane" || kind === "space";
+      context.beginPath();
+      context.moveTo(...origin);
+      context.lineTo(...(free ? seen(center.map((v) => v * far)) : place));
+      context.strokeStyle = css(colors[c], free ? 0.45 : 0.35);
+      context.lineWidth = 1.5;
+      context.stroke();
+      if (free) return;
+    }
+    const size = each > 1 ? 4 : 6.5;
+    context.beginPath();
+    [
+      [0, -size],
+      [size, 0],
+      [0, size],
+      [-size, 0],
+    ].forEach(([dx, dy]) => context.lineTo(place[0] + dx, place[1] + dy));
+    context.closePath();
+    context.lineWidth = 3;
+    context.strokeStyle = css(theme.background, 0.9);
+    context.stroke();
+    context.fillStyle = css(colors[c]);
+    context.fill();
+    context.lineWidth = 1.25;
+    context.strokeStyle = css(theme.text);
+    context.stroke();
+  });
+}

@@ -1,0 +1,64 @@
+// At deep zoom points become their pictures, as many as there is room for.
+import type { Sprites } from "../../lib/sprites.ts";
+import { css, type Rgb } from "../../lib/theme.ts";
+
+/** How close the eye must be for pictures. */
+export const MIN_ZOOM = 3;
+const MAX_ON_STAGE = 700;
+
+/** Side of a thumbnail in pixels at this zoom; 0 while points stay points. */
+export function thumbnailSize(zoom: number, onStage: number, tile: number): number {
+  if (zoom < MIN_ZOOM || onStage > MAX_ON_STAGE) return 0;
+  const wanted = Math.min(56, 26 + 4 * Math.log2(zoom / MIN_ZOOM) ** 1.4);
+  return tile < 16 ? Math.round(wanted / tile) * tile : Math.round(wanted);
+}
+
+/**
+ * Which of `items` get a thumbnail: in order, each that overlaps none before it. `places` are their stage
+ * positions [x, y, …], in the same order.
+ */
+export function roomFor(items: readonly number[], places: readonly number[], size: number): number[] {
+  const cell = size + 2;
+  const taken = new Map<string, [number, number]>();
+  const chosen: number[] = [];
+  for (let j = 0; j < items.length; j++) {
+    const [x, y] = [places[2 * j], places[2 * j + 1]];
+    const [column, row] = [Math.floor(x / cell), Math.floor(y / cell)];
+    let free = true;
+    for (let r = row - 1; free && r <= row + 1; r++) {
+      for (let c = column - 1; free && c <= column + 1; c++) {
+        const other = taken.get(`${c},${r}`);
+        free = other === undefined || Math.abs(other[0] - x) >= cell || Math.abs(other[1] - y) >= cell;
+      }
+    }
+    if (!free) continue;
+    taken.set(`${column},${row}`, [x, y]);
+    chosen.push(j);
+  }
+  return chosen;
+}
+
+/** Draw the pictures of `items` about their places, framed in their class's color; returns the items drawn. */
+export function drawThumbnails(
+  context: CanvasRenderingContext2D,
+  sprites: Sprites,
+  items: readonly number[],
+  places: readonly number[],
+  size: number,
+  frameOf: (item: number) => Rgb,
+  alphaOf: (item: number) => number,
+): number[] {
+  const drawn: number[] = [];
+  for (const j of roomFor(items, places, size)) {
+    const item = items[j];
+    const [x, y] = [Math.round(places[2 * j] - size / 2), Math.round(places[2 * j + 1] - size / 2)];
+    context.globalAlpha = alphaOf(item);
+    if (!sprites.draw(context, item, x, y, size)) continue;
+    context.lineWidth = 2;
+    context.strokeStyle = css(frameOf(item));
+    context.strokeRect(x - 1, y - 1, size + 2, size + 2);
+    drawn.push(item);
+  }
+  context.globalAlpha = 1;
+  return drawn;
+}

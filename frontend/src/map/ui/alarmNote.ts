@@ -1,0 +1,78 @@
+// What goes wrong, in a quiet note over the map: what is seen, and what to try, which one click sets.
+import { h, icon, updateAttribute } from "../../lib/dom.ts";
+import type { Remedy } from "../../protocol.ts";
+import type { MapState } from "../data/state.ts";
+import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
+
+const CROSS = "M4 4l8 8M12 4l-8 8";
+const TITLES: Record<string, string> = {
+  collapsed: "Collapsed",
+  idle: "Nothing to learn",
+  diverging: "Diverging",
+  exploding: "Exploding",
+  overfitting: "By heart",
+};
+
+export class AlarmNote {
+  readonly node: HTMLElement;
+  private title = h("strong");
+  private words = h("span");
+  private remedies = h("div", "remedies");
+  private key: string | null = null; // which alarm of which run is shown
+  private dismissed: string | null = null;
+
+  /** `remedy` is asked to set what a remedy changes. */
+  constructor(private remedy: (chosen: Remedy) => void) {
+    const close = h(
+      "button",
+      { type: "button", class: "close", title: "Hide", "aria-label": "Hide this note", click: () => this.dismiss() },
+      icon(CROSS),
+    );
+    this.node = h(
+      "div",
+      { class: "alarm", role: "status", hidden: true },
+      h("p", {}, this.title, this.words),
+      this.remedies,
+      close,
+    );
+  }
+
+  /** Show the alarm that is on at the step that is shown. */
+  update({ data, pid }: MapState, timeline: Timeline, shown: Entry | null): void {
+    // A run that failed has no later frame to say it on.
+    const step = timeline.state === "failed" ? Infinity : (shown?.step ?? -1);
+    const alarm = pid ? null : alarmAt(timeline, step);
+    const key = alarm && `${data.run}/${data.begun}/${alarm.alarm}`;
+    this.node.hidden = !alarm || key === this.dismissed;
+    updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));
+    if (!alarm || key === this.key) return;
+    this.key = key;
+    this.title.textContent = `${TITLES[alarm.alarm] ?? alarm.alarm}. `;
+    this.words.textContent = alarm.sentence;
+    this.remedies.replaceChildren(
+      ...(alarm.remedies.length ? ["Try "] : []),
+      ...alarm.remedies.map((words, index) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "remedy",
+            title: "Set up the same training with this changed",
+            click: () => this.choose(alarm.alarm, index, words),
+          },
+          words,
+        ),
+      ),
+    );
+  }
+
+  private choose(alarm: string, index: number, words: string): void {
+    this.remedies.textContent = `Set: the same training with ${words}. Press Train to see.`;
+    this.remedy({ alarm, index });
+  }
+
+  private dismiss(): void {
+    this.dismissed = this.key;
+    this.node.hidden = true;
+  }
+}

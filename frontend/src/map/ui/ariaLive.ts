@@ -1,0 +1,56 @@
+// The map in words, for screen readers.
+import { h } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import type { Model } from "../data/model.ts";
+import type { Entry, Timeline } from "../data/timeline.ts";
+
+const DEBOUNCE_MS = 900; // milliseconds between two announcements; the last one wins
+
+export const HELP =
+  "Arrow keys walk from point to point, Escape clears, Space plays, Home shows everything, plus and minus zoom, " +
+  "comma and full stop go from frame to frame, L and B select with a lasso or a box, T shows trails.";
+
+/** One sentence on what the map shows. */
+export function summary({
+  model,
+  present,
+  timeline,
+  entry,
+}: {
+  model: Model;
+  present: number;
+  timeline: Pick<Timeline, "noun">;
+  entry: Entry | null;
+}): string {
+  const parts = [`Map of ${grouped(present)} test images in ${model.classes.length} classes`];
+  if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
+  if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);
+  if (model.selected) parts.push(`${grouped(model.selected.reduce((a, b) => a + b, 0))} selected`);
+  return `${parts.join(", ")}.`;
+}
+
+/** One sentence on the pinned item. */
+export function pinSummary(model: Model): string {
+  if (model.pinned === null) return "";
+  const names = model.neighbours.map(({ item }) => model.classes[model.labels[item]]);
+  const near = names.length ? `; nearest neighbours: ${names.join(", ")}` : "";
+  return `Pinned test image ${model.pinned}, class ${model.classes[model.labels[model.pinned]]}${near}.`;
+}
+
+export class Announcer {
+  readonly node = h("div", { class: "spoken", "aria-live": "polite", role: "status" });
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private next = "";
+
+  say(text: string): void {
+    this.next = text;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      if (this.node.textContent !== this.next) this.node.textContent = this.next;
+    }, DEBOUNCE_MS);
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,85 @@
+// The map's elements, and how they lie in one another.
+import type { Remedy } from "../../protocol.ts";
+import { h } from "../../lib/dom.ts";
+import style from "../map.css";
+import { AlarmNote } from "./alarmNote.ts";
+import { Announcer, HELP } from "./ariaLive.ts";
+import { ColorControl } from "./colorControl.ts";
+import { Legend, type LegendHooks } from "./legend.ts";
+import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
+import { QualityFooter } from "./qualityFooter.ts";
+import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
+import { Tooltip } from "./tooltip.ts";
+
+export interface LayoutHooks extends LegendHooks, ToolbarHooks, PlayerHooks {
+  /** Color points by something else. */
+  color: (name: string) => void;
+  remedy: (chosen: Remedy) => void;
+  /** There is more or less to show. */
+  changed: () => void;
+}
+
+export type Layout = ReturnType<typeof buildLayout>;
+
+/** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears what a person does. */
+export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
+  const points = h("canvas", "points");
+  const overlay = h("canvas", {
+    class: "overlay",
+    tabindex: 0,
+    role: "application",
+    "aria-roledescription": "scatter map",
+    "aria-describedby": `help-${id}`,
+  });
+  const colorControl = new ColorControl(on.color);
+  const legend = new Legend(on);
+  const toolbar = new Toolbar(on, colorControl.menu);
+  const tooltip = new Tooltip();
+  const bar = new PlayerBar(on);
+  const footer = new QualityFooter(on.changed);
+  const announcer = new Announcer();
+  const alarm = new AlarmNote(on.remedy);
+  const caption = h("div", "caption");
+  const status = h("div", "status");
+  const stage = h(
+    "div",
+    "stage",
+    points,
+    overlay,
+    legend.node,
+    toolbar.node,
+    caption,
+    status,
+    colorControl.scale,
+    alarm.node,
+    tooltip.node,
+  );
+  const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
+  const root = h(
+    "div",
+    { class: "map", "data-ready": "false", "data-mounts": mounts },
+    stage,
+    bar.node,
+    footer.node,
+    announcer.node,
+    help,
+  );
+  const sheet = h("style", null, style);
+  return {
+    root,
+    stage,
+    points,
+    overlay,
+    legend,
+    toolbar,
+    colorControl,
+    tooltip,
+    bar,
+    footer,
+    announcer,
+    alarm,
+    caption,
+    status,
+    sheet,
+  };
+}

@@ -1,0 +1,175 @@
+// The slim bar under the map: play, step, scrub, how far, how fast.
+import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import { css, type Theme } from "../../lib/theme.ts";
+import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Entry, type Timeline } from "../data/timeline.ts";
+import type { Player } from "../playback/player.ts";
+
+const PLAY = "M4.5 2.6v10.8L13.2 8Z";
+const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
+const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
+const REFIT =
+  "Fit the picture anew at every frame and turn it to the one before. Off: all frames on the basis of the end";
+const FORWARD = "M4.5 3l6 5-6 5ZM12 3v10";
+
+export interface PlayerHooks {
+  play: () => void;
+  step: (by: number) => void;
+  seek: (index: number) => void;
+  scrub: (step: number) => void;
+  refit: () => void;
+  speed: () => void;
+}
+
+export class PlayerBar {
+  readonly node: HTMLElement;
+  private play: HTMLButtonElement;
+  private back: HTMLButtonElement;
+  private forward: HTMLButtonElement;
+  private ticks = h("canvas", "ticks");
+  private fill = h("div", "fill");
+  private knob = h("div", "knob");
+  private track: HTMLElement;
+  private label = h("span", "label");
+  private live: HTMLButtonElement;
+  private speed: HTMLButtonElement;
+  private refit: HTMLButtonElement;
+  private timeline: Timeline | null = null;
+  private playing: boolean | null = null;
+  private drawn = ""; // what the ticks were drawn of
+
+  constructor(private on: PlayerHooks) {
+    const button = (name: string, label: string, d: string, act: () => void, filled = false) =>
+      h("button", { type: "button", class: name, title: label, "aria-label": label, click: act }, icon(d, filled));
+    this.play = button("play", "Play", PLAY, () => on.play(), true);
+    this.back = button("step", "One frame back", BACK, () => on.step(-1));
+    this.forward = button("step", "One frame on", FORWARD, () => on.step(1));
+    this.track = h(
+      "div",
+      { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame" },
+      h("div", { class: "rail" }, this.fill),
+      this.ticks,
+      this.knob,
+    );
+    this.live = h(
+      "button",
+      { type: "button", class: "live", title: "Back to the newest frame", click: () => on.seek(Infinity) },
+      "Live",
+    );
+    this.speed = h("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
+    this.refit = h("button", { type: "button", class: "refit", title: REFIT, click: () => on.refit() }, "Refit");
+    this.node = h(
+      "div",
+      { class: "player" },
+      this.play,
+      this.back,
+      this.forward,
+      this.track,
+      this.label,
+      this.live,
+      this.refit,
+      this.speed,
+    );
+    this.listen();
+  }
+
+  listen() {
+    const { track, on } = this;
+    const shareOf = (event: PointerEvent) => {
+      const box = track.getBoundingClientRect();
+      return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+    };
+    let dragged = false;
+    track.addEventListener("pointerdown", (event) => {
+      track.setPointerCapture(event.pointerId);
+      track.focus();
+      dragged = false;
+      if (this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
+    });
+    track.addEventListener("pointermove", (event) => {
+      if (!this.timeline || !track.hasPointerCapture(event.pointerId)) return;
+      dragged = this.timeline.noun === "step";
+      if (dragged) on.scrub(stepAt(this.timeline, shareOf(event)));
+      else on.seek(indexAt(this.timeline, shareOf(event)));
+    });
+    const letGo = (event: PointerEvent) => {
+      if (dragged && this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
+      dragged = false;
+    };
+    track.addEventListener("pointerup", letGo);
+    track.addEventListener("pointercancel", letGo);
+    track.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+      const to = { Home: 0, End: Infinity }[event.key];
+      if (by) on.step(by);
+      else if (to !== undefined) on.seek(to);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  /** Show where the player stands. */
+  update(timeline: Timeline, player: Player, theme: Theme): void {
+    this.timeline = timeline;
+    const frames = framesOf(timeline);
+    const open = isOpen(timeline);
+    const low = Math.floor(player.position);
+    const a = placeOf(timeline, low);
+    const share = a + (placeOf(timeline, low + 1) - a) * (player.position - low);
+    const total = open ? timeline.total : Math.max(frames.at(-1)?.step ?? 0, 0);
+    const reached = open && timeline.total ? Math.min(1, timeline.current / timeline.total) : frames.length ? 1 : 0;
+    const percent = (v: number) => `${(100 * v).toFixed(3)}%`;
+    this.fill.style.width = percent(reached);
+    this.knob.style.left = percent(share);
+    this.knob.hidden = frames.length < 2 && !open;
+    this.live.hidden = !open || player.following || !frames.length;
+    this.setPlaying(player.playing);
+    for (const button of [this.play, this.back, this.forward]) button.disabled = frames.length < 2;
+    this.back.disabled ||= player.position <= 0;
+    this.forward.disabled ||= player.position >= frames.length - 1;
+    const step = frames[low]?.step ?? 0;
+    const words =
+      frames.length > 1 || (frames.length && open)
+        ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}`
+        : "";
+    if (this.label.textContent !== words) this.label.textContent = words;
+    this.refit.hidden = !canRefit(timeline);
+    updateAttribute(this.refit, "aria-pressed", timeline.refit);
+    this.speed.textContent = `${player.speed}×`;
+    updateAttribute(this.track, "aria-valuemin", 0);
+    updateAttribute(this.track, "aria-valuemax", Math.max(0, frames.length - 1));
+    updateAttribute(this.track, "aria-valuenow", low);
+    updateAttribute(this.track, "aria-valuetext", words);
+    this.drawTicks(timeline, frames, theme);
+  }
+
+  private setPlaying(playing: boolean): void {
+    if (this.playing === playing) return;
+    this.playing = playing;
+    this.play.replaceChildren(icon(playing ? PAUSE : PLAY, true));
+    this.play.title = playing ? "Pause (Space)" : "Play (Space)";
+    this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
+  }
+
+  private drawTicks(timeline: Timeline, frames: Entry[], theme: Theme): void {
+    const width = this.track.clientWidth;
+    const key = [width, frames.length, frames.at(-1)?.frame.id, timeline.total, isOpen(timeline), theme.muted].join();
+    if (!width || key === this.drawn) return;
+    this.drawn = key;
+    const ratio = globalThis.devicePixelRatio || 1;
+    const { ticks } = this;
+    ticks.width = Math.round(width * ratio);
+    ticks.height = Math.round(9 * ratio);
+    const context = context2d(ticks);
+    context.fillStyle = css(theme.muted);
+    context.globalAlpha = 0.5;
+    let before = -10;
+    frames.forEach((_, i) => {
+      const x = Math.round(placeOf(timeline, i) * (ticks.width - ratio));
+      if (x - before < 3.5 * ratio) return; // a comb of touching ticks says less than a bar
+      before = x;
+      context.fillRect(x, 0, Math.max(1, Math.round(ratio)), ticks.height);
+    });
+  }
+}

@@ -1,0 +1,96 @@
+// Under the points: what the picture keeps of the embedding, measured, and what may not be read from it.
+import type { Faithfulness, MethodInfo } from "../../protocol.ts";
+import { h } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import type { MapData } from "../data/expandProps.ts";
+import type { Entry, Timeline } from "../data/timeline.ts";
+import { loadMethods } from "../data/fetchItems.ts";
+
+const MEASURES: Record<string, [string, string]> = {
+  trustworthiness: [
+    "trustworthiness",
+    "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)",
+  ],
+  continuity: [
+    "continuity",
+    "1 where the neighbours in the embedding are neighbours on the map, too (Venna, Kaski 2001)",
+  ],
+  neighbours_kept: ["", "of an image's nearest in the embedding so many are among its nearest on the map"],
+  distance_correlation: ["distance correlation", "Pearson's, between distances in the embedding and on the map"],
+};
+
+/** The measured figures as [words, explanation] each; `kept` is what an event says. */
+export function qualityFigures(kept: Faithfulness | null): [string, string][] {
+  return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
+    const value = kept?.[name];
+    if (typeof value !== "number" || !Number.isFinite(value)) return [];
+    if (name === "neighbours_kept")
+      return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
+    return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
+  });
+}
+
+/** On how many images, and when, the figures were measured. */
+export function measuredOn({ measured, n }: Faithfulness, when: string): string {
+  const all = measured === n || !n;
+  return `${all ? `on ${grouped(measured ?? 0)}` : `on ${grouped(measured ?? 0)} of ${grouped(n)}`} test images${when ? `, ${when}` : ""}`;
+}
+
+/** How much of the variance the axes show, in words; empty where the map is not linear. */
+export function varianceOf(explained: number[] | null | undefined, axes?: number[]): string {
+  if (!explained?.length) return "";
+  const shares = explained.map(
+    (share, i) => (axes ? `component ${axes[i]}: ` : "") + `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`,
+  );
+  return `${shares.join(axes ? ", " : " + ")} of the variance`;
+}
+
+export class QualityFooter {
+  private figures = h("div", "figures");
+  private caution = h("div", "caution");
+  readonly node = h("div", { class: "foot", hidden: true }, this.figures, this.caution);
+  private methods: Record<string, MethodInfo> | null = null;
+  private asked: Promise<void> | null = null;
+  private shown = "";
+
+  /** `changed` is called when there is more to show, or it takes another height. */
+  constructor(private changed: () => void) {}
+
+  update(data: MapData, timeline: Timeline, shown: Entry | null, open: boolean): void {
+    const { picture } = data;
+    this.node.hidden = !picture;
+    if (!picture) return;
+    const about = picture.title ? (picture as MethodInfo) : this.methods?.[picture.method];
+    if (!about) this.fetchInfo(data.api ?? "/api");
+    const kept = shown?.faithfulness ?? timeline.kept;
+    const when = shown?.faithfulness
+      ? `at step ${grouped(shown.step)}`
+      : timeline.noun === "step"
+        ? "at the end of the run"
+        : "";
+    const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
+    const parts: [string, string][] = itself ? [] : qualityFigures(kept);
+    if (parts.length) parts.push([measuredOn(kept ?? {}, when), ""]);
+    else parts.push([open && !itself ? "What this picture keeps is measured when it is finished." : "", ""]);
+    const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
+    if (variance) parts.push([variance, "how much of the embedding's spread is seen along each axis"]);
+    const caution = [picture.taught, about?.caution].filter(Boolean).join(" ");
+    const key = JSON.stringify([parts, about, caution]);
+    if (key === this.shown) return;
+    this.shown = key;
+    this.figures.replaceChildren(
+      ...parts.filter(([words]) => words).map(([words, help]) => h("span", { title: help || false }, words)),
+    );
+    this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${caution}`] : []));
+  }
+
+  private fetchInfo(api: string): void {
+    this.asked ??= loadMethods(api).then(
+      (methods) => {
+        this.methods = methods;
+        this.changed();
+      },
+      () => {},
+    );
+  }
+}

@@ -1,0 +1,38 @@
+// The two lines of text on the stage: what is shown, and why nothing is.
+import { grouped } from "../../lib/format.ts";
+import type { PlacedFrame } from "../data/frames.ts";
+import type { MapState } from "../data/state.ts";
+import type { Timeline } from "../data/timeline.ts";
+
+/** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
+export function statusOf(
+  { model, trouble }: MapState,
+  timeline: Timeline,
+  frame: PlacedFrame | null,
+  visible: number,
+): [string, string] {
+  if (!frame) return ["", trouble ?? waiting(timeline)];
+  const parts: string[] = [];
+  const { count } = frame;
+  const of = count < model.n ? ` of ${grouped(model.n)}` : "";
+  parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  if (frame.xyz) parts.push("drag to turn");
+  const missing = model.neighbours.filter(({ item }) => !frame.present[item]).length;
+  if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
+  else if (missing) parts.push(`${missing} of ${model.neighbours.length} neighbours are not in this frame`);
+  if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
+  if (timeline.connection === "retrying") parts.push("connection lost, trying again");
+  if (trouble) parts.push(trouble);
+  return [parts.join(" · "), ""];
+}
+
+function waiting(timeline: Timeline): string {
+  if (timeline.state === "failed") return timeline.reason || "The run failed.";
+  if (timeline.queue) {
+    const { phase, position, of } = timeline.queue;
+    return phase === "queued" ? `Waiting for a free place: number ${position} of ${of} in the queue` : "Starting";
+  }
+  if (timeline.state === "running") return "Waiting for the first frame";
+  if (timeline.state === "stopped") return "Stopped before the first frame";
+  return timeline.connection === "retrying" ? "Connection lost, trying again" : "Loading";
+}

@@ -1,0 +1,70 @@
+// The tools at the map's upper edge.
+import { h, icon, updateAttribute } from "../../lib/dom.ts";
+import type { MapState, Mode } from "../data/state.ts";
+
+const ICONS = {
+  pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",
+  lasso:
+    "M8 2.5c3.6 0 6 1.7 6 4s-2.4 4-6 4-6-1.7-6-4 2.4-4 6-4ZM5 10.2c-1.3.3-1.8 1.2-1.2 2 .6.9 2 .7 2.2-.3.2-1-.4-1.6-1-1.7M5.8 11.8c.6.9.4 1.9-.6 2.4",
+  box: "M2.5 4.5v-2h2M7 2.5h2M11.5 2.5h2v2M13.5 7v2M13.5 11.5v2h-2M9 13.5H7M4.5 13.5h-2v-2M2.5 9V7",
+  home: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10M6.2 8a1.8 1.8 0 1 0 3.6 0 1.8 1.8 0 1 0-3.6 0",
+  markers:
+    "M4.6 1.8 7.2 6.4H2ZM10 2.3h4v4h-4ZM4.6 9.4a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 1 1 0-4.8M12 9l2.7 2.8L12 14.5l-2.7-2.7Z",
+  trails: "M2 13.5c3.5-.5 2-6 5.5-6.5S9.5 4 11 3.4M13.8 3a1.6 1.6 0 1 1-3.2 0 1.6 1.6 0 1 1 3.2 0",
+  names: "M3 4.2V2.8h10v1.4M8 2.8v10.4M6 13.2h4",
+  fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
+};
+
+export interface ToolbarHooks {
+  mode: (mode: Mode) => void;
+  home: () => void;
+  markers: () => void;
+  names: () => void;
+  trails: () => void;
+  fullscreen: () => void;
+}
+
+export class Toolbar {
+  readonly node: HTMLElement;
+  private modes: Record<Mode, HTMLElement>;
+  private markers: HTMLElement;
+  private names: HTMLElement;
+  private trails: HTMLElement;
+
+  /** `menus` stand before the tools. */
+  constructor(on: ToolbarHooks, ...menus: HTMLElement[]) {
+    const tool = (name: keyof typeof ICONS, label: string, act: () => void) =>
+      h(
+        "button",
+        { type: "button", class: "tool", "data-tool": name, title: label, "aria-label": label, click: act },
+        icon(ICONS[name]),
+      );
+    this.modes = {
+      pan: tool("pan", "Move the map (V)", () => on.mode("pan")),
+      lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso")),
+      box: tool("box", "Select with a box (B)", () => on.mode("box")),
+    };
+    this.markers = tool("markers", "A marker shape for each class (M)", () => on.markers());
+    this.names = tool("names", "Names of classes on the map (N)", () => on.names());
+    this.trails = tool("trails", "Trails of what is pinned or selected (T)", () => on.trails());
+    const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
+    const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
+    this.node = h(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
+      ...menus,
+      group(...Object.values(this.modes)),
+      group(tool("home", "Show everything (Home, or double click)", () => on.home())),
+      group(this.names, this.markers, this.trails, fullscreen),
+    );
+    if (!document.fullscreenEnabled) fullscreen.hidden = true;
+  }
+
+  update({ mode, markers, names, trails }: MapState, solid: boolean): void {
+    for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
+    updateAttribute(this.modes.pan, "title", solid ? "Turn the map (V)" : "Move the map (V)");
+    updateAttribute(this.markers, "aria-pressed", markers);
+    updateAttribute(this.names, "aria-pressed", names);
+    updateAttribute(this.trails, "aria-pressed", trails);
+  }
+}

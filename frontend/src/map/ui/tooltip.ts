@@ -1,0 +1,69 @@
+// What a point is: its picture, its class, its nearest neighbour.
+import { tileStyle } from "../../lib/sprites.ts";
+import { css } from "../../lib/theme.ts";
+import { h, updateAttribute } from "../../lib/dom.ts";
+import type { MapState } from "../data/state.ts";
+import type { Point, Port } from "../math/camera.ts";
+
+const PICTURE = 96; // pixels
+const GAP = 14;
+
+export class Tooltip {
+  readonly node: HTMLElement;
+  private picture = h("div", "picture");
+  private dot = h("span", "dot");
+  private name = h("span", "name");
+  private number = h("span", "number");
+  private near = h("div", "near");
+  private item: number | null = null;
+
+  constructor() {
+    const title = h("div", { class: "title" }, this.dot, this.name);
+    const words = h("div", { class: "words" }, title, this.near, this.number);
+    this.node = h("div", { class: "card", hidden: true, "aria-hidden": "true" }, this.picture, words);
+  }
+
+  /** Show item `item` beside the stage place (x, y), above it where there is room. */
+  show(item: number, [x, y]: Point, port: Port, state: MapState): void {
+    if (item !== this.item) this.fill(item, state);
+    this.node.hidden = false;
+    const { offsetWidth: width, offsetHeight: height } = this.node;
+    const above = y - height - GAP >= 4;
+    const left = Math.max(6, Math.min(port.width - width - 6, x - width / 2));
+    this.node.style.transform = `translate(${Math.round(left)}px, ${Math.round(above ? y - height - GAP : y + GAP)}px)`;
+  }
+
+  private fill(item: number, { model, sprites, colors }: MapState): void {
+    this.item = item;
+    updateAttribute(this.node, "data-item", item);
+    const label = model.labels[item];
+    this.picture.hidden = !sprites;
+    if (sprites) {
+      // A whole number of pixels a pixel, so that none is wider than its neighbour.
+      const side = Math.max(1, Math.floor(PICTURE / sprites.layout.tile)) * sprites.layout.tile;
+      Object.assign(this.picture.style, tileStyle(sprites.layout, item, side));
+    }
+    this.dot.style.background = css(colors[label] ?? [128, 128, 128]);
+    this.name.textContent = model.classes[label];
+    this.number.textContent = `test image ${item}`;
+    const near = model.nearestOf(item);
+    this.near.hidden = !near;
+    if (!near) return;
+    const other = model.labels[near.item];
+    this.near.className = other === label ? "near" : "near wrong";
+    const distance =
+      near.distance !== undefined && Number.isFinite(near.distance)
+        ? `, ${Number(near.distance).toPrecision(2)} away`
+        : "";
+    this.near.textContent = `nearest: ${model.classes[other]}${distance}`;
+  }
+
+  /** Fill anew at the next show: what is known of the item has changed. */
+  refresh(): void {
+    this.item = null;
+  }
+
+  hide(): void {
+    this.node.hidden = true;
+  }
+}

@@ -1,0 +1,148 @@
+// A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
+import type { DetailProps, Film } from "../../protocol.ts";
+import { bus, shared, type BusEvents } from "../../lib/bus.ts";
+import { h } from "../../lib/dom.ts";
+import { messageOf } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { readTheme } from "../../lib/theme.ts";
+import { classScoresView } from "./classScores.ts";
+import { neighborTimeline } from "./neighborTimeline.ts";
+import style from "./detail.css";
+
+type What = "classes" | "film";
+
+/** What is shown, and what to do when the map stands at another step. */
+export interface DetailView {
+  node: HTMLElement;
+  caption: string;
+  onStep?: (step: number | undefined, first?: boolean) => void;
+}
+
+/** What a view is made of. */
+export interface DetailSource extends DetailProps {
+  /** Null at the end. */
+  step: number | null;
+  /** Of a picture of one's own; null: of what is pinned. */
+  film: Film | null;
+  item: number | null;
+  metric?: string;
+}
+
+const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
+  classes: classScoresView,
+  film: neighborTimeline,
+};
+const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbours over the training" };
+const SETTLED_MS = 160; // on one frame until it is looked at closely
+
+export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new DetailPanel(parent, data),
+    (panel) => panel.update(data),
+  );
+}
+
+class DetailPanel {
+  private title = h("h3");
+  private caption = h("span", "quiet");
+  private body = h("div", "body");
+  private root: HTMLElement;
+  private frame: HTMLElement | null;
+  private what: What | null = null;
+  private film: Film | null = null;
+  private step: number | null = null;
+  private shown: number | undefined; // the step on the map
+  private view: DetailView | null = null;
+  private token: object | null = null; // of the newest question
+  private settling: ReturnType<typeof setTimeout> | undefined;
+  private offs: (() => void)[];
+
+  constructor(
+    parent: HTMLElement | ShadowRoot,
+    private data: DetailProps,
+  ) {
+    const close = h("button", { type: "button", class: "close", click: () => this.open(null) }, "Close");
+    this.root = h(
+      "section",
+      { class: "study", hidden: true },
+      h("header", null, this.title, this.caption, close),
+      this.body,
+    );
+    parent.append(this.root);
+    // An element of no height still has the page's gap around it.
+    this.frame = (parent instanceof ShadowRoot ? parent.host : parent).closest<HTMLElement>(".st-key-study");
+    this.show(false);
+    const isHere = ({ run }: { run: string }) => run === this.data.run;
+    this.offs = [
+      bus.on("study", (detail) => isHere(detail) && this.open(detail.what, detail.film)),
+      bus.on("frame", (detail) => isHere(detail) && this.onFrame(detail)),
+      bus.on("pinned", () => this.setHistory(null)),
+      bus.on("asked", (detail) => isHere(detail) && this.film && this.setHistory(detail.film)),
+      bus.on("metric", () => this.setHistory(this.film)),
+    ];
+  }
+
+  update(data: DetailProps): void {
+    const other = data.run !== this.data.run || data.begun !== this.data.begun;
+    this.data = data;
+    if (!other) return;
+    this.step = this.film = null;
+    if (this.what) void this.refresh();
+  }
+
+  private onFrame({ view, step, index, count, playing }: BusEvents["frame"]): void {
+    this.step = view !== "live" || index === count - 1 ? null : step;
+    this.shown = step;
+    this.view?.onStep?.(step);
+    clearTimeout(this.settling);
+    if (this.what === "classes" && !playing) this.settling = setTimeout(() => void this.refresh(), SETTLED_MS);
+  }
+
+  private setHistory(film: Film | null): void {
+    this.film = film;
+    if (this.what === "film") void this.refresh();
+  }
+
+  private open(what: What | null, film: Film | null = null): void {
+    this.what = what === this.what && film === this.film ? null : what;
+    this.film = film;
+    this.show(this.what !== null);
+    this.body.replaceChildren();
+    if (!this.what) return;
+    this.title.textContent = TITLES[this.what];
+    this.caption.textContent = "";
+    const behavior = readTheme(this.root).still ? "auto" : "smooth";
+    void this.refresh().then(() => this.root.scrollIntoView?.({ block: "end", behavior }));
+  }
+
+  private show(open: boolean): void {
+    this.root.hidden = !open;
+    if (this.frame) this.frame.style.display = open ? "" : "none";
+    this.root.dataset.what = this.what ?? "";
+  }
+
+  /** Ask for what is shown now, and draw it where nothing newer was asked meanwhile. */
+  private async refresh(): Promise<void> {
+    const { what, data, step, film } = this;
+    if (!what) return;
+    const token = (this.token = {});
+    const item = shared.pinned?.run === data.run ? shared.pinned.item : null;
+    const view = await VIEWS[what]({ ...data, step, film, item, metric: shared.metric }).catch(
+      (error: unknown): DetailView => ({ node: h("p", "quiet", messageOf(error)), caption: "" }),
+    );
+    if (this.token !== token || this.what !== what) return;
+    this.view = view;
+    this.caption.textContent = view.caption;
+    this.body.replaceChildren(view.node);
+    view.onStep?.(this.shown, true);
+    this.root.dataset.ready = "true";
+  }
+
+  destroy(): void {
+    clearTimeout(this.settling);
+    this.offs.forEach((off) => off());
+    this.root.remove();
+  }
+}

@@ -1,0 +1,66 @@
+// The sentences of the inspector. Pure: no DOM.
+import { grouped } from "../../lib/format.ts";
+
+import type { ClassGroup, Selection } from "../../lib/selection.ts";
+import type { InspectorProps, Subject } from "../../protocol.ts";
+
+/** A neighbor of the image in question. */
+export interface InspectedNeighbor {
+  item: number;
+  label: number;
+  distance: number;
+}
+
+/** What is asked about, and who is near it. */
+export interface Inspected extends Omit<InspectorProps, "near"> {
+  neighbours: InspectedNeighbor[];
+}
+
+/** There is an image in question. */
+export type WithSubject = Inspected & { subject: Subject };
+
+export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
+  classes?.[String(label)] ?? "";
+
+const NEAR_RANK_FACTOR = 3; // a neighbour among the k nearest is near on the map when it is among the 3 k nearest there
+
+/** How many of the neighbours agree, with the image's class or, for a query, with each other. */
+export function summaryOf({ subject, neighbours, vote, classes }: WithSubject): string {
+  if (!neighbours.length) return "";
+  const truth = subject.label ?? vote?.label;
+  const same = neighbours.filter((neighbour) => neighbour.label === truth).length;
+  if (subject.label !== undefined)
+    return `${same} of its ${neighbours.length} nearest are ${classOf({ classes }, truth)}`;
+  return `${same} of the ${neighbours.length} nearest say ${classOf({ classes }, truth)}`;
+}
+
+/** What its way on the map rests on; "" for what has none. */
+export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | "way">): string {
+  if (!subject || subject.item !== undefined || way === undefined) return "";
+  if (!way) return "Its way over the training cannot be drawn: this run kept its net at the end only.";
+  return `On the map it walks with the frames: embedded by the nets kept at ${way} of them, straight lines between.`;
+}
+
+/** Of which image, and nearest among which, when. */
+export function captionOf({ subject, among }: Pick<WithSubject, "subject" | "among">): string {
+  const where = among ? `${grouped(among)} test images, at the end of the run` : "those watched, at the last snapshot";
+  const near = `nearest in the embedding among ${where}`;
+  return subject.item === undefined
+    ? near[0].toUpperCase() + near.slice(1)
+    : `Test image ${grouped(subject.item)}; ${near}`;
+}
+
+/** How many of a class are selected, of how many. */
+export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
+  `${grouped(items.length)} of ${grouped(of)}`;
+
+/** Why these are selected, in a sentence; a lasso needs none but how to go on. */
+export const selectionReason = ({ reason }: Pick<Selection, "reason">): string =>
+  reason ?? "By hand, on the map. Click a picture to pin it.";
+
+/** Where a neighbour lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
+export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {
+  if (rank === null || rank === undefined) return null;
+  const near = rank <= NEAR_RANK_FACTOR * k;
+  return { near, words: `${near ? "Near on the map too" : "Far on the map"}: number ${grouped(rank)} there` };
+}

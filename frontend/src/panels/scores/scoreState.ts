@@ -1,0 +1,161 @@
+// The scores of a run at the step that is shown, from its events. Pure: no DOM.
+import { counted, grouped } from "../../lib/format.ts";
+
+import type { StreamEvent } from "../../lib/eventStream.ts";
+
+type Metrics = Record<string, number>;
+
+export interface Reading {
+  step: number;
+  metrics: Metrics;
+}
+
+/** What a run has said of its scores. */
+export interface ScoreState {
+  steps: number | null;
+  /** How many images are watched, and how many there are to test on. */
+  watched: number | null;
+  tests: number | null;
+  unseen: string[];
+  series: Reading[];
+  final: Reading | null;
+  /** The scores of the images as they are, no net between, on the watched ones. */
+  pixels: Metrics | null;
+}
+
+/** A score at a step. */
+export interface Score {
+  key: string;
+  label: string;
+  title: string;
+  value: number | null;
+  /** Since the untrained net. */
+  change: number | null;
+  course: { step: number; value: number }[];
+  untrained: number | null;
+  pixels: number | null;
+  /** Whether it is measured at the end only. */
+  later: boolean;
+  /** Those of seen and unseen classes, where there are any. */
+  apart: { group: string; value: number }[];
+}
+
+export const SCORES = [
+  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbour is of their own class" },
+  { key: "recall_at_5", label: "R@5", title: "Share of images with one of their own class among the nearest 5" },
+  {
+    key: "map_at_r",
+    label: "MAP@R",
+    title: "Mean average precision over the first R results, R being how many there are",
+  },
+  { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
+  { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
+  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbours" },
+];
+
+// Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
+const GROUPS = ["seen", "unseen"];
+
+export const emptyScores = (): ScoreState => ({
+  steps: null,
+  watched: null,
+  tests: null,
+  unseen: [],
+  series: [],
+  final: null,
+  pixels: null,
+});
+
+/** Take one event in, in place; says whether anything shown may have changed. */
+export function reduceScores(readings: ScoreState, event: StreamEvent): boolean {
+  switch (event.event) {
+    case "started":
+      Object.assign(readings, emptyScores(), { steps: event.steps, watched: event.watched, tests: event.test_images });
+      readings.unseen = event.unseen ?? [];
+      return true;
+    case "snapshot":
+      readings.series.push({ step: event.step, metrics: event.metrics ?? {} });
+      return true;
+    case "finished":
+    case "stopped":
+      if (!event.metrics || !Object.keys(event.metrics).length) return false;
+      readings.final = { step: event.step ?? 0, metrics: event.metrics };
+      readings.tests = event.test_images ?? readings.tests;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** What each score is at `step` (null: the newest). */
+export function scoresAt(readings: ScoreState, step: number | null = null): Score[] {
+  const at = indexAt(readings, step);
+  const whole = isFinal(readings, step);
+  return SCORES.map(({ key, label, title }) => {
+    const course = readings.series
+      .filter(({ metrics }) => Number.isFinite(metrics[key]))
+      .map(({ step, metrics }) => ({ step, value: metrics[key] }));
+    const now = readings.series[at]?.metrics[key];
+    const first = readings.series[0]?.metrics[key];
+    const metrics: Metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
+    const value = metrics[key];
+    const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
+    // Compared on the same images: a score on all of them is not the watched ones' successor.
+    const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
+    const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
+    const pixels = readings.pixels?.[key] ?? null;
+    // k-means takes long, so it is left for the end.
+    const later = readings.final === null && now === undefined && readings.series.length > 0;
+    return {
+      key,
+      label,
+      title,
+      value: Number.isFinite(value) ? value : null,
+      change,
+      course,
+      untrained,
+      pixels,
+      later,
+      apart: apart.filter(({ value }) => Number.isFinite(value)),
+    };
+  });
+}
+
+/** Why some images are selected: what they fail, among which images, after which step. */
+export const reasonAt = (readings: ScoreState, step: number | null, words: string): string =>
+  `${words}. ${captionAt(readings, step)}.`;
+
+/** On which images and after which step. */
+export function captionAt(readings: ScoreState, step: number | null = null): string {
+  const { final } = readings;
+  if (final && isFinal(readings, step)) {
+    // Vectors that were given ready were not trained.
+    const when = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
+    return `On all ${count(readings.tests)} test images${when}${unseenClassesNote(readings)}`;
+  }
+  const reading = readings.series[indexAt(readings, step)];
+  if (!reading) return "Scores appear with the first frame";
+  const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
+  const which = readings.watched === readings.tests ? "all" : "";
+  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
+}
+
+const unseenClassesNote = ({ unseen }: ScoreState): string =>
+  unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "";
+
+/** The step that `step` stands for: that of the last reading not after it. */
+export function stepAt(readings: ScoreState, step: number | null = null): number | null {
+  return (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.step ?? null;
+}
+
+/** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
+export const isFinal = ({ final }: ScoreState, step: number | null): boolean =>
+  final !== null && (step === null || step >= final.step);
+
+function indexAt({ series }: ScoreState, step: number | null): number {
+  if (step === null) return series.length - 1;
+  return series.findLastIndex((reading) => reading.step <= step);
+}
+
+const count = (n: number | null): string => (n === null ? "the" : grouped(n));
+const steps = (n: number): string => counted(n, "step");

@@ -1,0 +1,671 @@
+// Written by scripts/generate_protocol.py from app/protocol.py: change that, not this.
+
+/** Where the bytes of a frame are, and what they mean: world = centre + q / 32767 · scale. */
+export interface FrameMeta {
+  id: string;
+  n: number;
+  dims: number;
+  centre: number[];
+  scale: number;
+  items: "all" | "watched";
+}
+
+export type Faithfulness = Record<string, number | null>;
+
+/** A training has `steps`, a projection `iterations`. */
+export interface StartedEvent {
+  event: "started";
+  time?: number;
+  steps?: number;
+  train_images?: number;
+  test_images?: number;
+  device?: string | null;
+  threads?: number;
+  view?: string;
+  dims?: number;
+  watched?: number;
+  unseen?: string[];
+  method?: string;
+  iterations?: number | null;
+  iteration?: number;
+}
+
+/** One batch, or the mean of several. */
+export interface StepEvent {
+  event: "step";
+  time?: number;
+  step: number;
+  loss: number;
+  active: number;
+  positive_distance?: number;
+  negative_distance?: number;
+  images_per_second?: number;
+  cpu_seconds?: number;
+}
+
+/** A batch was recorded. */
+export interface BatchEvent {
+  event: "batch";
+  time?: number;
+  step: number;
+  images: number;
+  loss: number;
+  active: number;
+}
+
+/** The watched images were embedded. */
+export interface SnapshotEvent {
+  event: "snapshot";
+  time?: number;
+  step: number;
+  frame: FrameMeta;
+  metrics?: Record<string, number>;
+  centres?: number[][];
+}
+
+/** A layout on its way. */
+export interface LayoutEvent {
+  event: "frame";
+  time?: number;
+  iteration: number;
+  of?: number | null;
+  error?: number | null;
+  frame: FrameMeta;
+}
+
+/** A library at work, which shows no positions. */
+export interface PhaseEvent {
+  event: "phase";
+  time?: number;
+  words: string;
+  iteration: number;
+  of: number;
+}
+
+/** Something goes wrong from this step on. */
+export interface AlarmEvent {
+  event: "alarm";
+  time?: number;
+  step: number;
+  alarm: string;
+  sentence: string;
+  remedies: string[];
+}
+
+/** It no longer does. */
+export interface AlarmOverEvent {
+  event: "alarm_over";
+  time?: number;
+  step: number;
+  alarm: string;
+}
+
+/** A step drawn again; the frame's fields lie beside the others, or, in a film, in `frame`. */
+export interface ReplayFrame {
+  step: number;
+  frame?: FrameMeta;
+  id?: string;
+  n?: number;
+  dims?: number;
+  centre?: number[];
+  scale?: number;
+  items?: "all" | "watched";
+  explained?: number[] | null;
+  faithfulness?: Faithfulness | null;
+  centres?: number[][];
+}
+
+/** All steps on one basis. */
+export interface ReplayEvent {
+  event: "replay";
+  time?: number;
+  view: string;
+  basis?: string;
+  epochs?: number;
+  explained?: number[] | null;
+  faithfulness?: Faithfulness | null;
+  frames: ReplayFrame[];
+}
+
+/** A data set is downloaded. */
+export interface PreparingEvent {
+  event: "preparing";
+  time?: number;
+  dataset: string;
+  done: number;
+  total: number;
+}
+
+/** How a training or a projection came to its end. */
+export interface EndedEvent {
+  event: "finished" | "stopped" | "failed";
+  time?: number;
+  step?: number;
+  metrics?: Record<string, number>;
+  test_images?: number;
+  usual_distance?: number | null;
+  seconds?: number | null;
+  cpu_seconds?: number | null;
+  reason?: string;
+  frame?: FrameMeta | null;
+  iteration?: number | null;
+  explained?: number[] | null;
+  error?: number | null;
+  faithfulness?: Faithfulness | null;
+}
+
+/** Where a run waits; not kept. */
+export interface QueueEvent {
+  event: "queue";
+  phase?: string;
+  position: number | null;
+  of: number | null;
+}
+
+/** The stream is over. */
+export interface EndEvent {
+  event: "end";
+  state?: string;
+}
+
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
+
+/** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
+export interface SpriteSheets {
+  urls: string[];
+  tile: number;
+  columns?: number;
+  per_sheet?: number;
+}
+
+export interface Fallback {
+  from: number;
+  events: RunEvent[];
+  frames: Record<string, string>;
+  more?: boolean;
+  stream?: string;
+}
+
+/** Which run, drawn how, begun when, and where its events are (nowhere on a host that passes no routes). */
+export interface Source {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+}
+
+/** A learned space that is drawn as it is. */
+export interface Space {
+  kind: "circle" | "plane" | "sphere" | "space";
+  centres: "points" | "directions";
+  margins: [number, number, number] | null;
+}
+
+/** What kind of picture the map is. */
+export interface PictureInfo {
+  method: string;
+  taught?: string;
+  title?: string;
+  caution?: string;
+  axes?: number[];
+  space?: Space;
+}
+
+/** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbours. */
+export interface MapQuery {
+  xy?: number[];
+  way?: number[][];
+  frames?: Record<string, number[]>;
+  neighbours: number[];
+}
+
+/** A selection: bit i of byte i >> 3 (little-endian bits) says whether item i is in it, base64 around it. */
+export interface SelectionBits {
+  bits: string;
+}
+
+/** The map; items are numbered in the official order of the test images. */
+export interface MapProps {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  classes: string[];
+  n: number;
+  sprites: SpriteSheets;
+  labels?: number[];
+  labels_url?: string;
+  kept?: ("watched" | "nearest" | "values")[];
+  watched?: number[] | null;
+  values?: Record<string, string>;
+  query?: MapQuery;
+  step?: number | null;
+  selected?: SelectionBits;
+  running?: boolean;
+  autoplay?: boolean;
+  picture?: PictureInfo;
+  distance?: number;
+  colour?: string;
+  pinned: number | null;
+  neighbours: number[];
+  link?: string | null;
+  height?: number | "fill";
+  fallback?: Fallback | null;
+}
+
+/** Which remedy of which alarm a person chose. */
+export interface Remedy {
+  alarm: string;
+  index: number;
+}
+
+/** A small picture: base64 of one byte a pixel, or three. */
+export interface Ink {
+  ink: string;
+  width: number;
+  height: number;
+}
+
+/** A test image (item, label), or a picture of one's own (its ink). */
+export interface Subject {
+  item?: number;
+  label?: number | null;
+  ink?: string;
+  width?: number;
+  height?: number;
+}
+
+/** One of the steps in which a picture was prepared. */
+export interface CaptionedInk {
+  ink: string;
+  width: number;
+  height: number;
+  caption: string;
+}
+
+/** The nearest of an image at every look: for each step [item, distance], nearest first. */
+export interface Film {
+  item: number | null;
+  label: number;
+  among: number;
+  nets?: number | boolean | null;
+  steps: number[];
+  near: [number, number][][];
+  labels: Record<string, number>;
+}
+
+/** Which class most neighbours say. */
+export interface Vote {
+  label: number;
+}
+
+/** The image in question with its nearest, or the words that stand where there is none. */
+export interface InspectorProps {
+  placeholder?: string;
+  run?: string;
+  classes?: Record<string, string>;
+  sprites?: SpriteSheets;
+  subject?: Subject;
+  near?: [number, number, number][];
+  metric?: string;
+  film?: boolean | Film | null;
+  among?: number | null;
+  vote?: Vote;
+  title?: string;
+  steps?: CaptionedInk[];
+  far?: string | null;
+  way?: number;
+  below?: string;
+  sheet?: boolean;
+}
+
+/** How a run or a projection stands, as far as the server knew. */
+export interface ProgressProps {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  title: string;
+  phase: string;
+  position: number | null;
+  of: number | null;
+  reason: string;
+  running: boolean;
+  drawing: boolean;
+  pausable: boolean;
+  waits_for_pictures: boolean;
+  fallback: Fallback | null;
+}
+
+/** How many events of which stream the page has taken. */
+export interface Fed {
+  stream: string;
+  count: number;
+}
+
+/** What the closer look needs of the test images. */
+export interface DetailProps {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  classes: string[];
+  n: number;
+  sprites: SpriteSheets;
+  labels?: number[];
+  labels_url?: string;
+}
+
+/** The drawing pad. */
+export interface PadProps {
+  hint: string;
+}
+
+/** What was drawn: side × side bytes of ink, base64. */
+export interface Drawing {
+  side: number;
+  strokes: number;
+  ink: string;
+}
+
+/** What was pasted, base64 of a JPEG; `count` tells the same picture twice from once. */
+export interface PastedPicture {
+  count: number;
+  jpeg: string;
+}
+
+/** Nothing. */
+export type PasteProps = Record<string, never>;
+
+/** What a card says of a run. */
+export interface RunCardProps {
+  run: string;
+  title: string;
+  ours: boolean;
+  tags: string[];
+  pinned: boolean;
+  badges: string[];
+  scores: Record<string, number>;
+  tested: number | null;
+  state: string;
+  damage?: string | null;
+  readable?: boolean;
+  created: string | null;
+  bytes: number;
+  export: string | null;
+  portrait: string | null;
+}
+
+/** Bytes used, bytes allowed, titles of the runs that made room. */
+export interface DiskUse {
+  used: number;
+  limit: number;
+  gone: string[];
+}
+
+/** What can be restored. */
+export interface DeletedRun {
+  run: string;
+  title: string;
+}
+
+export interface RunListProps {
+  cards: RunCardProps[];
+  sort: string;
+  search: string;
+  disk: DiskUse;
+  deleted: DeletedRun | null;
+  note: string | null;
+  import: string | null;
+  explore: Record<string, string>;
+  compare: Record<string, string>;
+}
+
+/** How the runs are searched and sorted. */
+export interface RunListOrder {
+  sort: string;
+  search: string;
+}
+
+/** What a person does to a run. */
+export interface RunAction {
+  what: string;
+  run: string | null;
+  value: string | boolean | string[] | null;
+}
+
+/** One of two runs. */
+export interface ComparedSide {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  title: string;
+  steps: number;
+}
+
+/** How many test images, and which. */
+export interface AgreementCell {
+  count: number;
+  bits: string;
+}
+
+export type Agreement = Record<string, AgreementCell>;
+
+/** Two runs side by side. */
+export interface CompareProps {
+  sides: ComparedSide[];
+  complete: boolean;
+  cells?: Agreement;
+  cells_url?: string;
+}
+
+/** A script that gives the run again. */
+export interface Script {
+  title: string;
+  text: string;
+}
+
+/** A file to download. */
+export interface ExportFile {
+  title: string;
+  summary: string;
+  url: string;
+  name: string;
+}
+
+/** What can be kept of a run. */
+export interface ExportProps {
+  scripts: Script[];
+  files: ExportFile[];
+  note: string;
+  loading?: string;
+}
+
+/** A class that was found, with its counts. */
+export interface ImportedClass {
+  name: string;
+  train?: number;
+  test: number;
+}
+
+/** Why files were left out, how many, and the first of their names. */
+export interface LeftOut {
+  reason: string;
+  count: number;
+  names: string[];
+}
+
+/** The first pictures of each class on one sheet. */
+export interface ImportedTiles {
+  url: string;
+  columns: number;
+  counts: number[];
+}
+
+/** What was understood of somebody's files. */
+export interface ImportPreviewProps {
+  summary: string;
+  notes: string[];
+  warnings: string[];
+  left_out: LeftOut[];
+  classes: ImportedClass[];
+  tiles: ImportedTiles | null;
+}
+
+/** A parameter of a loss, as a slider needs it. */
+export interface LossParameter {
+  name: string;
+  kind: string;
+  default: unknown;
+  help: string;
+  minimum: number | null;
+  maximum: number | null;
+  step: number | null;
+  choices: string[];
+  words: string[];
+}
+
+/** A loss, as the plots need it. */
+export interface LossInfo {
+  name: string;
+  title: string;
+  family: string;
+  on_sphere: boolean;
+  needs_classes: boolean;
+  takes_triplets: boolean;
+  parameters: LossParameter[];
+}
+
+/** The plot of one loss. */
+export interface LossPlotProps {
+  loss: string;
+  parameters: LossParameter[];
+}
+
+/** The plane of points to drag. */
+export interface ForcePlaygroundProps {
+  loss: string;
+  losses: LossInfo[];
+}
+
+/** A few points with their scores. */
+export interface SmallSpace {
+  title: string;
+  points: number[][];
+  classes: number[];
+  scores: Record<string, number>;
+}
+
+/** Small spaces side by side. */
+export interface MapAtRProps {
+  spaces: SmallSpace[];
+}
+
+/** See dmlviz/reach.py. */
+export interface Reach {
+  measure: "euclidean" | "sqeuclidean" | "cosine";
+  gap: number;
+  near: number | null;
+  middle: number | null;
+  far: number | null;
+  sharp: boolean;
+}
+
+/** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
+export interface Compared {
+  kind: "pairs" | "triplets" | "classes";
+  by: string;
+  rows: string;
+  hardness: string;
+  counts: number[];
+}
+
+/** Base64 of float32, row after row. */
+export interface PackedArray {
+  shape: number[];
+  data: string;
+}
+
+/** What stands for each class, and where. */
+export interface ClassCentres {
+  labels: number[];
+  places: string;
+  meaning: "mean" | "centre" | "weight";
+}
+
+/** The loss that saw the batch. */
+export interface LossOfBatch {
+  name: string;
+  title: string;
+  formula: string;
+  summary: string;
+  params: Record<string, unknown>;
+}
+
+/** /api/runs/…/batches/STEP.json */
+export interface BatchAnswer {
+  step: number;
+  loss: number;
+  active: number;
+  mean_of: string;
+  labels: number[];
+  images: number[];
+  classes: string[];
+  before: string;
+  places: string;
+  moved: string;
+  push: string;
+  force: string;
+  origin: number[];
+  view: string;
+  normalize: boolean;
+  reach: Reach;
+  seen: Compared;
+  selected_by: string;
+  anchored: boolean;
+  learned: Record<string, PackedArray>;
+  seen_classes: number[];
+  centres: ClassCentres | null;
+  loss_of: LossOfBatch;
+  final?: boolean;
+  sheet?: SpriteSheets;
+}
+
+/** /api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
+export interface DistancesAnswer {
+  step: number;
+  measure: "euclidean" | "sqeuclidean" | "cosine";
+  high: number;
+  same: string;
+  different: string;
+  images: number;
+  watched: number;
+  reach: Reach;
+}
+
+/** What may not be read from a projection. */
+export interface MethodInfo {
+  title: string;
+  caution: string;
+}
+
+/** What each component is given. */
+export interface Props {
+  map: MapProps;
+  inspector: InspectorProps;
+  readouts: Source;
+  curve: Source;
+  progress: ProgressProps;
+  study: DetailProps;
+  pad: PadProps;
+  paste: PasteProps;
+  shelf: RunListProps;
+  versus: CompareProps;
+  keep: ExportProps;
+  look: ImportPreviewProps;
+  lossview: Source;
+  lossplot: LossPlotProps;
+  plane: ForcePlaygroundProps;
+  spaces: MapAtRProps;
+}

@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Batch } from "../../src/losses/batch.ts";
+import { figure } from "../../src/losses/format.ts";
+import { classBands, sortByClass, distanceMatrix, parseBatch } from "../../src/batch_explorer/batch.ts";
+import { arcs, rings } from "../../src/batch_explorer/margins.ts";
+import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
+import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
+import {
+  MOMENTS,
+  magnification,
+  meanDistances,
+  difficultyLabels,
+  momentText,
+  visible,
+} from "../../src/batch_explorer/stepAnimation.ts";
+import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
+import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
+import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
+import { countOf, termsOf } from "../../src/batch_explorer/lossTerms.ts";
+import { close } from "../helpers.js";
+
+const base64 = (array) => Buffer.from(array.buffer).toString("base64");
+const floats = (values) => base64(Float32Array.from(values));
+
+/** A batch of four images in a plane, two of each class, as the server tells it. */
+function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, seen = {}, reach = {}, ...more } = {}) {
+  const places = floats([0, 0, 1, 0, 0, 2, 4, 0]);
+  return {
+    step: 7,
+    loss: 0.5,
+    active: 0.5,
+    mean_of: "mean",
+    labels: [3, 5, 3, 5],
+    images: [9, 8, 7, 6],
+    classes: [..."0123456789"],
+    before: places,
+    places,
+    moved: floats([0, 0, 1, 0, 0, 1, 4, 0]),
+    push: floats([0, 0, 1, 0, 0, 0, 0, 0]),
+    force: floats([0, 1, 0, 0]),
+    origin: [0, 0],
+    view: "plane",
+    normalize: false,
+    reach: { measure: "euclidean", gap: 0.2, near: null, middle: null, far: null, sharp: true, ...reach },
+    seen: {
+      kind: "triplets",
+      by: "selection",
+      rows: base64(Int16Array.from([0, 2, 1, 2, 0, 3])),
+      hardness: base64(Uint8Array.from([2, 0])),
+      counts: [1, 0, 1],
+      ...seen,
+    },
+    selected_by: "Hardest negative",
+    anchored: false,
+    learned: {},
+    seen_classes: [..."0123456789"].map(Number),
+    centres: null,
+    loss_of: { name: loss, title: "Triplet", formula: "d", summary: "", params },
+    ...more,
+  };
+}
+
+const pairs = (rows, hardness, more) =>
+  told({
+    loss: "contrastive",
+    params: { margin: 1, pos_margin: 0, reduction: "mean" },
+    ...more,
+    seen: {
+      kind: "pairs",
+      rows: base64(Int16Array.from(rows.flat())),
+      hardness: base64(Uint8Array.from(hardness)),
+      counts: [0, 0, rows.length],
+      ...more?.seen,
+    },
+  });
+
+test("images stand by class and within a class as they came", () => {
+  const order = sortByClass([5, 3, 5, 3, 1]);
+  assert.deepEqual(order, [4, 1, 3, 0, 2]);
+  assert.deepEqual(classBands([5, 3, 5, 3, 1], order), [
+    { label: 1, from: 0, to: 1 },
+    { label: 3, from: 1, to: 3 },
+    { label: 5, from: 3, to: 5 },
+  ]);
+  assert.deepEqual(classBands([], []), []);
+});
+
+test("distances are symmetric, zero on the diagonal, and cosines know a zero vector", () => {
+  const batch = new Batch(
+    [
+      [3, 0],
+      [0, 4],
+      [0, 0],
+    ],
+    [0, 0, 0],
+  );
+  close(distanceMatrix({ n: 3, batch }, "euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
+  close(distanceMatrix({ n: 3, batch }, "sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
+  assert.equal(batch.s(0, 1), 0);
+  assert.equal(batch.s(0, 2), 0);
+  assert.equal(batch.d(0, 0, "cosine"), 0);
+});
+
+test("the terms of a triplet have its numbers and what comes out", () => {
+  const b = parseBatch(told());
+  const [term] = termsOf(b, b.rows[0]);
+  assert.equal(term.value.toFixed(6), (0.2 + 2 - 1).toFixed(6));
+  assert.match(term.latex, /\[0\.20 \+ 2 - 1\]_\+ = 1\.20$/);
+  assert.equal(countOf(b), "2 triplets");
+});
+
+test("a pair is pulled or pushed by its own hinge", () => {
+  const b = parseBatch(
+    pairs(
+      [
+        [0, 2],
+        [0, 1],
+      ],
+      [2, 2],
+    ),
+  );
+  assert.deepEqual(
+    b.rows.map((row) => termsOf(b, row)[0].value),
+    [4, 0],
+  );
+  assert.equal(countOf(b), "2 pairs");
+});
+
+test("an anchor without listed negatives has a term of nothing", () => {
+  const b = parseBatch(
+    pairs([[0, 2]], [2], { loss: "nt_xent", params: { temperature: 0.1 }, seen: { by: "selection" } }),
+  );
+  const [{ value, latex }] = termsOf(b, b.rows[0]);
+  assert.equal(value, 0);
+  assert.match(latex, /= \\log\(1\) = 0$/);
+});
+
+test("terms are not counted by a part of them, nor for a loss that does not tell them", () => {
+  assert.equal(countOf(parseBatch(told({ seen: { counts: [10, 0, 1] } }))), "");
+  for (const loss of ["hierarchical_triplet", "softmax"]) {
+    // class weights may be too large to be kept with a batch
+    const b = parseBatch(told({ loss, params: { beta: 0.1, levels: 4 } }));
+    assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
+  }
+});
+
+test("the three strokes differ without colour", () => {
+  assert.equal(new Set(STROKES.map(({ dash }) => dash.join())).size, 3);
+  assert.ok(STROKES[0].width < STROKES[1].width && STROKES[1].width < STROKES[2].width);
+});
+
+test("of many comparisons each kind keeps some, and a picked image its own", () => {
+  const rows = Array.from({ length: 1000 }, (_, i) => [i % 10, 10, 11]);
+  const hardness = rows.map((_, i) => (i < 5 ? 2 : i < 200 ? 1 : 0));
+  const b = { rows, hardness, seen: { kind: "triplets" } };
+  const some = pickLines(b, { most: 100 });
+  assert.ok(some.length <= 112);
+  assert.equal(some.filter((k) => hardness[k] === 2).length, 5);
+  assert.ok(pickLines(b, { of: [3] }).every((k) => rows[k][0] === 3));
+  assert.deepEqual(pickLines(b, { of: [10] }), []); // a partner is not an anchor
+  assert.ok(pickLines(b, { shown: [true, false, true] }).every((k) => hardness[k] !== 1));
+  assert.deepEqual(pickLines({ rows: [], hardness: [], seen: { kind: "pairs" } }), []);
+});
+
+test("the nearest line is found on its whole length and nowhere else", () => {
+  const lines = [
+    [7, 0, 0, 100, 0],
+    [8, 0, 50, 0, 50],
+  ];
+  assert.equal(nearestLine(lines, 50, 4), 7);
+  assert.equal(nearestLine(lines, 107, 0), null);
+  assert.equal(nearestLine(lines, 2, 52), 8);
+  assert.equal(nearestLine([], 0, 0), null);
+});
+
+test("mined pairs are marked both ways round, triplets in the row of their anchor", () => {
+  const both = marked(parseBatch(pairs([[0, 1]], [2], { seen: { by: "selection" } })));
+  assert.deepEqual([both[1], both[4], both[2]], [3, 3, 0]);
+  const one = marked(parseBatch(told()));
+  assert.deepEqual([one[0 * 4 + 2], one[0 * 4 + 1], one[1 * 4 + 0], one[2 * 4 + 3]], [3, 3, 0, 1]);
+  assert.equal(marked(parseBatch(pairs([[0, 1]], [2], { seen: { by: "all" } }))).some(Boolean), false);
+});
+
+test("every moment has a momentText, and only some show lines, forces and movement", () => {
+  const b = parseBatch(told());
+  const means = meanDistances(b, distanceMatrix(b, "euclidean"));
+  close([means.same, means.different], [(2 + 3) / 2, (1 + 4 + Math.sqrt(5) + Math.sqrt(20)) / 4]);
+  const said = MOMENTS.map((_, moment) => momentText(b, moment, means));
+  assert.equal(new Set(said).size, 6);
+  assert.match(said[2], /Hardest negative chose 2 triplets/);
+  assert.match(said[3], /mean of 2 triplets/);
+  assert.match(said[4], /3 of 4 images feel next to nothing/);
+  assert.deepEqual(
+    MOMENTS.map((_, moment) => visible(moment).lines),
+    [false, false, true, true, true, false],
+  );
+  assert.match(momentText(parseBatch(told({ force: floats([1, 1, 1, 1]) })), 4, means), /no image is left alone/);
+  assert.deepEqual([visible(4).arrows, visible(5, 0).gone, visible(5).gone], [true, 0, 1]);
+  assert.equal(difficultyLabels(b).length, 3);
+});
+
+test("a small step is shown larger, and that is said; no step is no step", () => {
+  const b = (way) => parseBatch(told({ moved: floats([0, way, 1, way, 0, 2 + way, 4, way]) }));
+  assert.deepEqual(
+    [1, 0.05, 0.0041, 0].map((way) => magnification(b(way))),
+    [1, 2, 20, null],
+  );
+  assert.match(momentText(b(0.0041), 5), /Shown 20 times as large/);
+  assert.doesNotMatch(momentText(b(1), 5), /times/);
+  assert.match(momentText(b(0), 5), /moved nothing/);
+});
+
+test("a margin is a ring around the anchor where the picture is the space", () => {
+  const b = parseBatch(told());
+  close(
+    rings(b, b.rows[0]).map(({ radius }) => radius),
+    [2, 2.2],
+  );
+  assert.deepEqual(rings(parseBatch(told({ view: "fan" })), [0, 2, 1]), []);
+  const squared = parseBatch(told({ reach: { measure: "sqeuclidean", gap: 0.41 } }));
+  close(
+    rings(squared, [0, 2, 1]).map(({ radius }) => radius),
+    [2, 2.1],
+  );
+});
+
+test("classes on a circle keep gaps as wide as the angle of the margin", () => {
+  const weights = Float32Array.from([1, 0, 0, 1, -1, 0, 0, -1]);
+  const b = (margin) =>
+    parseBatch(
+      told({
+        loss: "arcface",
+        params: { margin, scale: 64 },
+        learned: { weight: { shape: [4, 2], data: base64(weights) } },
+      }),
+    );
+  const widths = (found) =>
+    [0, 1, 2, 3].map((row) => found.filter((arc) => arc.row === row).reduce((sum, { from, to }) => sum + to - from, 0));
+  close(widths(arcs(b(0.4))), Array(4).fill(Math.PI / 2 - 0.4), 0.02);
+  close(widths(arcs(b(0))), Array(4).fill(Math.PI / 2), 0.02);
+  assert.deepEqual(arcs(parseBatch(told())), []);
+});
+
+test("a threshold accepts and rejects what lies on its sides", () => {
+  const histograms = { same: [8, 2, 0, 0], different: [0, 0, 5, 5], high: 4 };
+  assert.deepEqual(rates(histograms, 2), { accepted: 0, rejected: 0 });
+  assert.equal(cumulative(histograms.same, 4, 0.5), 0.4);
+  assert.equal(rates(histograms, 4).accepted, 1);
+  assert.equal(rates(histograms, 0).rejected, 1);
+  const mixed = { same: [6, 4], different: [4, 6], high: 2 };
+  const at = rates(mixed, eerThreshold(mixed));
+  assert.ok(Math.abs(at.accepted - at.rejected) < 1e-6);
+  assert.deepEqual(rates({ same: [0], different: [0], high: 1 }, 0.5), { accepted: 0, rejected: 1 });
+  assert.deepEqual(rebin([1, 1, 2, 0], 2), [0.5, 0.5]);
+  assert.equal(mean([0, 4], 2), 1.5);
+});
+
+test("formulas become MathML, and an unknown command is no silent gap", () => {
+  assert.match(mathml("\\frac{a}{b_1}"), /<mfrac><mrow><mi>a<\/mi><\/mrow><mrow><msub><mi>b<\/mi><mn>1<\/mn><\/msub>/);
+  assert.match(mathml("x \\text{ for } y"), /<mtext>\u00a0for\u00a0<\/mtext>/);
+  assert.throws(() => mathml("\\nothing"), /unknown/);
+  assert.throws(() => mathml("{a"), /lacks/);
+  assert.deepEqual([0.1234, 12.34, 1234.5, 0, 2, 1e-6].map(figure), [
+    "0.12",
+    "12.3",
+    "1235",
+    "0",
+    "2",
+    "1.0\\cdot 10^{-6}",
+  ]);
+});
+
+test("of questions asked while one is open only the last is asked, each once", async () => {
+  const asked = [];
+  const release = [];
+  const fetch = (url) => (
+    asked.push(url),
+    new Promise((resolve) => release.push(() => resolve({ ok: true, json: async () => ({ url }) })))
+  );
+  const came = [];
+  const answers = new JsonCache((url) => came.push(url), { fetch });
+  for (const url of ["a", "b", "c"]) assert.equal(answers.get(url), null);
+  assert.deepEqual(asked, ["a"]);
+  release[0]();
+  await new Promise(setImmediate);
+  assert.deepEqual(asked, ["a", "c"]);
+  release[1]();
+  await new Promise(setImmediate);
+  assert.deepEqual(answers.get("a"), { url: "a" });
+  assert.deepEqual(
+    [came, asked],
+    [
+      ["a", "c"],
+      ["a", "c"],
+    ],
+  );
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  emptySeries,
+  frameStep,
+  lastStep,
+  pointAt,
+  rangeOf,
+  smoothed,
+  addLoss,
+  downsample,
+  ticks,
+} from "../../src/charts/lossSeries.ts";
+
+const step = (step, loss) => ({ event: "step", step, loss });
+function run(...events) {
+  const losses = emptySeries();
+  for (const event of events) addLoss(losses, event);
+  return losses;
+}
+
+test("the axis is as long as the run will be, and ends where a run ended", () => {
+  const begun = [{ event: "started", steps: 600 }, step(10, 1)];
+  assert.equal(lastStep(run(...begun)), 600);
+  assert.equal(lastStep(run(...begun, { event: "stopped" })), 10);
+  assert.equal(lastStep(emptySeries()), 1);
+});
+
+test("a loss that is not a number is not drawn", () => {
+  assert.equal(run(step(1, null), step(2, NaN), step(3, 2)).points.length, 1);
+});
+
+test("a mean of equal losses is that loss, from the first point on", () => {
+  const points = Array.from({ length: 100 }, (_, i) => ({ step: i, loss: 3 }));
+  assert.ok(smoothed(points).every(({ loss }) => Math.abs(loss - 3) < 1e-12));
+});
+
+test("one wild batch does not flatten the rest", () => {
+  const points = Array.from({ length: 200 }, (_, i) => ({ step: i, loss: 1 - i / 400 }));
+  points[100] = { step: 100, loss: 50 };
+  assert.ok(rangeOf(points)[1] < 12);
+});
+
+test("a constant loss has room above and cumulative, also at 0", () => {
+  for (const loss of [0, 0.2, -1]) {
+    const [low, high] = rangeOf([
+      { step: 1, loss },
+      { step: 2, loss },
+    ]);
+    assert.ok(low < loss && loss < high);
+  }
+  assert.deepEqual(rangeOf([]), [0, 1]);
+});
+
+test("thinning keeps order, extremes and ends in few points", () => {
+  const points = Array.from({ length: 5000 }, (_, i) => ({ step: i, loss: Math.sin(i / 50) }));
+  points[1234].loss = 9;
+  const kept = downsample(points, 400);
+  assert.ok(kept.length <= 402);
+  assert.ok(kept.some(({ loss }) => loss === 9));
+  assert.ok(kept.every(({ step }, i) => !i || step > kept[i - 1].step));
+});
+
+test("ticks are round and few", () => {
+  assert.deepEqual(ticks(0.13, 2.4), [1, 2]);
+  assert.deepEqual(ticks(0, 0.05), [0, 0.02, 0.04]);
+  for (const [low, high] of [
+    [0, 1],
+    [1e-6, 3e-6],
+    [-4, 900],
+  ])
+    assert.ok(ticks(low, high).length <= 4);
+});
+
+test("the curve is a slider over the frames there are", () => {
+  const losses = run({ event: "snapshot", step: 0 }, { event: "snapshot", step: 10 }, { event: "snapshot", step: 40 });
+  assert.equal(frameStep(losses, 12), 10);
+  assert.equal(frameStep(losses, 10, 1), 40);
+  assert.equal(frameStep(losses, 10, -1), 0);
+  assert.equal(frameStep(losses, 40, 1), 40);
+  assert.equal(frameStep(emptySeries(), 3), null);
+  assert.equal(pointAt([], 3), null);
+});

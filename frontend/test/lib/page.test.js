@@ -1,0 +1,355 @@
+// What components share: streams, bus, theme, palette.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bus } from "../../src/lib/bus.ts";
+import { classColors } from "../../src/lib/palette.ts";
+import { createStreams } from "../../src/lib/eventStream.ts";
+import { css, luminance, mix, parseColor } from "../../src/lib/theme.ts";
+
+/** An EventSource whose server is the test. */
+function browser() {
+  const sources = [];
+  const timers = [];
+  class EventSource {
+    constructor(url) {
+      Object.assign(this, { url, readyState: 1 });
+      sources.push(this);
+    }
+    close() {
+      this.readyState = 2;
+    }
+    send(event, id = "") {
+      if (this.readyState === 1) this.onmessage({ data: JSON.stringify(event), lastEventId: String(id) });
+    }
+    fail(readyState) {
+      this.readyState = readyState;
+      this.onerror();
+    }
+  }
+  const streams = createStreams({ EventSource, setTimeout: (act, delay) => timers.push([act, delay]) });
+  const open = () => sources.filter(({ readyState }) => readyState === 1);
+  return { streams, sources, timers, open };
+}
+
+function heard(streams, run, pid) {
+  const events = [];
+  streams.subscribe(run, (event) => events.push(event), pid);
+  return {
+    events,
+    names: () => events.filter(({ event }) => event !== "connection").map(({ event, step }) => step ?? event),
+  };
+}
+
+const step = (number) => ({ event: "step", step: number });
+
+describe("stream", () => {
+  it("opens one source however often it is asked", () => {
+    const { streams, sources } = browser();
+    for (let i = 0; i < 3; i++) streams.open({ run: "a", events_url: "/a" });
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a"],
+    );
+  });
+
+  it("tells late listeners everything from the beginning, and everyone what comes", () => {
+    const { streams, sources } = browser();
+    const early = heard(streams, "a");
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].send(step(1), 1);
+    sources[0].send(step(2), 2);
+    const late = heard(streams, "a");
+    assert.deepEqual(late.names(), [1, 2]);
+    sources[0].send(step(3), 3);
+    assert.deepEqual(late.names(), [1, 2, 3]);
+    assert.deepEqual(early.names(), [1, 2, 3]);
+    assert.deepEqual(heard(streams, "b").names(), []);
+  });
+
+  it("drops lines that a reconnect repeats, but never a queue place, which has no line of its own", () => {
+    const { streams, sources } = browser();
+    const { names } = heard(streams, "a");
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].send(step(1), 0);
+    sources[0].send({ event: "queue", position: 2, of: 2 }, 0);
+    sources[0].send(step(1), 0);
+    sources[0].send(step(2), 1);
+    assert.deepEqual(names(), [1, "queue", 2]);
+  });
+
+  it("forgets a run that is trained again, and follows it anew", () => {
+    const { streams, sources } = browser();
+    const { names } = heard(streams, "a");
+    streams.renew({ run: "a", begun: "1" });
+    streams.open({ run: "a", events_url: "/a?begun=1" });
+    sources[0].send(step(1), 5);
+    sources[0].send({ event: "end", state: "stopped" });
+    streams.renew({ run: "a", begun: "1" });
+    assert.deepEqual(names(), [1, "end"]);
+    streams.renew({ run: "a", begun: "2" });
+    assert.deepEqual(heard(streams, "a").names(), []);
+    streams.open({ run: "a", events_url: "/a?begun=2" });
+    sources[1].send(step(1), 0);
+    assert.equal(sources[1].url, "/a?begun=2");
+    assert.deepEqual(names(), [1, "end", "begun", 1]);
+  });
+
+  it("passes over a line that is not JSON", () => {
+    const { streams, sources } = browser();
+    const { names } = heard(streams, "a");
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].onmessage({ data: '{"event": "st', lastEventId: "1" });
+    sources[0].send(step(1), 1);
+    assert.deepEqual(names(), [1]);
+  });
+
+  it("closes at the end and stays closed", () => {
+    const { streams, open } = browser();
+    const { names } = heard(streams, "a");
+    streams.open({ run: "a", events_url: "/a" });
+    open()[0].send({ event: "finished" }, 1);
+    open()[0].send({ event: "end", state: "finished" });
+    assert.deepEqual(names(), ["finished", "end"]);
+    streams.open({ run: "a", events_url: "/a" });
+    assert.equal(open().length, 0);
+    assert.deepEqual(heard(streams, "a").names(), ["finished", "end"]);
+  });
+
+  it("leaves a short drop to the browser, and comes back after a refusal, later each time, after the last line", () => {
+    const { streams, sources, timers } = browser();
+    streams.open({ run: "a", events_url: "/a?x=1" });
+    sources[0].send(step(1), 7);
+    sources[0].fail(0);
+    assert.equal(timers.length, 0);
+    sources[0].fail(2);
+    timers.at(-1)[0]();
+    assert.equal(sources[1].url, "/a?x=1&after=7");
+    sources[1].fail(2);
+    assert.ok(timers[1][1] > timers[0][1]);
+    timers[1][0]();
+    sources[2].send(step(2), 8);
+    sources[2].fail(2);
+    assert.equal(timers[2][1], timers[0][1]);
+  });
+
+  it("does not come back to a run that was left meanwhile", () => {
+    const { streams, sources, timers } = browser();
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].fail(2);
+    streams.close("a");
+    timers[0][0]();
+    assert.equal(sources.length, 1);
+  });
+
+  it("keeps two sources open at most, those asked for last; the others have their turn afterwards", () => {
+    const { streams, open } = browser();
+    streams.open({ run: "a", events_url: "/a" });
+    open()[0].send(step(1), 4);
+    streams.open({ run: "a", pid: "p", events_url: "/p" });
+    streams.open({ run: "a", pid: "q", events_url: "/q" });
+    streams.open({ run: "a", events_url: "/a" }); // asked again at the next rerun: no to and fro
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/p", "/q"],
+    );
+    open()[0].send({ event: "end", state: "finished" });
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/q", "/a?after=4"],
+    );
+  });
+
+  it("forgets a run that is trained again, tells its listeners, and opens its stream anew", () => {
+    const { streams, open } = browser();
+    const { names } = heard(streams, "a");
+    streams.renew({ run: "a", begun: "1" });
+    streams.open({ run: "a", events_url: "/a?begun=1" });
+    open()[0].send(step(1), 0);
+    open()[0].send({ event: "end", state: "finished" });
+    streams.renew({ run: "a", begun: "1" });
+    assert.deepEqual(names(), [1, "end"]);
+    for (let component = 0; component < 2; component++) streams.renew({ run: "a", begun: "2" });
+    streams.open({ run: "a", events_url: "/a?begun=2" });
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/a?begun=2"],
+    );
+    open()[0].send(step(7), 0);
+    assert.deepEqual(names(), [1, "end", "begun", 7]);
+    assert.deepEqual(heard(streams, "a").names(), [7]);
+  });
+
+  it("rests before it comes back to a server that refuses, whatever else happens meanwhile", () => {
+    const { streams, sources, timers } = browser();
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].fail(2);
+    streams.open({ run: "b", events_url: "/b" });
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a", "/b"],
+    );
+    timers[0][0]();
+    assert.deepEqual(
+      sources.map(({ url }) => url),
+      ["/a", "/b", "/a"],
+    );
+  });
+
+  it("takes polled events, all of them each time or only new ones, once each", () => {
+    const { streams } = browser();
+    const { names } = heard(streams, "a");
+    streams.feed({ run: "a", events: [step(1)] });
+    streams.feed({ run: "a", events: [step(1), step(2)] });
+    streams.feed({ run: "a", events: [step(3)], from: 2 });
+    streams.feed({ run: "a", events: [step(3)], from: 2 });
+    streams.feed({ run: "a", events: [{ event: "end", state: "finished" }], from: 3 });
+    streams.feed({ run: "a", events: [{ event: "end", state: "finished" }], from: 3 });
+    assert.deepEqual(names(), [1, 2, 3, "end"]);
+  });
+
+  it("keeps polled frames by their hash", () => {
+    const { streams } = browser();
+    streams.feed({ run: "a", events: [], frames: { f1: btoa("\x01\x02") } });
+    assert.deepEqual([...new Uint8Array(streams.frame("f1"))], [1, 2]);
+    assert.equal(streams.frame("f2"), undefined);
+  });
+
+  it("forgets runs that nobody listens to, but none that somebody does", () => {
+    const { streams } = browser();
+    const { names } = heard(streams, "kept");
+    streams.feed({ run: "kept", events: [step(1)] });
+    for (let i = 0; i < 20; i++) streams.feed({ run: `r${i}`, events: [step(i)] });
+    assert.deepEqual(heard(streams, "r0").names(), []);
+    streams.feed({ run: "kept", events: [step(2)], from: 1 });
+    assert.deepEqual(names(), [1, 2]);
+  });
+
+  it("asks once whether routes pass; the app's own page in their place means no", async () => {
+    const answer =
+      (body, ok = true) =>
+      async () => ({ ok, json: async () => JSON.parse(body) });
+    let asked = 0;
+    const streams = createStreams({});
+    const count = async () => (asked++, answer('{"ok": true}')());
+    assert.deepEqual(await Promise.all([streams.probe("/h", count), streams.probe("/h", count)]), [true, true]);
+    assert.equal(asked, 1);
+    assert.equal(await createStreams({}).probe("/h", answer("<!doctype html>")), false);
+    assert.equal(await createStreams({}).probe("/h", answer("{}", false)), false);
+    assert.equal(await createStreams({}).probe("/h", async () => Promise.reject(new Error("offline"))), false);
+  });
+});
+
+describe("bus", () => {
+  it("reaches listeners until they leave", () => {
+    const got = [];
+    const off = bus.on("hover", (detail) => got.push(detail.item));
+    bus.emit("hover", { item: 3 });
+    off();
+    bus.emit("hover", { item: 4 });
+    bus.emit("nobody", {});
+    assert.deepEqual(got, [3]);
+  });
+});
+
+describe("theme", () => {
+  it("reads the colours that browsers and themes write", () => {
+    assert.deepEqual(parseColor("#fff"), [255, 255, 255, 1]);
+    assert.deepEqual(parseColor(" #10131780 "), [16, 19, 23, 128 / 255]);
+    assert.deepEqual(parseColor("rgb(1, 2, 3)"), [1, 2, 3, 1]);
+    assert.deepEqual(parseColor("rgba(1 2 3 / 50%)"), [1, 2, 3, 0.5]);
+    for (const not of ["", "unset", "#12", "tomato"]) assert.equal(parseColor(not), null);
+  });
+
+  it("mixes, writes and weighs them", () => {
+    assert.deepEqual(mix([0, 0, 0], [100, 200, 50], 0.5), [50, 100, 25]);
+    assert.equal(css([1, 2, 3], 0.5), "rgba(1, 2, 3, 0.5)");
+    assert.ok(luminance([255, 255, 255]) > 0.99 && luminance([16, 19, 23]) < 0.01);
+  });
+});
+
+describe("palette", () => {
+  // Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
+  const SEEN = {
+    normal: [
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 1],
+    ],
+    protan: [
+      [0.152286, 1.052583, -0.204868],
+      [0.114503, 0.786281, 0.099216],
+      [-0.003882, -0.048116, 1.051998],
+    ],
+    deutan: [
+      [0.367322, 0.860646, -0.227968],
+      [0.280085, 0.672501, 0.047413],
+      [-0.01182, 0.04294, 0.968881],
+    ],
+    tritan: [
+      [1.255528, -0.076749, -0.178779],
+      [-0.078411, 0.930809, 0.147602],
+      [0.004733, 0.691367, 0.3039],
+    ],
+  };
+  const dot = (matrix, v) => matrix.map((row) => row.reduce((sum, x, i) => sum + x * v[i], 0));
+  const linear = (rgb) => rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+
+  function oklab(rgb, eye) {
+    const light = dot(SEEN[eye], linear(rgb)).map((v) => Math.min(1, Math.max(0, v)));
+    const cones = dot(
+      [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+      ],
+      light,
+    ).map(Math.cbrt);
+    return dot(
+      [
+        [0.2104542553, 0.793617785, -0.0040720468],
+        [1.9779984951, -2.428592205, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.808675766],
+      ],
+      cones,
+    );
+  }
+
+  function nearestPair(colours, eye) {
+    const seen = colours.map((colour) => oklab(colour, eye));
+    let least = Infinity;
+    seen.forEach((a, i) =>
+      seen.slice(i + 1).forEach((b) => {
+        least = Math.min(least, 100 * Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
+      }),
+    );
+    return least;
+  }
+
+  for (const dark of [false, true]) {
+    it(`keeps ten classes apart for every eye on a ${dark ? "dark" : "light"} ground`, () => {
+      const colours = classColors(10, dark);
+      assert.ok(nearestPair(colours, "normal") > 15);
+      for (const eye of ["protan", "deutan", "tritan"]) assert.ok(nearestPair(colours, eye) > 9, eye);
+    });
+
+    it(`stands out from a ${dark ? "dark" : "light"} ground`, () => {
+      const ground = luminance(dark ? [16, 19, 23] : [255, 255, 255]);
+      for (const colour of classColors(10, dark)) {
+        const [high, low] = [ground, luminance(colour)].sort((a, b) => b - a);
+        assert.ok((high + 0.05) / (low + 0.05) > (dark ? 3 : 1.7), css(colour));
+      }
+    });
+  }
+
+  it("has a colour of its own for every class beyond ten", () => {
+    for (const dark of [false, true]) {
+      const colours = classColors(47, dark).map(String);
+      assert.equal(new Set(colours).size, 47);
+      assert.ok(
+        classColors(47, dark)
+          .flat()
+          .every((v) => Number.isInteger(v) && v >= 0 && v <= 255),
+      );
+    }
+  });
+});

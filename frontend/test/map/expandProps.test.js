@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { expandProps } from "../../src/map/data/expandProps.ts";
+
+const run = { run: "a1", view: "live", begun: "7f" };
+
+test("addresses follow from the run, and only those that there are", () => {
+  const { watched_url, nearest_url, values } = expandProps({ ...run, kept: ["watched", "values"] });
+  assert.deepEqual(
+    [watched_url, nearest_url, values],
+    ["/api/runs/a1/layout.json?7f", undefined, "/api/runs/a1/values/live/{name}.f32?7f"],
+  );
+});
+
+test("what is given goes before what follows", () => {
+  assert.equal(expandProps({ ...run, kept: ["nearest"], nearest_url: "/n", api: "/x" }).nearest_url, "/n");
+});
+
+test("only the first neighbour has a distance, and a query's have none", () => {
+  const { neighbours, query } = expandProps({
+    ...run,
+    neighbours: [4, 2],
+    distance: 0.5,
+    query: { xy: [0, 1], neighbours: [3] },
+  });
+  assert.deepEqual(neighbours, [{ item: 4, distance: 0.5 }, { item: 2 }]);
+  assert.deepEqual(query, { xy: [0, 1], neighbours: [{ item: 3, distance: undefined }] });
+  assert.deepEqual(expandProps(run).neighbours, []);
+});

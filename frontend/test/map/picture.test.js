@@ -1,0 +1,97 @@
+import "../helpers.js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rangeOf } from "../../src/map/ui/colorControl.ts";
+import { qualityFigures, measuredOn, varianceOf } from "../../src/map/ui/qualityFooter.ts";
+import { Model } from "../../src/map/data/model.ts";
+import { computePointColors } from "../../src/map/render/pointColors.ts";
+import { emptyTimeline, framesOf, reduceEvent } from "../../src/map/data/timeline.ts";
+import { ramp } from "../../src/lib/palette.ts";
+import { luminance } from "../../src/lib/theme.ts";
+
+const theme = { dark: false, background: [255, 255, 255], text: [49, 51, 63], muted: [120, 120, 130] };
+const kept = { trustworthiness: 0.98761, continuity: 0.95, neighbours_kept: 0.421, distance_correlation: 0.612, k: 10 };
+
+test("the figures of a picture are those that were measured, and on how many images", () => {
+  assert.deepEqual(
+    qualityFigures(kept).map(([words]) => words),
+    ["trustworthiness 0.988", "continuity 0.950", "4.2 of 10 nearest kept", "distance correlation 0.61"],
+  );
+  assert.deepEqual(qualityFigures(null), []);
+  assert.equal(measuredOn({ measured: 1000, n: 10000 }, "at step 60"), "on 1,000 of 10,000 test images, at step 60");
+  assert.equal(measuredOn({ measured: 596, n: 596 }, ""), "on 596 test images");
+});
+
+test("the variance is told by component where one was chosen", () => {
+  assert.equal(varianceOf([0.231, 0.0412], [1, 3]), "component 1: 23 %, component 3: 4.1 % of the variance");
+  assert.equal(varianceOf(null, [1, 2]), "");
+});
+
+test("a film is played by the steps of its epochs, each with what it keeps", () => {
+  const timeline = emptyTimeline();
+  reduceEvent(timeline, { event: "started", iterations: 600 });
+  reduceEvent(timeline, { event: "frame", iteration: 10, of: 900, frame: { id: "a" } });
+  reduceEvent(timeline, {
+    event: "replay",
+    frames: [
+      { step: 0, id: "b", n: 3, faithfulness: kept },
+      { step: 60, id: "c", n: 3 },
+    ],
+  });
+  reduceEvent(timeline, { event: "finished", iteration: 900 });
+  assert.equal(timeline.noun, "step");
+  assert.deepEqual(
+    framesOf(timeline).map(({ step, frame }) => [step, frame.id]),
+    [
+      [0, "b"],
+      [60, "c"],
+    ],
+  );
+  assert.equal(framesOf(timeline)[0].faithfulness, kept);
+});
+
+test("after a pause the frames go on where they were", () => {
+  const timeline = emptyTimeline();
+  reduceEvent(timeline, { event: "started", iterations: 600 });
+  reduceEvent(timeline, { event: "frame", iteration: 200, of: 600, frame: { id: "a" } });
+  reduceEvent(timeline, { event: "stopped", iteration: 210, frame: { id: "b" } });
+  reduceEvent(timeline, { event: "started", iterations: 600, iteration: 210 });
+  reduceEvent(timeline, { event: "frame", iteration: 220, of: 600, frame: { id: "c" } });
+  assert.equal(timeline.state, "running");
+  assert.deepEqual(
+    framesOf(timeline).map(({ step }) => step),
+    [200, 210, 220],
+  );
+});
+
+test("the ramp grows darker on light and lighter on dark, so that no colour sense is needed", () => {
+  for (const dark of [false, true]) {
+    const at = ramp({ ...theme, dark, background: dark ? [14, 17, 23] : [255, 255, 255] });
+    const light = [0, 0.25, 0.5, 0.75, 1].map((share) => luminance(at(share)));
+    for (let i = 1; i < light.length; i++)
+      assert.ok(dark ? light[i] > light[i - 1] : light[i] < light[i - 1], `${dark} ${light}`);
+  }
+});
+
+test("points are graded by their numbers, what is striking lies in front, what is unknown stays quiet", () => {
+  const model = new Model(["a"], new Uint8Array(3), 3);
+  model.grades = { numbers: Float32Array.of(0, 1, NaN), low: 0, high: 1, alarming: (share) => share };
+  const { paint, marks } = computePointColors({
+    model,
+    colors: [[1, 2, 3]],
+    theme,
+    shapes: false,
+    colorBy: "centre",
+    spotlight: null,
+  });
+  const at = ramp(theme);
+  assert.deepEqual([...paint.slice(0, 3)], at(0));
+  assert.deepEqual([...paint.slice(4, 7)], at(1));
+  assert.deepEqual([...paint.slice(8, 11)], at(0));
+  assert.deepEqual([marks[1], marks[3]], [1, 2]);
+});
+
+test("one far point does not make all others look near", () => {
+  const numbers = Float32Array.from({ length: 201 }, (_, i) => (i === 200 ? 1e6 : i / 100));
+  assert.ok(rangeOf(numbers)[1] < 3);
+});

@@ -1,0 +1,108 @@
+import "../helpers.js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Frames } from "../../src/map/data/frames.ts";
+import { Orbit, place3d, rotated } from "../../src/map/math/orbit.ts";
+import { mapRanks } from "../../src/map/data/mapRanks.ts";
+import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
+import { QueryMarker } from "../../src/map/math/queryMarker.ts";
+
+const close = (a, b, by = 1e-4) => assert.ok(Math.abs(a - b) < by, `${a} is not ${b}`);
+const frame = { id: "f", n: 3, dims: 3, centre: [0, 0, 0], scale: 1, items: "all" };
+const bytes = Int16Array.from([32767, 0, 0, 0, 32767, 0, 0, 0, -32767]).buffer;
+
+test("a turn keeps every distance in three dimensions", () => {
+  const orbit = new Orbit();
+  orbit.turn(130, -45, 500);
+  const [a, b] = [
+    [1, 2, 3],
+    [-2, 0.5, 1],
+  ].map((point) => orbit.project(point));
+  close(Math.hypot(...a.map((v, i) => v - b[i])), Math.hypot(3, 1.5, 2));
+  const before = [...orbit.matrix];
+  orbit.turn(40, 0, 500);
+  orbit.turn(-40, 0, 500);
+  orbit.matrix.forEach((v, i) => close(v, before[i]));
+});
+
+test("the flat places of a frame follow the turn, and what is in front is clearer", () => {
+  const orbit = new Orbit();
+  const placed = rotated(place3d(bytes, frame, null, 3), orbit);
+  [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, -1],
+  ].forEach((point, i) => {
+    const [x, y] = orbit.project(point);
+    close(placed.xy[2 * i], x);
+    close(placed.xy[2 * i + 1], y);
+  });
+  const depth = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, -1],
+  ].map((point) => orbit.project(point)[2]);
+  assert.equal(depth.indexOf(Math.max(...depth)), [...placed.shade].indexOf(Math.max(...placed.shade)));
+  close(placed.bounds[2], 1);
+});
+
+test("a frame that is kept is rotated anew when the eye has moved", () => {
+  const orbit = new Orbit();
+  const frames = new Frames({ url: null, watched: async () => null, total: 3, orbit, fed: () => bytes });
+  const first = [...frames.get(frame).xy];
+  orbit.turn(90, 0, 400);
+  assert.notDeepEqual([...frames.get(frame).xy], first);
+  const [x, y] = orbit.project([1, 0, 0]);
+  const at = frames.at(frame, 0);
+  close(at[0], x);
+  close(at[1], y);
+});
+
+test("watched items of three dimensions take their own places", () => {
+  const placed = rotated(place3d(bytes, { ...frame, items: "watched" }, [4, 0, 2], 6), new Orbit());
+  assert.deepEqual([...placed.present], [1, 0, 1, 0, 1, 0]);
+  assert.throws(() => place3d(bytes, { ...frame, items: "watched" }, [1], 6), /watches 1/);
+  assert.throws(() => place3d(bytes.slice(2), frame, null, 3), /need 18/);
+});
+
+test("who is near is asked in three dimensions, not of the view", () => {
+  const places = [0, 0, 0, 0.1, 0, 9, 1, 1, 0];
+  assert.deepEqual(
+    [...mapRanks(places, [1, 1, 1], [0, 0, 0], [1, 2], 0)],
+    [
+      [1, 2],
+      [2, 1],
+    ],
+  );
+});
+
+test("a query's star in three dimensions is seen through the orbit", () => {
+  const star = new QueryMarker((place) => place.slice(0, 2));
+  star.set({ xy: [1, 2, 3] }, {}, true);
+  assert.deepEqual(star.at(1), [1, 2]);
+});
+
+test("without a margin wedges meet halfway; ArcFace's leave the margin free between two centres", () => {
+  const angles = [0, 1, 3];
+  const plain = wedges(angles, [1, 0, 0]);
+  close(plain[0][1], 0.5);
+  close(plain[1][0], 0.5);
+  const arc = wedges(angles, [1, 0.4, 0]);
+  close(arc[1][0] - arc[0][1], 0.4);
+  assert.deepEqual(wedges(angles, [1, 1.2, 0])[0][1], 0);
+});
+
+test("CosFace's wedge ends where its own cosine less the margin is the other's", () => {
+  const [[, to]] = wedges([0, 2], [1, 0, 0.3]);
+  close(Math.cos(to) - 0.3, Math.cos(2 - to));
+});
+
+test("SphereFace's wedge is where the multiplied angle is still the smaller", () => {
+  const [[, to]] = wedges([0, 2.5], [4, 0, 0]);
+  close(4 * to, 2.5 - to, 1e-3);
+});
+
+test("class centres go straight from frame to frame, and stay where the next has none", () => {
+  assert.deepEqual(between([[0, 0]], [[2, 4]], 0.5), [[1, 2]]);
+  assert.deepEqual(between([[0, 0]], undefined, 0.5), [[0, 0]]);
+});

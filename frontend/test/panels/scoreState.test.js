@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { captionAt, emptyScores, scoresAt, stepAt, reduceScores } from "../../src/panels/scores/scoreState.ts";
+
+function run(...events) {
+  const readings = emptyScores();
+  for (const event of events) reduceScores(readings, event);
+  return readings;
+}
+const started = { event: "started", steps: 600, watched: 2000, test_images: 10000 };
+const snapshot = (step, value) => ({ event: "snapshot", step, metrics: { precision_at_1: value } });
+const first = (readings, step) => scoresAt(readings, step)[0];
+
+test("before the first frame there is no score and no number made up", () => {
+  const readings = run(started);
+  assert.equal(first(readings).value, null);
+  assert.equal(first(readings).change, null);
+  assert.match(captionAt(readings), /first frame/);
+});
+
+test("the newest score is shown until a step is asked for", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75), snapshot(20, 0.875));
+  assert.equal(first(readings).value, 0.875);
+  assert.equal(first(readings, 10).value, 0.75);
+  assert.equal(first(readings, 19).value, 0.75);
+  assert.equal(stepAt(readings, 19), 10);
+});
+
+test("change is counted from the untrained net", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
+  assert.equal(first(readings).change, 0.25);
+  assert.equal(first(readings, 0).change, null);
+});
+
+test("the caption says on which images and when", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
+  assert.equal(captionAt(readings, 0), "On 2,000 test images among themselves, before training");
+  assert.equal(captionAt(readings), "On 2,000 test images among themselves, after 10 steps");
+});
+
+test("the end is measured on all test images, and says so; the change stays one of the same images", () => {
+  const end = { event: "finished", step: 10, metrics: { precision_at_1: 0.9, nmi: 0.8 }, test_images: 10000 };
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75), end);
+  assert.equal(first(readings).value, 0.9);
+  assert.equal(first(readings).change, 0.25);
+  assert.equal(captionAt(readings), "On all 10,000 test images, after 10 steps");
+  assert.equal(first(readings, 0).value, 0.5);
+  assert.equal(scoresAt(readings).find(({ key }) => key === "nmi").value, 0.8);
+});
+
+test("a run stopped before its end was scored keeps its last snapshot", () => {
+  const readings = run(started, snapshot(0, 0.5), { event: "stopped", step: 3, metrics: {} });
+  assert.equal(first(readings).value, 0.5);
+});
+
+test("a score that is not a number is shown as none", () => {
+  assert.equal(first(run(started, snapshot(0, null))).value, null);
+  assert.equal(first(run(started, snapshot(0, NaN))).value, null);
+});
+
+test("of a run with unseen classes each score is also that of the seen and of the unseen ones", () => {
+  const metrics = { precision_at_1: 0.9, "seen/precision_at_1": 0.95, "unseen/precision_at_1": 0.75, "seen/nmi": NaN };
+  const readings = run({ ...started, unseen: ["7", "8"] }, { event: "snapshot", step: 5, metrics });
+  assert.deepEqual(first(readings).apart, [
+    { group: "seen", value: 0.95 },
+    { group: "unseen", value: 0.75 },
+  ]);
+  assert.deepEqual(scoresAt(readings).find(({ key }) => key === "nmi").apart, []);
+  assert.match(captionAt(readings), /; not trained on 7, 8, which are scored apart$/);
+  assert.deepEqual(first(run(started, snapshot(0, 0.5))).apart, []);
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { neighborsOf, unpackNumbers } from "../../src/standalone/neighborData.ts";
+
+const packed = (array) => Buffer.from(array.buffer).toString("base64");
+
+test("numbers come out as they went in", () => {
+  assert.deepEqual([...unpackNumbers(packed(new Uint16Array([0, 1, 65535])), "<u2")], [0, 1, 65535]);
+  assert.deepEqual([...unpackNumbers(packed(new Int32Array([70000, -1])), "<i4")], [70000, -1]);
+});
+
+test("neighbours are those of the item's own row, nearest first", () => {
+  const near = {
+    k: 2,
+    items: new Uint16Array([1, 2, 0, 2, 1, 0]),
+    distances: new Uint16Array([10, 20, 10, 40, 30, 60]),
+    unit: 0.5,
+  };
+  assert.deepEqual(neighborsOf(near, 1), [
+    [0, 5],
+    [2, 20],
+  ]);
+});
+
+test("an item alone has no neighbours", () => {
+  assert.deepEqual(neighborsOf({ k: 0, items: new Uint16Array(), distances: new Uint16Array(), unit: 1 }, 0), []);
+});

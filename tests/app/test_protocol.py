@@ -1,0 +1,59 @@
+"""What server and page say to each other is what app/protocol.py declares, and the page has the same types."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from app import components, protocol
+from dmlviz.runs.store import BUNDLED_RUNS, Runs
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_has_the_types_that_python_declares():
+    command = [sys.executable, ROOT / "scripts" / "generate_protocol.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"run scripts/generate_protocol.py and commit what it wrote\n{done.stderr}"
+
+
+@pytest.mark.parametrize("change", [{"hints": "two"}, {"hint": 3}, {"hint": None}])
+def test_props_that_are_not_declared_are_found_out(change):
+    with pytest.raises(ValidationError):
+        components.mount("pad", key="pad", data={"hint": "Draw here"} | change)
+
+
+def test_every_component_that_streamlit_knows_has_props():
+    built = {path.name.rpartition("-")[0] for path in (ROOT / "dmlviz" / "_frontend").glob("*-*.js")} - {"page"}
+    assert built == set(protocol.PROPS)
+
+
+def test_events_are_as_declared(run):
+    event = TypeAdapter(protocol.RunEvent)
+    records = [run, *Runs(BUNDLED_RUNS).list()]
+    records += [drawing for known in records for drawing in known.drawings()]
+    kinds = set()
+    for record in records:
+        for said in record.events():
+            event.validate_json(json.dumps(said))
+            kinds.add(said["event"])
+    assert {"started", "step", "snapshot", "batch", "replay", "finished"} <= kinds
+
+
+def test_the_answers_about_batches_distances_and_methods_are_as_declared(client, run):
+    ready = Runs(BUNDLED_RUNS).list()
+    trained = next(known for known in ready if known.batch_steps)
+    step = trained.batch_steps[0]
+    wanted = {
+        f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
+        f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
+        f"/api/runs/{run.id}/film/{run.watched[0]}.json": protocol.Film,
+        "/api/methods.json": dict[str, protocol.MethodInfo],
+    }
+    for address, declared in wanted.items():
+        answer = client.get(address)
+        assert answer.status_code == 200, (address, answer.text)
+        TypeAdapter(declared).validate_json(answer.text)

@@ -1,0 +1,79 @@
+"""The built page: it is what the sources give, and Streamlit finds all of it."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "frontend"
+BUILT = files("dmlviz") / "_frontend"
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or not (SOURCES / "node_modules").is_dir(),
+    reason="needs Node.js and `npm ci` in frontend/",
+)
+
+
+def node(*arguments, cwd=SOURCES):
+    return subprocess.run(["node", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The sources and what is built of them, elsewhere."""
+    shutil.copytree(SOURCES, tmp_path / "frontend", ignore=shutil.ignore_patterns("node_modules", "build", "test"))
+    (tmp_path / "frontend" / "node_modules").symlink_to((SOURCES / "node_modules").resolve())
+    shutil.copytree(BUILT, tmp_path / "dmlviz" / "_frontend")
+    return tmp_path / "frontend"
+
+
+@needs_node
+def test_what_is_committed_is_what_the_sources_give():
+    done = node("build.mjs", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+@needs_node
+def test_the_same_sources_give_the_same_bytes_wherever_they_lie(copy):
+    done = node("build.mjs", "--check", cwd=copy)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_node
+def test_a_change_of_the_sources_makes_it_stale_until_it_is_built(copy):
+    style = copy / "src" / "panels" / "progress" / "progress.css"
+    style.write_text(style.read_text() + ".another { color: red; }\n")
+    stale = node("build.mjs", "--check", cwd=copy)
+    assert stale.returncode == 1
+    assert "is stale (" in stale.stderr
+    assert node("build.mjs", cwd=copy).returncode == 0
+    assert node("build.mjs", "--check", cwd=copy).returncode == 0
+
+
+def test_streamlit_is_told_of_every_component_and_of_no_other():
+    told = tomllib.loads((ROOT / "dmlviz" / "pyproject.toml").read_text())["tool"]["streamlit"]["component"][
+        "components"
+    ]
+    assert {entry["asset_dir"] for entry in told} == {BUILT.name}
+    built = {path.name.rpartition("-")[0] for path in BUILT.glob("*-*.js")} - {"page"}
+    assert sorted(entry["name"] for entry in told) == sorted(built)
+
+
+def test_every_component_loads_the_one_script():
+    (script,) = BUILT.glob("page-*.js")
+    for path in BUILT.glob("*-*.js"):
+        if path != script:
+            loads = re.fullmatch(
+                r'export \{ (\w+) as default \} from "\.\./dmlviz\.map/([\w.-]+)";\n', path.read_text()
+            )
+            assert (loads[1], loads[2]) == (path.name.rpartition("-")[0], script.name)
+
+
+def test_nothing_built_tells_where_it_was_built():
+    for path in BUILT.iterdir():
+        assert str(ROOT) not in path.read_text(), path.name
