@@ -1,4 +1,4 @@
-"""Writes frontend/src/protocol.ts from app/protocol.py: the same types for the page. Run it after changing them."""
+"""Writes frontend/src/protocol.ts from app/payloads/protocol.py: the same types for the page. Run it after changing them."""
 
 import sys
 import types
@@ -8,15 +8,15 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
-from app import protocol
+from app.payloads import protocol
 
 OUT = Path(__file__).resolve().parents[1] / "frontend" / "src" / "protocol.ts"
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
-HEAD = "// Written by scripts/generate_protocol.py from app/protocol.py: change that, not this.\n"
+HEAD = "// Written by scripts/generate_protocol.py from app/payloads/protocol.py: change that, not this.\n"
 
 
 def typescript() -> str:
-    """All of app/protocol.py as TypeScript."""
+    """All of app/payloads/protocol.py as TypeScript."""
     parts = [HEAD]
     for name, value in NAMED.items():
         parts.append(_interface(name, value) if is_typeddict(value) else f"export type {name} = {_written(value)};\n")

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from app.components import mount
 from app.state.current_view import RunView
 from app.widgets import component_props
+from app.widgets.components import mount
 
 
 def lossview(shown: RunView, routes: bool) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import mount
 from app.panels import map_panel
 from app.runtime.services import Services
 from app.state import compare
 from app.state.compare import CompareState, Pair
 from app.state.current_view import RunView
 from app.widgets import compare_props, component_props
+from app.widgets.components import mount
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError

@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import mount
 from app.state.current_view import RunView
+from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export.script import as_command, as_python

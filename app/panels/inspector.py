@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import streamlit as st
 
-from app.components import mount
 from app.payloads import query
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets import component_props
+from app.widgets.components import mount
 from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import decode

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from app.components import mount
 from app.content.catalog_index import (
     Kind,
     caveat,
@@ -16,6 +15,7 @@ from app.content.catalog_index import (
 )
 from app.panels import navigation
 from app.state import explore
+from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import MetricSpec
 from dmlviz.catalog.parameters import LossSpec, Spec

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import mount
 from app.panels import navigation
 from app.panels.learn_entry import force_playground
+from app.widgets.components import mount
 from dmlviz.catalog.metrics import METRICS
 
 READABLE = 900  # pixels

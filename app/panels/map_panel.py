@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from app import media
-from app.components import mount
 from app.panels import inspector, projection_picker
 from app.payloads.query import QueryResult
 from app.runtime.event_stream import LIVE_PHASES
@@ -16,6 +15,7 @@ from app.state.current_view import RunView
 from app.state.explore import COLOR_MODES, UIState
 from app.state.selection import Selection
 from app.widgets import component_props
+from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from dmlviz.runs.run import EventLogDir, Neighbor
 from dmlviz.training.diagnostics import SUGGESTIONS, suggestions

@@ -4,11 +4,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import mount
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.runtime.uploads import ImportStatus
 from app.state.explore import UIState
+from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
 from dmlviz.data.embedding_file import MAX_VECTORS, SUFFIXES

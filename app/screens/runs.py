@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from app.components import mount
 from app.runtime import url_state
 from app.runtime.services import services
 from app.state import compare, explore, run_list
+from app.widgets.components import mount
 
 here = services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)

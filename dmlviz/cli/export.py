@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli.main import (DataFolder, RunsFolder, single_command_app)
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write

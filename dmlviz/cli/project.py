@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli.main import (RunsFolder, limit_to_one_thread, single_command_app)
+from dmlviz.cli import RunsFolder, limit_to_one_thread, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.maps import in_words, project_file, write_table
 from dmlviz.cli.options import add_config_options

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli.main import (DataFolder, RunsFolder, single_command_app)
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()

@@ -14,7 +14,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
-from dmlviz.cli.main import (DataFolder, RunsFolder, limit_to_one_thread, single_command_app)
+from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig

@@ -11,7 +11,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
     from dmlviz.projection.layout import Projection, project
-    from dmlviz.projection.out_of_sample import transform
+    from dmlviz.projection.out_of_sample import place_on
     from dmlviz.projection.quality import ProjectionQuality, map_ranks, projection_quality
     from dmlviz.projection.sequence import num_iterations, project_sequence
     from dmlviz.projection.validation import check, clamp_parameter
@@ -25,7 +25,7 @@ __all__ = [
     "clamp_parameter",
     "map_ranks",
     "num_iterations",
-    "transform",
+    "place_on",
     "project",
     "project_sequence",
     "projection_quality",

@@ -11,7 +11,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.projection.out_of_sample import alike, transform
+from dmlviz.projection.out_of_sample import alike, place_on
 from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
 from dmlviz.projection.quality import ProjectionQuality, projection_quality
 from dmlviz.projection.validation import check, check_embeddings, check_labels
@@ -44,7 +44,7 @@ class Projection:
         """
         if self.placing is not None:
             return self.placing(alike(new, self.embeddings.shape[1]))
-        return transform(self.config, self.embeddings, self.coordinates, new)
+        return place_on(self.config, self.embeddings, self.coordinates, new)
 
     @cached_property
     def faithfulness(self) -> ProjectionQuality:

@@ -27,7 +27,7 @@ _AT_ONCE = 64
 _EPS = 1e-3
 
 
-def transform(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
+def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
     """Positions (m × dims, float32) of new embeddings (m × d) on the map that `config` drew of `embeddings`.
 
     Exact for linear maps. Otherwise each new point goes to where the map's own loss is least for it, all others held

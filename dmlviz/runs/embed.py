@@ -11,7 +11,7 @@ import torch
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
-from dmlviz.projection import transform
+from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
 
 MAX_IMAGES = 1000
@@ -72,7 +72,7 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
     for drawing in run.projections():
         ours = drawing.config.step is None and not drawing.config.all_epochs
         if ours and drawing.state == "finished" and (views is None or drawing.id in views):
-            found[drawing.id] = transform(drawing.config, known, drawing.coordinates, embeddings).tolist()
+            found[drawing.id] = place_on(drawing.config, known, drawing.coordinates, embeddings).tolist()
     return found
 
 

@@ -1,11 +1,11 @@
-// Written by scripts/generate_protocol.py from app/protocol.py: change that, not this.
+// Written by scripts/generate_protocol.py from app/payloads/protocol.py: change that, not this.
 
-/** Where the bytes of a frame are, and what they mean: world = centre + q / 32767 · scale. */
+/** Where the bytes of a frame are, and what they mean: world = center + q / 32767 · scale. */
 export interface FrameMeta {
   id: string;
   n: number;
   dims: number;
-  centre: number[];
+  center: number[];
   scale: number;
   items: "all" | "watched";
 }
@@ -60,7 +60,7 @@ export interface SnapshotEvent {
   step: number;
   frame: FrameMeta;
   metrics?: Record<string, number>;
-  centres?: number[][];
+  centers?: number[][];
 }
 
 /** A layout on its way. */
@@ -107,12 +107,12 @@ export interface ReplayFrame {
   id?: string;
   n?: number;
   dims?: number;
-  centre?: number[];
+  center?: number[];
   scale?: number;
   items?: "all" | "watched";
   explained?: number[] | null;
   faithfulness?: Faithfulness | null;
-  centres?: number[][];
+  centers?: number[][];
 }
 
 /** All steps on one basis. */
@@ -197,7 +197,7 @@ export interface Source {
 /** A learned space that is drawn as it is. */
 export interface Space {
   kind: "circle" | "plane" | "sphere" | "space";
-  centres: "points" | "directions";
+  centers: "points" | "directions";
   margins: [number, number, number] | null;
 }
 
@@ -211,12 +211,12 @@ export interface PictureInfo {
   space?: Space;
 }
 
-/** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbours. */
+/** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors. */
 export interface MapQuery {
   xy?: number[];
   way?: number[][];
   frames?: Record<string, number[]>;
-  neighbours: number[];
+  neighbors: number[];
 }
 
 /** A selection: bit i of byte i >> 3 (little-endian bits) says whether item i is in it, base64 around it. */
@@ -245,9 +245,9 @@ export interface MapProps {
   autoplay?: boolean;
   picture?: PictureInfo;
   distance?: number;
-  colour?: string;
+  color?: string;
   pinned: number | null;
-  neighbours: number[];
+  neighbors: number[];
   link?: string | null;
   height?: number | "fill";
   fallback?: Fallback | null;
@@ -294,7 +294,7 @@ export interface Film {
   labels: Record<string, number>;
 }
 
-/** Which class most neighbours say. */
+/** Which class most neighbors say. */
 export interface Vote {
   label: number;
 }
@@ -588,10 +588,10 @@ export interface PackedArray {
 }
 
 /** What stands for each class, and where. */
-export interface ClassCentres {
+export interface ClassCenters {
   labels: number[];
   places: string;
-  meaning: "mean" | "centre" | "weight";
+  meaning: "mean" | "center" | "weight";
 }
 
 /** The loss that saw the batch. */
@@ -626,7 +626,7 @@ export interface BatchAnswer {
   anchored: boolean;
   learned: Record<string, PackedArray>;
   seen_classes: number[];
-  centres: ClassCentres | null;
+  centers: ClassCenters | null;
   loss_of: LossOfBatch;
   final?: boolean;
   sheet?: SpriteSheets;

@@ -16,12 +16,13 @@ from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
 from typing_extensions import is_typeddict
 
-from app import components, protocol
 from app.api import routes
 from app.api.middleware import SameOriginMiddleware
+from app.payloads import protocol
 from app.payloads.sprites import TestImages, test_images
 from app.runtime import services
 from app.runtime.services import Services, Settings
+from app.widgets import components
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
@@ -49,7 +50,7 @@ def adapter(name: str) -> TypeAdapter[Any]:
 
 @pytest.fixture(autouse=True)
 def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a page sends to a component in a test is what app/protocol.py declares, no more and no less."""
+    """Whatever a page sends to a component in a test is what app/payloads/protocol.py declares, no more and no less."""
     renderer = components._renderer
 
     def checked(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What server and page say to each other is what app/protocol.py declares, and the page has the same types."""
+"""What server and page say to each other is what app/payloads/protocol.py declares, and the page has the same types."""
 
 import json
 import subprocess
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app import components, protocol
+from app.payloads import protocol
+from app.widgets import components
 from dmlviz.runs.store import BUNDLED_RUNS, Runs
 
 ROOT = Path(__file__).parents[2]

@@ -35,7 +35,7 @@ CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if n
 
 
 def batch_of(config: TrainConfig) -> BatchRecord:
-    """What the loss sees of images that lie around the centres of their classes, too near each other."""
+    """What the loss sees of images that lie around the centers of their classes, too near each other."""
     random = torch.Generator().manual_seed(1)
     labels, classes = torch.arange(5).repeat_interleave(4), torch.tensor(config.train_classes)
     x = 0.8 * torch.randn(5, 8, generator=random)[labels] + torch.randn(20, 8, generator=random)

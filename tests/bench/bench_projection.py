@@ -136,14 +136,14 @@ def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
     """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
     from dmlviz.config import ProjectionConfig
     from dmlviz.ops.neighbor_graph import query
-    from dmlviz.projection import transform, project
+    from dmlviz.projection import place_on, project
 
     known, new = points[:9000], points[9000:]
     for method in ("pca", "tsne", "umap"):
         config = ProjectionConfig(method=method)
         drawn = project(known, config).coordinates
-        taken = timed(lambda config=config, drawn=drawn: transform(config, known, drawn, new[:1]), 21)
-        placed = transform(config, known, drawn, new)
+        taken = timed(lambda config=config, drawn=drawn: place_on(config, known, drawn, new[:1]), 21)
+        placed = place_on(config, known, drawn, new)
         votes = [np.bincount(row).argmax() for row in labels[:9000][query(placed, drawn, 10)[1]]]
         print(
             f"{method:6s} one query {1e3 * taken:6.1f} ms   "

@@ -4,7 +4,7 @@ import pytest
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.neighbor_graph import query
-from dmlviz.projection import transform, project
+from dmlviz.projection import place_on, project
 from dmlviz.projection.far_field import FarFieldSummary
 
 METHODS = ["pca", "tsne", "umap"]
@@ -67,7 +67,7 @@ def test_a_basis_of_another_epoch_is_recovered_from_the_map(digits):
     points, _ = digits
     basis = np.random.default_rng(0).standard_normal((64, 2)).astype(np.float32)
     new = points[600:]
-    placed = transform(ProjectionConfig(method="pca"), points[:600], points[:600] @ basis + 3, new)
+    placed = place_on(ProjectionConfig(method="pca"), points[:600], points[:600] @ basis + 3, new)
     # Pixels that are blank in all 600 say nothing about the basis.
     seen = points[:600].std(axis=0) > 0
     np.testing.assert_allclose(placed, (new * seen) @ basis + 3, atol=1e-2)
@@ -108,7 +108,7 @@ def test_what_does_not_belong_on_the_map_is_refused(maps, new, message):
 
 def test_a_map_of_other_points_is_refused(digits, maps):
     with pytest.raises(UserError, match="got 600 places for 599 embeddings"):
-        transform(maps["tsne"].config, digits[0][:599], maps["tsne"].coordinates, digits[0][:1])
+        place_on(maps["tsne"].config, digits[0][:599], maps["tsne"].coordinates, digits[0][:1])
 
 
 @pytest.mark.parametrize("dims", [2, 3])

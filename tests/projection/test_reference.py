@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import check, transform, project, project_sequence, projection_quality, reference
+from dmlviz.projection import check, place_on, project, project_sequence, projection_quality, reference
 
 SMALL = {"perplexity": 10, "iterations": 250}
 
@@ -162,7 +162,7 @@ def test_new_points_are_placed_by_the_maps_own_metric(digits, metric):
     name = {"manhattan": "cityblock"}.get(metric, metric)
     new = digits[0][200:230]
     nearest = cdist(new, points, name).argmin(axis=1)
-    apart = np.linalg.norm(transform(drawn.config, points, drawn.coordinates, new) - drawn.coordinates[nearest], axis=1)
+    apart = np.linalg.norm(place_on(drawn.config, points, drawn.coordinates, new) - drawn.coordinates[nearest], axis=1)
     assert np.median(apart) < 0.2 * np.ptp(drawn.coordinates)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.projection import transform, project
+from dmlviz.projection import place_on, project
 from dmlviz.projection.fuzzy_graph import fit_ab
 
 # What project is told, and what else than the usual umap-learn must be told for the same.
@@ -46,7 +46,7 @@ for projection, (params, same) in zip(drawn, CASES, strict=True):
     assert np.array_equal(projection.coordinates, model.embedding_), params
     new = points[80:83]
     if "densmap" in params:  # umap-learn places none on such a map, so we do
-        expected = transform(projection.config, points[:80], projection.coordinates, new)
+        expected = place_on(projection.config, points[:80], projection.coordinates, new)
     else:
         expected = model.transform(new)
     assert np.array_equal(projection.place(new), expected), params

@@ -19,7 +19,7 @@ export type Row = number[];
 export type Measure = BatchAnswer["reach"]["measure"];
 
 /** A batch out of base64, and as its loss sees it. */
-export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centres" | "sheet"> {
+export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
   batch: LossBatch;
   /** What the loss makes of it; empty for a loss that does not tell its terms. */
@@ -31,7 +31,7 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   push: Float32Array;
   force: Float32Array;
   hardness: Uint8Array;
-  centres: { labels: number[]; places: Float32Array; meaning: "mean" | "centre" | "weight" } | null;
+  centers: { labels: number[]; places: Float32Array; meaning: "mean" | "center" | "weight" } | null;
   sheet: SpriteSheets;
   seen: Compared;
 }
@@ -77,7 +77,7 @@ export function parseBatch(told: BatchAnswer): LoadedBatch {
     push: unpack(told.push, "<f4"),
     force: unpack(told.force, "<f4"),
     hardness: unpack(seen.hardness, "u1"),
-    centres: told.centres && { ...told.centres, places: unpack(told.centres.places, "<f4") },
+    centers: told.centers && { ...told.centers, places: unpack(told.centers.places, "<f4") },
     sheet: told.sheet ?? { urls: [], tile: 1 },
   };
 }

@@ -85,7 +85,7 @@ export class BatchCanvas {
     this.b = b;
     const by = magnification(b) ?? 1;
     this.moved = Array.from(b.places, (at, k) => at + by * (b.moved[k] - at));
-    const still: ArrayLike<number>[] = [b.places, ...(b.centres ? [b.centres.places] : [])];
+    const still: ArrayLike<number>[] = [b.places, ...(b.centers ? [b.centers.places] : [])];
     this.boxes = [around(still), around([...still, this.moved])];
     this.arcs = arcs(b);
     this.strongest = Math.max(1e-30, ...b.labels.map((_, i) => Math.hypot(b.push[2 * i], b.push[2 * i + 1])));
@@ -138,17 +138,17 @@ export class BatchCanvas {
     return this.place(at(0), at(1));
   }
 
-  private drawBackground(context: Context, { centres, origin }: LoadedBatch, { theme, colors }: CanvasLook): void {
-    if (!this.arcs.length || !centres) return;
+  private drawBackground(context: Context, { centers, origin }: LoadedBatch, { theme, colors }: CanvasLook): void {
+    if (!this.arcs.length || !centers) return;
     const [x, y] = this.place(origin[0], origin[1]);
-    const radius = this.scale * Math.hypot(centres.places[0] - origin[0], centres.places[1] - origin[1]);
+    const radius = this.scale * Math.hypot(centers.places[0] - origin[0], centers.places[1] - origin[1]);
     context.strokeStyle = css(theme.text, 0.12);
     context.lineWidth = 1;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
     context.stroke();
     for (const { row, from, to } of this.arcs) {
-      context.strokeStyle = css(colors[centres.labels[row]], 0.35);
+      context.strokeStyle = css(colors[centers.labels[row]], 0.35);
       context.lineWidth = 9;
       context.beginPath();
       context.arc(x, y, radius + 10, -to, -from); // the screen's y runs down
@@ -179,8 +179,8 @@ export class BatchCanvas {
   }
 
   private nearestCenter(b: LoadedBatch, image: number, label: number): Point | null {
-    if (!b.centres) return null;
-    const { labels, places } = b.centres;
+    if (!b.centers) return null;
+    const { labels, places } = b.centers;
     const from = this.where(b, image);
     let best: Point | null = null;
     let least = Infinity;
@@ -256,12 +256,12 @@ export class BatchCanvas {
     context.globalAlpha = 1;
   }
 
-  private drawCenters(context: Context, { centres, classes }: LoadedBatch, { theme, colors }: CanvasLook): void {
-    if (!centres) return;
-    const few = centres.labels.length <= 20;
+  private drawCenters(context: Context, { centers, classes }: LoadedBatch, { theme, colors }: CanvasLook): void {
+    if (!centers) return;
+    const few = centers.labels.length <= 20;
     context.font = `600 11px ${theme.font}`;
-    centres.labels.forEach((label, row) => {
-      const [x, y] = this.placeOf(centres.places, row);
+    centers.labels.forEach((label, row) => {
+      const [x, y] = this.placeOf(centers.places, row);
       const size = few ? 7 : 4;
       context.fillStyle = css(mix(colors[label], theme.background, 0.1));
       context.strokeStyle = css(theme.text, 0.9);

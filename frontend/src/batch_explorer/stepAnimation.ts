@@ -32,8 +32,8 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 0:
       return `${whole(b.n)} training images of ${classes} classes, where the net puts them before step ${whole(b.step)}.`;
     case 1:
-      if (b.seen.kind === "classes" && b.centres && b.centres.meaning !== "mean") {
-        return `Each image is held against ${whole(b.centres.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
+      if (b.seen.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
+        return `Each image is held against ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
       }
       return `Each image is held against each other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
     case 2:

@@ -28,7 +28,7 @@ function extraColor(i: number, dark: boolean): Rgb {
   return [channel(0), channel(8), channel(4)];
 }
 
-/** A colour for each share of alarm, 0 to 1: quiet grey, then orange, then dark red (light on a dark ground). */
+/** A color for each share of alarm, 0 to 1: quiet gray, then orange, then dark red (light on a dark ground). */
 export function ramp(theme: Theme): (share: number) => Rgb {
   const quiet = mix(theme.muted, theme.background, theme.dark ? 0.62 : 0.55);
   const stops: Rgb[] = theme.dark ? [quiet, [226, 132, 40], [255, 240, 170]] : [quiet, [233, 137, 31], [122, 16, 32]];

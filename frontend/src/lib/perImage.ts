@@ -79,7 +79,7 @@ function lowest(values: Float32Array, name: string): Failure {
 const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
   precision_at_1: ({ firstHit }) => ({
     fails: (i) => firstHit[i] > 1,
-    words: "Their nearest neighbour is of another class",
+    words: "Their nearest neighbor is of another class",
   }),
   recall_at_5: ({ firstHit }) => ({
     fails: (i) => firstHit[i] > 5,
@@ -102,7 +102,7 @@ export function failingItems(judged: PerImage, score: string): { items: number[]
   return { items: [...judged.items].filter((_, i) => fails(i)), words };
 }
 
-/** counts[true class][class of the nearest neighbour] over `k` classes. */
+/** counts[true class][class of the nearest neighbor] over `k` classes. */
 export function confusionOf({ n, items, labels, nearest }: PerImage, k: number): number[][] {
   const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
   const counts = Array.from({ length: k }, () => new Array<number>(k).fill(0));
@@ -113,7 +113,7 @@ export function confusionOf({ n, items, labels, nearest }: PerImage, k: number):
   return counts;
 }
 
-/** The items of class `own` whose nearest neighbour is of class `taken`. */
+/** The items of class `own` whose nearest neighbor is of class `taken`. */
 export function predictedAs({ items, labels, nearest }: PerImage, own: number, taken: number): number[] {
   const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
   return [...items].filter((_, i) => labels[i] === own && labelOf.get(nearest[i]) === taken);

@@ -1,4 +1,4 @@
-// Thumbnails from sheets of tiles, item after item in the official order; and small grey pictures sent as bytes.
+// Thumbnails from sheets of tiles, item after item in the official order; and small gray pictures sent as bytes.
 import type { Ink, SpriteSheets } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
 import { context2d } from "./dom.ts";
@@ -34,7 +34,7 @@ export function tileStyle(sprites: SpriteSheets, item: number, size: number) {
   };
 }
 
-/** Draw base64 bytes, one a pixel of `width` × `height` for grey or three for colour, on a canvas. */
+/** Draw base64 bytes, one a pixel of `width` × `height` for gray or three for color, on a canvas. */
 export function paintBytes(canvas: HTMLCanvasElement, { ink, width, height }: Ink): void {
   const bytes = decodeBase64(ink);
   [canvas.width, canvas.height] = [width, height];

@@ -33,23 +33,23 @@ export function parseColor(text: string): [number, number, number, number] | nul
   return [Number(rgb[1]), Number(rgb[2]), Number(rgb[3]), alpha];
 }
 
-/** Mix two colours: 0 gives `a`, 1 gives `b`. */
+/** Mix two colors: 0 gives `a`, 1 gives `b`. */
 export const mix = (a: Rgb, b: Rgb, share: number): Rgb => {
   const at = (i: 0 | 1 | 2) => Math.round(a[i] + (b[i] - a[i]) * share);
   return [at(0), at(1), at(2)];
 };
 
-/** Write a colour for CSS and canvas. */
+/** Write a color for CSS and canvas. */
 export const css = ([r, g, b]: ArrayLike<number> & Iterable<number>, alpha = 1): string =>
   `rgba(${r}, ${g}, ${b}, ${alpha})`;
 
-/** Relative luminance (WCAG 2) of a colour, 0 to 1. */
+/** Relative luminance (WCAG 2) of a color, 0 to 1. */
 export function luminance([r, g, b]: Rgb): number {
   const linear = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
-/** The theme that holds at `node`: colours as [r, g, b], whether it is dark, the font. */
+/** The theme that holds at `node`: colors as [r, g, b], whether it is dark, the font. */
 export function readTheme(node: Element): Theme {
   const style = getComputedStyle(node);
   const value = (name: string) => style.getPropertyValue(name).trim();

@@ -133,7 +133,7 @@ export const STRUCTURED_LOSSES = {
         const [own, others] = sides(a).map((exponent) => f(Math.exp(exponent)));
         return `p = \\frac{${own}}{${own} + ${others}},\\quad ${log ? "-\\log p" : "-p"}`;
       },
-      note: () => "Sums of the neighbours' weights: of the own class above, of all below.",
+      note: () => "Sums of the neighbors' weights: of the own class above, of all below.",
     };
   },
 

@@ -73,7 +73,7 @@ function show(): void {
       sprites,
       autoplay: true,
       pinned,
-      neighbours: found.map(([item]) => item),
+      neighbors: found.map(([item]) => item),
       distance: found[0]?.[1],
     },
     ...deaf,

@@ -56,7 +56,7 @@ function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, s
     anchored: false,
     learned: {},
     seen_classes: [..."0123456789"].map(Number),
-    centres: null,
+    centers: null,
     loss_of: { name: loss, title: "Triplet", formula: "d", summary: "", params },
     ...more,
   };
@@ -146,7 +146,7 @@ test("terms are not counted by a part of them, nor for a loss that does not tell
   }
 });
 
-test("the three strokes differ without colour", () => {
+test("the three strokes differ without color", () => {
   assert.equal(new Set(STROKES.map(({ dash }) => dash.join())).size, 3);
   assert.ok(STROKES[0].width < STROKES[1].width && STROKES[1].width < STROKES[2].width);
 });

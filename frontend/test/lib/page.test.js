@@ -252,7 +252,7 @@ describe("bus", () => {
 });
 
 describe("theme", () => {
-  it("reads the colours that browsers and themes write", () => {
+  it("reads the colors that browsers and themes write", () => {
     assert.deepEqual(parseColor("#fff"), [255, 255, 255, 1]);
     assert.deepEqual(parseColor(" #10131780 "), [16, 19, 23, 128 / 255]);
     assert.deepEqual(parseColor("rgb(1, 2, 3)"), [1, 2, 3, 1]);
@@ -314,8 +314,8 @@ describe("palette", () => {
     );
   }
 
-  function nearestPair(colours, eye) {
-    const seen = colours.map((colour) => oklab(colour, eye));
+  function nearestPair(colors, eye) {
+    const seen = colors.map((color) => oklab(color, eye));
     let least = Infinity;
     seen.forEach((a, i) =>
       seen.slice(i + 1).forEach((b) => {
@@ -327,24 +327,24 @@ describe("palette", () => {
 
   for (const dark of [false, true]) {
     it(`keeps ten classes apart for every eye on a ${dark ? "dark" : "light"} ground`, () => {
-      const colours = classColors(10, dark);
-      assert.ok(nearestPair(colours, "normal") > 15);
-      for (const eye of ["protan", "deutan", "tritan"]) assert.ok(nearestPair(colours, eye) > 9, eye);
+      const colors = classColors(10, dark);
+      assert.ok(nearestPair(colors, "normal") > 15);
+      for (const eye of ["protan", "deutan", "tritan"]) assert.ok(nearestPair(colors, eye) > 9, eye);
     });
 
     it(`stands out from a ${dark ? "dark" : "light"} ground`, () => {
       const ground = luminance(dark ? [16, 19, 23] : [255, 255, 255]);
-      for (const colour of classColors(10, dark)) {
-        const [high, low] = [ground, luminance(colour)].sort((a, b) => b - a);
-        assert.ok((high + 0.05) / (low + 0.05) > (dark ? 3 : 1.7), css(colour));
+      for (const color of classColors(10, dark)) {
+        const [high, low] = [ground, luminance(color)].sort((a, b) => b - a);
+        assert.ok((high + 0.05) / (low + 0.05) > (dark ? 3 : 1.7), css(color));
       }
     });
   }
 
-  it("has a colour of its own for every class beyond ten", () => {
+  it("has a color of its own for every class beyond ten", () => {
     for (const dark of [false, true]) {
-      const colours = classColors(47, dark).map(String);
-      assert.equal(new Set(colours).size, 47);
+      const colors = classColors(47, dark).map(String);
+      assert.equal(new Set(colors).size, 47);
       assert.ok(
         classColors(47, dark)
           .flat()

@@ -16,14 +16,14 @@ test("what is given goes before what follows", () => {
   assert.equal(expandProps({ ...run, kept: ["nearest"], nearest_url: "/n", api: "/x" }).nearest_url, "/n");
 });
 
-test("only the first neighbour has a distance, and a query's have none", () => {
-  const { neighbours, query } = expandProps({
+test("only the first neighbor has a distance, and a query's have none", () => {
+  const { neighbors, query } = expandProps({
     ...run,
-    neighbours: [4, 2],
+    neighbors: [4, 2],
     distance: 0.5,
-    query: { xy: [0, 1], neighbours: [3] },
+    query: { xy: [0, 1], neighbors: [3] },
   });
-  assert.deepEqual(neighbours, [{ item: 4, distance: 0.5 }, { item: 2 }]);
-  assert.deepEqual(query, { xy: [0, 1], neighbours: [{ item: 3, distance: undefined }] });
-  assert.deepEqual(expandProps(run).neighbours, []);
+  assert.deepEqual(neighbors, [{ item: 4, distance: 0.5 }, { item: 2 }]);
+  assert.deepEqual(query, { xy: [0, 1], neighbors: [{ item: 3, distance: undefined }] });
+  assert.deepEqual(expandProps(run).neighbors, []);
 });

@@ -17,7 +17,7 @@ import { firstOf, trailPoints } from "../../src/map/render/trails.ts";
 import { classScores, confusionOf, failingItems, parsePerImage, predictedAs } from "../../src/lib/perImage.ts";
 import { groupByClass, csvOf } from "../../src/lib/selection.ts";
 
-const frame = (id, extra = {}) => ({ id, n: 2, dims: 2, centre: [0, 0], scale: 1, items: "all", ...extra });
+const frame = (id, extra = {}) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "all", ...extra });
 
 function trained(view = "fan") {
   const timeline = emptyTimeline();

@@ -52,7 +52,7 @@ describe("camera", () => {
     );
   });
 
-  it("fits a box between the insets, touching on one axis and centred on the other", () => {
+  it("fits a box between the insets, touching on one axis and centered on the other", () => {
     const view = camera.fit([-1, -3, 5, -2], port);
     const [left, top] = camera.toScreen(view, port, -1, -2);
     const [right, bottom] = camera.toScreen(view, port, 5, -3);
@@ -178,7 +178,7 @@ describe("bits", () => {
 });
 
 describe("frames", () => {
-  const meta = (n, rest = {}) => ({ id: "f", n, dims: 2, centre: [1, -2], scale: 4, items: "all", ...rest });
+  const meta = (n, rest = {}) => ({ id: "f", n, dims: 2, center: [1, -2], scale: 4, items: "all", ...rest });
 
   it("brings positions back within half a step of the grid", () => {
     const xy = Float32Array.from({ length: 400 }, (_, j) => (j % 2 ? -2 : 1) + (random() * 2 - 1) * 4);

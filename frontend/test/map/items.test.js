@@ -63,7 +63,7 @@ describe("model", () => {
     assert.deepEqual(m.counts(mask(0, 1, 3, 4)), { total: [2, 2, 0], selected: [1, 1, 0] });
   });
 
-  it("knows wrong items by their nearest neighbour in the embedding, and claims nothing without it", () => {
+  it("knows wrong items by their nearest neighbor in the embedding, and claims nothing without it", () => {
     const m = model();
     assert.equal(m.isWrong(0), false);
     assert.equal(m.nearestOf(0), null);
@@ -74,7 +74,7 @@ describe("model", () => {
     );
     assert.deepEqual(m.nearestOf(1), { item: 0, distance: 0.5 });
     m.pinned = 1;
-    m.neighbours = [{ item: 4, distance: 0.1 }];
+    m.neighbors = [{ item: 4, distance: 0.1 }];
     assert.deepEqual(m.nearestOf(1), { item: 4, distance: 0.1 });
   });
 });
@@ -90,7 +90,7 @@ describe("paint", () => {
     computePointColors({ model: m, colors, theme, shapes: false, colorBy: "class", spotlight: null, ...rest });
   const layers = ({ marks }) => [0, 1, 2, 3, 4, 5].map((i) => marks[2 * i + 1]);
 
-  it("gives each class its colour, and hidden classes no layer", () => {
+  it("gives each class its color, and hidden classes no layer", () => {
     const m = model();
     m.toggleClass(2);
     const made = paint(m);

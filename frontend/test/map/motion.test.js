@@ -129,7 +129,7 @@ describe("tween", () => {
     assert.equal(told.opacity(4, 0.5), tween.opacity(4, 0.5));
   });
 
-  it("plays the first and the last stretch, which lack a neighbour, and items that come and go", () => {
+  it("plays the first and the last stretch, which lack a neighbor, and items that come and go", () => {
     const tween = Tween.stretch(
       null,
       placed([[0, 0], null]),
@@ -222,7 +222,7 @@ describe("player", () => {
 });
 
 describe("timeline", () => {
-  const frame = (id) => ({ id, n: 2, dims: 2, centre: [0, 0], scale: 1, items: "watched" });
+  const frame = (id) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "watched" });
   const run = (...events) => events.reduce((line, event) => (reduceEvent(line, event), line), emptyTimeline());
   const started = { event: "started", steps: 600 };
   const snapshot = (step) => ({ event: "snapshot", step, frame: frame(`s${step}`) });
@@ -348,15 +348,15 @@ describe("query star", () => {
 
   it("lands anew for another query only, not for the same one sent again", () => {
     const star = new QueryMarker();
-    assert.equal(star.set({ xy: [1, 1], neighbours: [] }, null, false), true);
+    assert.equal(star.set({ xy: [1, 1], neighbors: [] }, null, false), true);
     assert.equal(star.age, 0);
     star.age = 1;
-    assert.equal(star.set({ xy: [1, 1], neighbours: [{ item: 3 }] }, null, false), false);
+    assert.equal(star.set({ xy: [1, 1], neighbors: [{ item: 3 }] }, null, false), false);
     assert.equal(star.age, 1);
   });
 });
 
-describe("class centres", () => {
+describe("class centers", () => {
   const model = new Model(["a", "b", "c"], Uint8Array.of(0, 0, 1, 1), 4);
 
   it("are the means, and are clear only where classes stand apart", () => {
@@ -390,8 +390,8 @@ describe("class centres", () => {
   });
 
   it("count only items that have a place", () => {
-    const centres = classCenters(model, Tween.rest(placed([[0, 0], null, [9, 0], null])));
-    close(centres[0].at[1], [0, 0]);
-    assert.equal(centres[0].count, 1);
+    const centers = classCenters(model, Tween.rest(placed([[0, 0], null, [9, 0], null])));
+    close(centers[0].at[1], [0, 0]);
+    assert.equal(centers[0].count, 1);
   });
 });

@@ -10,7 +10,7 @@ import { ramp } from "../../src/lib/palette.ts";
 import { luminance } from "../../src/lib/theme.ts";
 
 const theme = { dark: false, background: [255, 255, 255], text: [49, 51, 63], muted: [120, 120, 130] };
-const kept = { trustworthiness: 0.98761, continuity: 0.95, neighbours_kept: 0.421, distance_correlation: 0.612, k: 10 };
+const kept = { trustworthiness: 0.98761, continuity: 0.95, neighbors_kept: 0.421, distance_correlation: 0.612, k: 10 };
 
 test("the figures of a picture are those that were measured, and on how many images", () => {
   assert.deepEqual(
@@ -64,7 +64,7 @@ test("after a pause the frames go on where they were", () => {
   );
 });
 
-test("the ramp grows darker on light and lighter on dark, so that no colour sense is needed", () => {
+test("the ramp grows darker on light and lighter on dark, so that no color sense is needed", () => {
   for (const dark of [false, true]) {
     const at = ramp({ ...theme, dark, background: dark ? [14, 17, 23] : [255, 255, 255] });
     const light = [0, 0.25, 0.5, 0.75, 1].map((share) => luminance(at(share)));
@@ -81,7 +81,7 @@ test("points are graded by their numbers, what is striking lies in front, what i
     colors: [[1, 2, 3]],
     theme,
     shapes: false,
-    colorBy: "centre",
+    colorBy: "center",
     spotlight: null,
   });
   const at = ramp(theme);

@@ -8,7 +8,7 @@ import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";
 
 const close = (a, b, by = 1e-4) => assert.ok(Math.abs(a - b) < by, `${a} is not ${b}`);
-const frame = { id: "f", n: 3, dims: 3, centre: [0, 0, 0], scale: 1, items: "all" };
+const frame = { id: "f", n: 3, dims: 3, center: [0, 0, 0], scale: 1, items: "all" };
 const bytes = Int16Array.from([32767, 0, 0, 0, 32767, 0, 0, 0, -32767]).buffer;
 
 test("a turn keeps every distance in three dimensions", () => {
@@ -82,7 +82,7 @@ test("a query's star in three dimensions is seen through the orbit", () => {
   assert.deepEqual(star.at(1), [1, 2]);
 });
 
-test("without a margin wedges meet halfway; ArcFace's leave the margin free between two centres", () => {
+test("without a margin wedges meet halfway; ArcFace's leave the margin free between two centers", () => {
   const angles = [0, 1, 3];
   const plain = wedges(angles, [1, 0, 0]);
   close(plain[0][1], 0.5);
@@ -102,7 +102,7 @@ test("SphereFace's wedge is where the multiplied angle is still the smaller", ()
   close(4 * to, 2.5 - to, 1e-3);
 });
 
-test("class centres go straight from frame to frame, and stay where the next has none", () => {
+test("class centers go straight from frame to frame, and stay where the next has none", () => {
   assert.deepEqual(between([[0, 0]], [[2, 4]], 0.5), [[1, 2]]);
   assert.deepEqual(between([[0, 0]], undefined, 0.5), [[0, 0]]);
 });

@@ -3,19 +3,18 @@ import test from "node:test";
 import { captionOf, countOf, mapRankCaption, selectionReason, summaryOf } from "../../src/panels/inspector/captions.ts";
 
 const classes = ["cat", "dog"];
-const neighbours = [{ label: 1 }, { label: 0 }, { label: 1 }];
+const neighbors = [{ label: 1 }, { label: 0 }, { label: 1 }];
 
 test("an image is judged by its own class", () => {
-  assert.equal(summaryOf({ subject: { item: 3, label: 0 }, neighbours, classes }), "1 of its 3 nearest are cat");
+  assert.equal(summaryOf({ subject: { item: 3, label: 0 }, neighbors, classes }), "1 of its 3 nearest are cat");
 });
 
-test("a query has no class, so its neighbours vote", () => {
-  const query = { subject: {}, neighbours, classes, vote: { label: 1 } };
+test("a query has no class, so its neighbors vote", () => {
+  const query = { subject: {}, neighbors, classes, vote: { label: 1 } };
   assert.equal(summaryOf(query), "2 of the 3 nearest say dog");
 });
 
-test("no neighbours, no sentence", () =>
-  assert.equal(summaryOf({ subject: { label: 0 }, neighbours: [], classes }), ""));
+test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));
 
 test("the caption says among which images", () => {
   assert.equal(
@@ -32,7 +31,7 @@ test("the caption says among which images", () => {
   );
 });
 
-test("a neighbour is near on the map up to three times the number asked for", () => {
+test("a neighbor is near on the map up to three times the number asked for", () => {
   assert.equal(mapRankCaption(30, 10).near, true);
   assert.deepEqual(mapRankCaption(1234, 10), { near: false, words: "Far on the map: number 1,234 there" });
   assert.equal(mapRankCaption(null, 10), null);

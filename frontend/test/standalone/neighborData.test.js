@@ -9,7 +9,7 @@ test("numbers come out as they went in", () => {
   assert.deepEqual([...unpackNumbers(packed(new Int32Array([70000, -1])), "<i4")], [70000, -1]);
 });
 
-test("neighbours are those of the item's own row, nearest first", () => {
+test("neighbors are those of the item's own row, nearest first", () => {
   const near = {
     k: 2,
     items: new Uint16Array([1, 2, 0, 2, 1, 0]),
@@ -22,6 +22,6 @@ test("neighbours are those of the item's own row, nearest first", () => {
   ]);
 });
 
-test("an item alone has no neighbours", () => {
+test("an item alone has no neighbors", () => {
   assert.deepEqual(neighborsOf({ k: 0, items: new Uint16Array(), distances: new Uint16Array(), unit: 1 }, 0), []);
 });

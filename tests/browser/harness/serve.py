@@ -75,11 +75,11 @@ def positions(n: int, step: int) -> np.ndarray:
     order = rng.permutation(10)
     angle = 2 * np.pi * order[strayed] / 10 + 0.5
     radius = np.where(order[strayed] % 2 == 0, 1.0, 0.8)
-    centre = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+    center = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
     speed = rng.uniform(0.7, 1.3, n)[:, None]
     share = 1 - np.exp(-6 * speed * step / STEPS)
     wobble = 0.05 * np.sin(step / 37 + labels)[:, None] * share
-    return (start * (1 - share) * 0.8 + (centre + within) * share + wobble).astype(np.float32)
+    return (start * (1 - share) * 0.8 + (center + within) * share + wobble).astype(np.float32)
 
 
 def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
@@ -91,12 +91,12 @@ def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
         xy = turned * np.float32(1e-4 * 5e5**share)
     elif not everything and n > WATCHED:
         xy = xy[watched(n)]
-    centre, scale = [0.0, 0.0], float(np.abs(xy).max() * 1.01)
-    quantised = np.round(xy / scale * 32767).astype("<i2")
+    center, scale = [0.0, 0.0], float(np.abs(xy).max() * 1.01)
+    quantized = np.round(xy / scale * 32767).astype("<i2")
     kind = "all" if len(xy) == n else "watched"
     identity = f"{n:08x}{step:06x}{int(everything):02x}"
-    meta = {"id": identity, "n": len(xy), "dims": 2, "centre": centre, "scale": scale, "items": kind}
-    return meta, quantised.tobytes()
+    meta = {"id": identity, "n": len(xy), "dims": 2, "center": center, "scale": scale, "items": kind}
+    return meta, quantized.tobytes()
 
 
 def drawing_events(n: int):

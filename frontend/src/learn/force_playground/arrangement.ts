@@ -104,7 +104,7 @@ function more({ preset, points, labels, weights }, loss, takesTriplets) {
   return { triplets, own: { weight: weights, centers } };
 }
 
-/** The parameters that a plane can show: three proxies are one centre for each class. */
+/** The parameters that a plane can show: three proxies are one center for each class. */
 const shownParams = (loss, params) => (loss === "soft_triple" ? { ...params, centers: 1 } : params);
 
 /** The loss, the force (minus the gradient) on every place, how many terms are active. */

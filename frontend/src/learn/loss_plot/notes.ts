@@ -48,9 +48,9 @@ const NOTES = {
   nca: TRIPLET + BATCH,
   n_pairs: "One pair of each of two classes, by inner product: anchor and positive, and the other pair in one place.",
   prototypical: "A query, the prototype of its class and that of another, in a line.",
-  soft_triple: `${PROXY} Of each class's centres only the first moves.`,
+  soft_triple: `${PROXY} Of each class's centers only the first moves.`,
   arcface: `${PROXY} Beyond 180° − m the margin would make the cosine rise again; there it goes on as cos θ − m sin m, and the step is ArcFace's own.`,
-  center: `${PROXY} The centre of each class lies on its proxy, as far out as the image.`,
+  center: `${PROXY} The center of each class lies on its proxy, as far out as the image.`,
 };
 
 /** The sentence for the loss `name`. */

@@ -77,7 +77,7 @@ const proxies = (length = null) => ({
     const each = params.centers ?? 1;
     const classes = [own, other, ...Array(held.others - 1).fill(aside)];
     const weight = classes.flatMap((first) => [first, ...Array(each - 1).fill(aside)]);
-    const centers = classes.map((centre) => centre.map((x) => mul(r, x)));
+    const centers = classes.map((center) => center.map((x) => mul(r, x)));
     return [[[r, 0, 0, 0]], [0], { own: { weight, centers } }];
   },
 });

@@ -40,7 +40,7 @@ export interface ReceiverParts {
 }
 
 /** What the person changes here and Python may change too. */
-type Shared = "pinned" | "selected" | "step" | "colour" | "values";
+type Shared = "pinned" | "selected" | "step" | "color" | "values";
 
 export class PropsReceiver {
   private before: MapData | null = null;
@@ -203,7 +203,7 @@ export class PropsReceiver {
     const sent = isItem(data.pinned) ? data.pinned : null;
     if (differs("pinned") && interaction.isExternalChange("pinned", sent)) model.pinned = sent;
     // Neighbors belong to the pin that Python knows of, which a newer click may have left behind.
-    if (sent === model.pinned) model.neighbours = data.neighbours.filter(({ item }) => isItem(item));
+    if (sent === model.pinned) model.neighbors = data.neighbors.filter(({ item }) => isItem(item));
     const bits = data.selected?.bits ?? null;
     const reselected =
       differs("selected") && interaction.isExternalChange("selected", bits) && interaction.adoptSelection(bits);
@@ -215,7 +215,7 @@ export class PropsReceiver {
     if (marker.set(data.query, playback.shown, theme.still)) scene.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
-    const recolored = [differs("colour"), differs("values")].some(Boolean);
+    const recolored = [differs("color"), differs("values")].some(Boolean);
     if (recolored) recolor();
     const paint = JSON.stringify([theme, model.n]);
     if (reselected || paint !== this.painted) repaint();

@@ -112,7 +112,7 @@ export class Interaction implements Pointed {
     } = this.parts;
     if (item === model.pinned) return;
     model.pinned = item;
-    model.neighbours = [];
+    model.neighbors = [];
     this.carded = null;
     tooltip.refresh();
     if (notify) {

@@ -324,8 +324,8 @@ export class MapView {
 
   /** Color points by something else, at once; Python is told. */
   private setColor(name: string): void {
-    this.host?.setStateValue("colour", name);
-    this.state.data = { ...this.state.data, colour: name };
+    this.host?.setStateValue("color", name);
+    this.state.data = { ...this.state.data, color: name };
     this.recolor();
   }
 

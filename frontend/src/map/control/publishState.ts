@@ -93,7 +93,7 @@ export class StatePublisher {
       mode,
       dims: scene.frame?.xyz ? 3 : 2,
       turned: orbit.version,
-      colour: model.grades || colorControl.name === "error" ? colorControl.name : "class",
+      color: model.grades || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
       ready: shown !== null && scene.frame !== null && scene.port.width > 0,
     };
@@ -175,7 +175,7 @@ export class StatePublisher {
     if (!scene.settled || !scene.frame || !playback.shown) return;
     const pinned = model.pinned !== null && scene.usable[model.pinned] ? model.pinned : null;
     const item = pinned ?? (marker.to ? "query" : null);
-    const items = (pinned === null ? (marker.query?.neighbours ?? []) : model.neighbours).map(
+    const items = (pinned === null ? (marker.query?.neighbors ?? []) : model.neighbors).map(
       (neighbor) => neighbor.item,
     );
     if (item === null || !items.length) return;

@@ -4,7 +4,7 @@ import type { Query } from "../math/queryMarker.ts";
 import type { NeighborLink } from "./model.ts";
 
 /** What the map goes by. The harness and the exported page give some of it themselves. */
-export interface MapData extends Omit<MapProps, "neighbours" | "query" | "values" | "kept" | "distance"> {
+export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values" | "kept" | "distance"> {
   dataset?: string;
   api?: string;
   frames_url?: string;
@@ -13,7 +13,7 @@ export interface MapData extends Omit<MapProps, "neighbours" | "query" | "values
   /** One address with {name}, or one for each name. */
   values?: string | Record<string, string>;
   renderer?: string | null;
-  neighbours: NeighborLink[];
+  neighbors: NeighborLink[];
   query: Query | null;
 }
 
@@ -32,9 +32,9 @@ export function expandProps({ kept = [], distance, ...data }: MapInput): MapData
     nearest: { nearest_url: `${api}/runs/${run}/nearest.bin?${begun}` },
     values: { values: `${api}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
-  const query = data.query ? { ...data.query, neighbours: toNeighbors(data.query.neighbours) } : null;
+  const query = data.query ? { ...data.query, neighbors: toNeighbors(data.query.neighbors) } : null;
   return Object.assign({}, ...kept.map((name) => addresses[name]), data, {
-    neighbours: toNeighbors(data.neighbours, distance),
+    neighbors: toNeighbors(data.neighbors, distance),
     query,
   }) as MapData;
 }

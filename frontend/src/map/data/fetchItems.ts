@@ -1,4 +1,4 @@
-// What a map needs to know before the first frame: labels, which items are watched, nearest neighbours.
+// What a map needs to know before the first frame: labels, which items are watched, nearest neighbors.
 
 import type { MethodInfo } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
@@ -60,7 +60,7 @@ function itemsOf(buffer: ArrayBuffer): Int32Array | null {
   return watched ? Int32Array.from(watched) : null;
 }
 
-/** Nearest neighbour of every item in the embedding: int32 items, then float32 distances. Null when not known. */
+/** Nearest neighbor of every item in the embedding: int32 items, then float32 distances. Null when not known. */
 export async function loadNearest(data: ItemSources, n: number): Promise<Nearest | null> {
   if (!data.nearest_url) return null;
   const buffer = await bytes(data.nearest_url);

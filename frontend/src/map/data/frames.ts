@@ -24,24 +24,24 @@ export interface PlacedFrame {
 
 /** Read raw little-endian int16 places of `frame` as world x, y pairs. */
 export function dequantize(buffer: ArrayBuffer, frame: FrameMeta): Float32Array {
-  const { n, dims, centre, scale } = frame;
+  const { n, dims, center, scale } = frame;
   if (buffer.byteLength !== n * dims * 2) {
     throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × ${dims} places need ${n * dims * 2}`);
   }
   const raw = new DataView(buffer);
   const xy = new Float32Array(2 * n);
   for (let i = 0; i < n; i++) {
-    xy[2 * i] = centre[0] + (raw.getInt16(2 * dims * i, true) / 32767) * scale;
-    xy[2 * i + 1] = dims > 1 ? centre[1] + (raw.getInt16(2 * dims * i + 2, true) / 32767) * scale : 0;
+    xy[2 * i] = center[0] + (raw.getInt16(2 * dims * i, true) / 32767) * scale;
+    xy[2 * i + 1] = dims > 1 ? center[1] + (raw.getInt16(2 * dims * i + 2, true) / 32767) * scale : 0;
   }
   return xy;
 }
 
 /** Write world x, y pairs as `dequantize` reads them. */
-export function quantize(xy: Float32Array, centre: readonly number[], scale: number): ArrayBuffer {
+export function quantize(xy: Float32Array, center: readonly number[], scale: number): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(xy.length * 2));
   xy.forEach((v, j) => {
-    const q = Math.round(((v - centre[j % 2]) / scale) * 32767);
+    const q = Math.round(((v - center[j % 2]) / scale) * 32767);
     view.setInt16(2 * j, Math.max(-32767, Math.min(32767, q)), true);
   });
   return view.buffer;
@@ -89,7 +89,7 @@ export interface FrameSource {
   watched: () => Promise<Int32Array | null>;
   total: number;
   orbit?: Orbit;
-  /** What frames of three dimensions turn about, where that is not their centre. */
+  /** What frames of three dimensions turn about, where that is not their center. */
   pivot?: readonly number[];
   /** Gives bytes that came another way. */
   fed?: (id: string) => ArrayBuffer | undefined;
@@ -173,12 +173,12 @@ export class Frames {
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
     const row = frame.items === "watched" && frame.n !== this.total ? this.rowOf(item) : item;
     if (!buffer || row === undefined || row >= frame.n) return null;
-    const { dims, centre, scale } = frame;
+    const { dims, center, scale } = frame;
     const raw = new DataView(buffer);
     const [x, y, z] = [0, 1, 2].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
     if (x === MISSING) return null;
-    const place = [x, y, z].map((q, axis) => (axis < dims ? centre[axis] + (q / 32767) * scale : 0));
-    const [seenX, seenY] = dims === 3 ? this.orbit.project(place, this.pivot ?? centre) : place;
+    const place = [x, y, z].map((q, axis) => (axis < dims ? center[axis] + (q / 32767) * scale : 0));
+    const [seenX, seenY] = dims === 3 ? this.orbit.project(place, this.pivot ?? center) : place;
     return [seenX, seenY];
   }
 

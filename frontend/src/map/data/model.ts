@@ -29,7 +29,7 @@ export class Model {
   /** A byte an item, or null. */
   selected: Uint8Array | null = null;
   pinned: number | null = null;
-  neighbours: NeighborLink[] = [];
+  neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
   nearest: Nearest | null = null;
 
@@ -92,14 +92,14 @@ export class Model {
     return { total, selected };
   }
 
-  /** Whether the nearest neighbour of item i is of another class; false where that is not known. */
+  /** Whether the nearest neighbor of item i is of another class; false where that is not known. */
   isWrong(i: number): boolean {
     return this.nearest !== null && this.labels[this.nearest.items[i]] !== this.labels[i];
   }
 
-  /** The nearest neighbour of item i as {item, distance}, or null where that is not known. */
+  /** The nearest neighbor of item i as {item, distance}, or null where that is not known. */
   nearestOf(i: number): NeighborLink | null {
-    if (i === this.pinned && this.neighbours.length) return this.neighbours[0];
+    if (i === this.pinned && this.neighbors.length) return this.neighbors[0];
     return this.nearest && { item: this.nearest.items[i], distance: this.nearest.distances[i] };
   }
 }

@@ -9,7 +9,7 @@ const FINAL_STATES = ["finished", "stopped", "failed"];
 export interface Entry {
   step: number;
   frame: FrameMeta;
-  centres?: number[][];
+  centers?: number[][];
   explained?: number[] | null;
   faithfulness?: Faithfulness | null;
   /** Until its end the units of a layout are its own, and nothing else has a place in it. */
@@ -99,7 +99,7 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       return "state";
     case "snapshot":
       timeline.current = Math.max(timeline.current, event.step);
-      timeline.live.push({ step: event.step, frame: event.frame, centres: event.centres });
+      timeline.live.push({ step: event.step, frame: event.frame, centers: event.centers });
       return "frames";
     case "frame":
       timeline.current = event.iteration;
@@ -119,12 +119,12 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centres, ...rest }) => ({
+      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centers, ...rest }) => ({
         step,
         frame: frame ?? (rest as FrameMeta),
         explained,
         faithfulness,
-        centres,
+        centers,
       }));
       timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // a film came as iterations
       timeline.noun = "step";

@@ -59,9 +59,9 @@ export function place3d(
   frame: FrameMeta,
   watched: Int32Array | null,
   total: number,
-  pivot: readonly number[] = frame.centre,
+  pivot: readonly number[] = frame.center,
 ): PlacedFrame3d {
-  const { n, centre, scale } = frame;
+  const { n, center, scale } = frame;
   if (buffer.byteLength !== n * 6)
     throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × 3 places need ${n * 6}`);
   const rows = frame.items === "watched" ? watched : null;
@@ -77,7 +77,7 @@ export function place3d(
     let far = 0;
     if (raw.getInt16(6 * j, true) === MISSING) continue;
     for (let axis = 0; axis < 3; axis++) {
-      const value = centre[axis] + (raw.getInt16(6 * j + 2 * axis, true) / 32767) * scale;
+      const value = center[axis] + (raw.getInt16(6 * j + 2 * axis, true) / 32767) * scale;
       xyz[3 * item + axis] = value;
       far += (value - pivot[axis]) ** 2;
     }

@@ -12,7 +12,7 @@ export interface Query {
   xy?: Place;
   way?: Station[];
   frames?: Record<string, Place>;
-  neighbours?: { item: number; distance?: number }[];
+  neighbors?: { item: number; distance?: number }[];
 }
 
 // Between two nets that were kept, straight on; null before the first.

@@ -6,7 +6,7 @@ type Context = CanvasRenderingContext2D;
 
 const TAU = 2 * Math.PI;
 
-/** Class names at the classes' centres, as clear as the classes are. */
+/** Class names at the classes' centers, as clear as the classes are. */
 export function drawNames(
   context: Context,
   centers: { clear: number; position: Point }[],

@@ -159,7 +159,7 @@ export class OverlayRenderer {
     if (!scene.frame?.present[item]) return;
     const from = scene.screenOf(item);
     const right = (other: number) => (model.labels[other] === model.labels[item] ? theme.text : errorColor(theme));
-    this.drawLinks(context, scene, from, model.neighbours, right);
+    this.drawLinks(context, scene, from, model.neighbors, right);
     this.drawHighlight(context, scene, item, from, { grow: 2, clear: 6, width: 2.25, dashed: !model.isVisible(item) });
   }
 
@@ -175,7 +175,7 @@ export class OverlayRenderer {
     // Only frames on a common basis make a way of its places.
     const trail = playback.sharesBasis ? marker.trail(playback.entries, playback.shown) : [];
     overlay.drawTrail(context, trail.map(scene.toScreen), theme);
-    this.drawLinks(context, scene, from, marker.query?.neighbours ?? [], () => theme.primary);
+    this.drawLinks(context, scene, from, marker.query?.neighbors ?? [], () => theme.primary);
     if (marker.age < 1 && !theme.still) {
       marker.age = Math.min(1, marker.age + 1 / 60 / STAR_ANIMATION_S);
       scene.invalidate();

@@ -83,5 +83,5 @@ function colorTable(colors: Rgb[], alpha: number): Uint32Array {
   return new Uint32Array(Uint8Array.from(colors.flatMap((rgb) => [...rgb, alpha])).buffer);
 }
 
-/** The colour that stands for "nearest neighbour of another class". */
+/** The color that stands for "nearest neighbor of another class". */
 export const errorColor = (theme: Theme): Rgb => (theme.dark ? ERROR_COLOR.dark : ERROR_COLOR.light);

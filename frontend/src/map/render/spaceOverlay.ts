@@ -1,4 +1,4 @@
-// A learned space drawn as it is: its circle, plane, sphere or axes, the loss's class centres, the wedges of a margin.
+// A learned space drawn as it is: its circle, plane, sphere or axes, the loss's class centers, the wedges of a margin.
 import type { Space } from "../../protocol.ts";
 import { css, type Theme } from "../../lib/theme.ts";
 import type { MapState } from "../data/state.ts";
@@ -17,7 +17,7 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
 
 /**
  * The sectors in which an angular loss is content: for each class [from, to] in radians, from the angles of the class
- * centres. Between two centres an angle apart a class reaches as far as its own score, made worse by the margins,
+ * centers. Between two centers an angle apart a class reaches as far as its own score, made worse by the margins,
  * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ).
  */
 export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
@@ -67,8 +67,8 @@ export function drawSpace(context: Context, state: MapState, playback: Playback,
   if (!space || !shown) return;
   const low = entries.indexOf(shown);
   const centers = between(
-    shown.centres,
-    entries[low + 1]?.centres,
+    shown.centers,
+    entries[low + 1]?.centers,
     Math.max(0, player.position - Math.floor(player.position)),
   );
   const seen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
@@ -188,10 +188,10 @@ function drawWedges(
   });
 }
 
-// Class centres as diamonds; in a free space a class weight is a direction, and drawn as a ray.
+// Class centers as diamonds; in a free space a class weight is a direction, and drawn as a ray.
 function drawCenters(
   context: Context,
-  { kind, centres: sort }: Space,
+  { kind, centers: sort }: Space,
   centers: number[][],
   { model, colors, theme }: MapState,
   seen: Seen,

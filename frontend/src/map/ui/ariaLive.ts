@@ -32,8 +32,8 @@ export function summary({
 /** One sentence on the pinned item. */
 export function pinSummary(model: Model): string {
   if (model.pinned === null) return "";
-  const names = model.neighbours.map(({ item }) => model.classes[model.labels[item]]);
-  const near = names.length ? `; nearest neighbours: ${names.join(", ")}` : "";
+  const names = model.neighbors.map(({ item }) => model.classes[model.labels[item]]);
+  const near = names.length ? `; nearest neighbors: ${names.join(", ")}` : "";
   return `Pinned test image ${model.pinned}, class ${model.classes[model.labels[model.pinned]]}${near}.`;
 }
 

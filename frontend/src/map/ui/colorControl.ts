@@ -1,4 +1,4 @@
-// What points are coloured by: the menu in the toolbar, the scale on the stage, the numbers behind it.
+// What points are colored by: the menu in the toolbar, the scale on the stage, the numbers behind it.
 import { ramp } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { context2d, h } from "../../lib/dom.ts";
@@ -30,8 +30,8 @@ const CHOICES: Record<string, Choice> = {
     high: "all",
     alarming: (share) => 1 - share,
   },
-  centre: {
-    title: "Distance to class centre",
+  center: {
+    title: "Distance to class center",
     help: "distance in the embedding to the mean of the image's class",
     range: rangeOf,
     alarming: (share) => share,
@@ -64,14 +64,14 @@ export class ColorControl {
     const options = Object.entries(CHOICES).map(([name, { title, help }]) =>
       h("option", { value: name, title: help ?? "" }, title),
     );
-    this.select = h("select", { "aria-label": "Colour by", title: "What the points are coloured by" }, ...options);
+    this.select = h("select", { "aria-label": "Color by", title: "What the points are colored by" }, ...options);
     this.select.addEventListener("change", () => chosen(this.select.value));
-    this.menu = h("label", { class: "group colour-by" }, "Colour", this.select);
+    this.menu = h("label", { class: "group color-by" }, "Color", this.select);
   }
 
   /** What is shown of what Python said: the name, and addresses by name; resolves when the numbers are in the model. */
-  async setSource({ colour = "class", values = {}, n }: MapData, model: Model): Promise<void> {
-    this.name = colour in CHOICES ? colour : "class";
+  async setSource({ color = "class", values = {}, n }: MapData, model: Model): Promise<void> {
+    this.name = color in CHOICES ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
       option.disabled =

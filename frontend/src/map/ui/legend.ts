@@ -1,4 +1,4 @@
-// The classes, inside the map: colour, name, how many. Click hides, alt-click shows that class alone.
+// The classes, inside the map: color, name, how many. Click hides, alt-click shows that class alone.
 import { css } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
 import { context2d, h } from "../../lib/dom.ts";
@@ -50,7 +50,7 @@ export class Legend {
     this.node.replaceChildren(...this.rows.map(({ row }) => row));
   }
 
-  /** Show counts, hidden classes, colours. */
+  /** Show counts, hidden classes, colors. */
   update({ model, colors, markers: shapes, theme }: MapState, counts: { total: number[]; selected: number[] }): void {
     this.rows.forEach(({ row, swatch, count, name }, c) => {
       const hidden = model.hidden.has(c);

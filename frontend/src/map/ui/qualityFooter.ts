@@ -9,13 +9,13 @@ import { loadMethods } from "../data/fetchItems.ts";
 const MEASURES: Record<string, [string, string]> = {
   trustworthiness: [
     "trustworthiness",
-    "1 where the neighbours on the map are neighbours in the embedding, too (Venna, Kaski 2001)",
+    "1 where the neighbors on the map are neighbors in the embedding, too (Venna, Kaski 2001)",
   ],
   continuity: [
     "continuity",
-    "1 where the neighbours in the embedding are neighbours on the map, too (Venna, Kaski 2001)",
+    "1 where the neighbors in the embedding are neighbors on the map, too (Venna, Kaski 2001)",
   ],
-  neighbours_kept: ["", "of an image's nearest in the embedding so many are among its nearest on the map"],
+  neighbors_kept: ["", "of an image's nearest in the embedding so many are among its nearest on the map"],
   distance_correlation: ["distance correlation", "Pearson's, between distances in the embedding and on the map"],
 };
 
@@ -24,8 +24,7 @@ export function qualityFigures(kept: Faithfulness | null): [string, string][] {
   return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
     const value = kept?.[name];
     if (typeof value !== "number" || !Number.isFinite(value)) return [];
-    if (name === "neighbours_kept")
-      return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
+    if (name === "neighbors_kept") return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
     return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
   });
 }

@@ -17,9 +17,9 @@ export function statusOf(
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
   if (frame.xyz) parts.push("drag to turn");
-  const missing = model.neighbours.filter(({ item }) => !frame.present[item]).length;
+  const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;
   if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
-  else if (missing) parts.push(`${missing} of ${model.neighbours.length} neighbours are not in this frame`);
+  else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
   if (timeline.connection === "retrying") parts.push("connection lost, trying again");
   if (trouble) parts.push(trouble);

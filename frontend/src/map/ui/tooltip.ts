@@ -1,4 +1,4 @@
-// What a point is: its picture, its class, its nearest neighbour.
+// What a point is: its picture, its class, its nearest neighbor.
 import { tileStyle } from "../../lib/sprites.ts";
 import { css } from "../../lib/theme.ts";
 import { h, updateAttribute } from "../../lib/dom.ts";
@@ -39,7 +39,7 @@ export class Tooltip {
     const label = model.labels[item];
     this.picture.hidden = !sprites;
     if (sprites) {
-      // A whole number of pixels a pixel, so that none is wider than its neighbour.
+      // A whole number of pixels a pixel, so that none is wider than its neighbor.
       const side = Math.max(1, Math.floor(PICTURE / sprites.layout.tile)) * sprites.layout.tile;
       Object.assign(this.picture.style, tileStyle(sprites.layout, item, side));
     }

@@ -43,15 +43,15 @@ function heatmap(judged: PerImage, classes: string[], select: Select): HTMLEleme
   grid.style.setProperty("--classes", String(used.length));
   for (const own of used) grid.append(headerOf(classes[own]), ...used.map((taken) => cell(own, taken)));
   const caption =
-    "Row: an image's class. Column: the class of its nearest neighbour. Click a cell to select its images.";
+    "Row: an image's class. Column: the class of its nearest neighbor. Click a cell to select its images.";
   return h("figure", "confusion", h("figcaption", "quiet", caption), grid);
 
   function cell(own: number, taken: number): HTMLElement {
     const count = counts[own][taken];
     const words =
       own === taken
-        ? `Class ${classes[own]}, and so is their nearest neighbour`
-        : `Class ${classes[own]}, but their nearest neighbour is ${classes[taken]}`;
+        ? `Class ${classes[own]}, and so is their nearest neighbor`
+        : `Class ${classes[own]}, but their nearest neighbor is ${classes[taken]}`;
     const title = `${words}: ${grouped(count)}`;
     const heat = own === taken ? 0 : (count / worst) ** 0.7;
     const button = h(

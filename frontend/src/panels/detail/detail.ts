@@ -32,7 +32,7 @@ const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
   classes: classScoresView,
   film: neighborTimeline,
 };
-const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbours over the training" };
+const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbors over the training" };
 const SETTLED_MS = 160; // on one frame until it is looked at closely
 
 export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {

@@ -12,7 +12,7 @@ const SIDE_PX = 28; // about
 export async function neighborTimeline(source: DetailSource): Promise<DetailView> {
   const { run, events_url, item, metric = "euclidean", classes, sprites, begun } = source;
   if (!source.film && item === null) {
-    return { node: h("p", "quiet", "Pin an image to see its neighbours over the training."), caption: "" };
+    return { node: h("p", "quiet", "Pin an image to see its neighbors over the training."), caption: "" };
   }
   const film =
     source.film ??

@@ -13,7 +13,7 @@ export interface InspectedNeighbor {
 
 /** What is asked about, and who is near it. */
 export interface Inspected extends Omit<InspectorProps, "near"> {
-  neighbours: InspectedNeighbor[];
+  neighbors: InspectedNeighbor[];
 }
 
 /** There is an image in question. */
@@ -22,16 +22,16 @@ export type WithSubject = Inspected & { subject: Subject };
 export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
   classes?.[String(label)] ?? "";
 
-const NEAR_RANK_FACTOR = 3; // a neighbour among the k nearest is near on the map when it is among the 3 k nearest there
+const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 
-/** How many of the neighbours agree, with the image's class or, for a query, with each other. */
-export function summaryOf({ subject, neighbours, vote, classes }: WithSubject): string {
-  if (!neighbours.length) return "";
+/** How many of the neighbors agree, with the image's class or, for a query, with each other. */
+export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): string {
+  if (!neighbors.length) return "";
   const truth = subject.label ?? vote?.label;
-  const same = neighbours.filter((neighbour) => neighbour.label === truth).length;
+  const same = neighbors.filter((neighbor) => neighbor.label === truth).length;
   if (subject.label !== undefined)
-    return `${same} of its ${neighbours.length} nearest are ${classOf({ classes }, truth)}`;
-  return `${same} of the ${neighbours.length} nearest say ${classOf({ classes }, truth)}`;
+    return `${same} of its ${neighbors.length} nearest are ${classOf({ classes }, truth)}`;
+  return `${same} of the ${neighbors.length} nearest say ${classOf({ classes }, truth)}`;
 }
 
 /** What its way on the map rests on; "" for what has none. */
@@ -58,7 +58,7 @@ export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string
 export const selectionReason = ({ reason }: Pick<Selection, "reason">): string =>
   reason ?? "By hand, on the map. Click a picture to pin it.";
 
-/** Where a neighbour lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
+/** Where a neighbor lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
 export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {
   if (rank === null || rank === undefined) return null;
   const near = rank <= NEAR_RANK_FACTOR * k;

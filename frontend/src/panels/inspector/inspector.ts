@@ -35,7 +35,7 @@ export default function ({ parentElement, data, setTriggerValue }: ComponentArgu
 
 // Neighbors come as [item, label, distance], nearest first.
 function decodeProps({ near = [], ...data }: InspectorProps): Inspected {
-  return { ...data, neighbours: near.map(([item, label, distance]) => ({ item, label, distance })) };
+  return { ...data, neighbors: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
 const subjectName = ({ subject }: Pick<Inspected, "subject">) => (subject ? String(subject.item ?? "query") : "");
@@ -44,7 +44,7 @@ const hasSubject = (data: Inspected): data is WithSubject => data.subject !== un
 class Inspector {
   tell: (name: string, value: unknown) => void = () => {};
   private root = h("div", "inspector");
-  private data: Inspected = { neighbours: [] };
+  private data: Inspected = { neighbors: [] };
   private selection: Selection | null = null;
   private sheet = false; // whether the selection is shown, or what is pinned
   private offs: (() => void)[];
@@ -90,7 +90,7 @@ class Inspector {
     setData(root, {
       below: data.below ?? "",
       subject: subjectName(data),
-      neighbours: data.neighbours.length,
+      neighbors: data.neighbors.length,
       sheet,
       selected: this.selection?.items.length ?? 0,
       metric: data.metric ?? "",
@@ -142,14 +142,14 @@ class Inspector {
   }
 
   private list(data: WithSubject): HTMLElement {
-    const { subject, neighbours, vote } = data;
+    const { subject, neighbors, vote } = data;
     const truth = subject.label ?? vote?.label;
-    const farthest = Math.max(...neighbours.map((neighbor) => neighbor.distance), 1e-9);
+    const farthest = Math.max(...neighbors.map((neighbor) => neighbor.distance), 1e-9);
     const wrong = subject.label === undefined ? " other" : " wrong";
     return h(
       "ol",
       "list",
-      ...neighbours.map((neighbor) =>
+      ...neighbors.map((neighbor) =>
         h("li", null, this.row(data, neighbor, neighbor.label === truth ? "" : wrong, farthest)),
       ),
     );
@@ -207,7 +207,7 @@ class Inspector {
     if (!ranks || ranks.run !== data.run || String(ranks.item) !== subjectName(data)) return;
     let some = false;
     for (const row of root.querySelectorAll<HTMLElement>(".row")) {
-      const place = mapRankCaption(ranks.of.get(Number(row.dataset.item)), data.neighbours.length);
+      const place = mapRankCaption(ranks.of.get(Number(row.dataset.item)), data.neighbors.length);
       const where = row.querySelector<HTMLElement>(".where");
       if (!where) continue;
       where.className = place ? `where ${place.near ? "near" : "off"}` : "where";

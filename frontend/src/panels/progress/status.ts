@@ -160,7 +160,7 @@ export function statusText(standing: Status, title = ""): string {
       if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
       if (words) return done ? `${words}: ${counted}` : words;
-      if (noun === "iteration" && !done) return "Finding neighbours";
+      if (noun === "iteration" && !done) return "Finding neighbors";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
     case "finished":
       return `${title ? `${title}: ` : ""}${elapsedText(standing)}`;

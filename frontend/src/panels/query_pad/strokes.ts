@@ -1,4 +1,4 @@
-// Strokes as lists of points in the unit square, and the ink they leave on a small grey image. Pure: no DOM.
+// Strokes as lists of points in the unit square, and the ink they leave on a small gray image. Pure: no DOM.
 
 import type { Drawing } from "../../protocol.ts";
 import { encodeBase64 } from "../../lib/base64.ts";

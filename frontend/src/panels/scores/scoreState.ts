@@ -41,7 +41,7 @@ export interface Score {
 }
 
 export const SCORES = [
-  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbour is of their own class" },
+  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
   { key: "recall_at_5", label: "R@5", title: "Share of images with one of their own class among the nearest 5" },
   {
     key: "map_at_r",
@@ -50,7 +50,7 @@ export const SCORES = [
   },
   { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
-  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbours" },
+  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbors" },
 ];
 
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.

@@ -12,12 +12,12 @@ from typing_extensions import TypedDict  # of Python 3.11 pydantic, which checks
 
 
 class FrameMeta(TypedDict):
-    """Where the bytes of a frame are, and what they mean: world = centre + q / 32767 · scale."""
+    """Where the bytes of a frame are, and what they mean: world = center + q / 32767 · scale."""
 
     id: str
     n: int
     dims: int
-    centre: list[float]
+    center: list[float]
     scale: float
     items: Literal["all", "watched"]
 
@@ -77,7 +77,7 @@ class SnapshotEvent(TypedDict):
     step: int
     frame: FrameMeta
     metrics: NotRequired[dict[str, float]]
-    centres: NotRequired[list[list[float]]]
+    centers: NotRequired[list[list[float]]]
 
 
 class LayoutEvent(TypedDict):
@@ -129,12 +129,12 @@ class ReplayFrame(TypedDict):
     id: NotRequired[str]
     n: NotRequired[int]
     dims: NotRequired[int]
-    centre: NotRequired[list[float]]
+    center: NotRequired[list[float]]
     scale: NotRequired[float]
     items: NotRequired[Literal["all", "watched"]]
     explained: NotRequired[list[float] | None]
     faithfulness: NotRequired[Faithfulness | None]
-    centres: NotRequired[list[list[float]]]
+    centers: NotRequired[list[list[float]]]
 
 
 class ReplayEvent(TypedDict):
@@ -250,7 +250,7 @@ class Space(TypedDict):
     """A learned space that is drawn as it is."""
 
     kind: Literal["circle", "plane", "sphere", "space"]
-    centres: Literal["points", "directions"]
+    centers: Literal["points", "directions"]
     margins: tuple[float, float, float] | None
 
 
@@ -266,12 +266,12 @@ class PictureInfo(TypedDict):
 
 
 class MapQuery(TypedDict):
-    """A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbours."""
+    """A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors."""
 
     xy: NotRequired[list[float]]
     way: NotRequired[list[tuple[float, ...]]]
     frames: NotRequired[dict[str, list[float]]]
-    neighbours: list[int]
+    neighbors: list[int]
 
 
 class SelectionBits(TypedDict):
@@ -298,9 +298,9 @@ class MapProps(Source):
     autoplay: NotRequired[bool]
     picture: NotRequired[PictureInfo]
     distance: NotRequired[float]
-    colour: NotRequired[str]
+    color: NotRequired[str]
     pinned: int | None
-    neighbours: list[int]
+    neighbors: list[int]
     link: NotRequired[str | None]
     height: NotRequired[int | Literal["fill"]]
     fallback: NotRequired[Fallback | None]
@@ -350,7 +350,7 @@ class Film(TypedDict):
 
 
 class Vote(TypedDict):
-    """Which class most neighbours say."""
+    """Which class most neighbors say."""
 
     label: int
 
@@ -671,12 +671,12 @@ class PackedArray(TypedDict):
     data: str
 
 
-class ClassCentres(TypedDict):
+class ClassCenters(TypedDict):
     """What stands for each class, and where."""
 
     labels: list[int]
     places: str
-    meaning: Literal["mean", "centre", "weight"]
+    meaning: Literal["mean", "center", "weight"]
 
 
 class LossOfBatch(TypedDict):
@@ -713,7 +713,7 @@ class BatchAnswer(TypedDict):
     anchored: bool
     learned: dict[str, PackedArray]
     seen_classes: list[int]
-    centres: ClassCentres | None
+    centers: ClassCenters | None
     loss_of: LossOfBatch
     final: NotRequired[bool]
     sheet: NotRequired[SpriteSheets]

@@ -1,1 +1,0 @@
-export { inspector as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";

@@ -1,1 +1,0 @@
-export { look as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";

@@ -1,1 +1,0 @@
-export { pad as default } from "../dmlviz.map/page-a23afbfca262cfdb.js";
