@@ -107,8 +107,8 @@ class TrainConfig(Config):
     """
 
     dataset: str = Field("mnist", description="images to train on and to test on")
-    train_images: int | None = Field(None, ge=10, description="train on the first so many images; all when empty")
-    unseen_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
+    max_train_images: int | None = Field(None, ge=10, description="train on the first so many images; all when empty")
+    held_out_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
         (), description="classes kept out of training, as in 7,8,9; then seen and unseen ones are also scored apart"
     )
 
@@ -140,13 +140,13 @@ class TrainConfig(Config):
     max_seconds: float | None = Field(None, gt=0, description="stop after so many seconds; no limit when empty")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the net's first weights and of the batches")
 
-    watched: int = Field(2000, ge=2, description="test images embedded at every snapshot; all at the end")
-    num_snapshots: int = Field(60, ge=1, le=1000, description="how often the watched images are embedded on the way")
+    eval_subset_size: int = Field(2000, ge=2, description="test images embedded at every snapshot; all at the end")
+    num_snapshots: int = Field(60, ge=1, le=1000, description="how often the tracked images are embedded on the way")
 
     @property
     def train_classes(self) -> tuple[int, ...]:
         """The classes that are trained on, rising."""
-        unseen = set(self.unseen_classes)
+        unseen = set(self.held_out_classes)
         return tuple(label for label in range(len(DATASETS[self.dataset].classes)) if label not in unseen)
 
     @property
@@ -299,16 +299,16 @@ MAX_BATCH_SIZE = 4096  # of a batch: its distance matrix has 16 million entries
 
 
 def _check_classes(config: TrainConfig) -> None:
-    data, unseen = DATASETS[config.dataset], config.unseen_classes
+    data, unseen = DATASETS[config.dataset], config.held_out_classes
     if data.size == 0 and config.steps:
         raise UserError(f"{data.title} holds ready vectors, so there is nothing to train; choose other data.")
     last = len(data.classes) - 1
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:
-        raise UserError(f"The classes of {data.title} run from 0 to {last}; got {unknown[0]} in unseen_classes.")
+        raise UserError(f"The classes of {data.title} run from 0 to {last}; got {unknown[0]} in held_out_classes.")
     if unseen and len(config.train_classes) < 2:
         raise UserError(
-            f"A metric is learned from at least 2 classes; unseen_classes leaves {len(config.train_classes)} of "
+            f"A metric is learned from at least 2 classes; held_out_classes leaves {len(config.train_classes)} of "
             f"{len(data.classes)}: keep fewer out."
         )
 
@@ -332,9 +332,9 @@ def _check_batch(config: TrainConfig, loss: LossSpec) -> None:
         raise UserError(
             f"A batch has up to {MAX_BATCH_SIZE} images; got {images}: use fewer classes or images of each."
         )
-    if config.train_images is not None and config.train_images < images:
+    if config.max_train_images is not None and config.max_train_images < images:
         raise UserError(
-            f"A batch takes {images} images; got train_images = {config.train_images}: use smaller batches."
+            f"A batch takes {images} images; got max_train_images = {config.max_train_images}: use smaller batches."
         )
     if not SAMPLERS[config.sampler].by_class:
         if loss.needs_pairs and images < 4:
@@ -342,7 +342,7 @@ def _check_batch(config: TrainConfig, loss: LossSpec) -> None:
         return
     classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
     if classes > seen:
-        which = f"{seen} of {len(data.classes)} are seen" if config.unseen_classes else f"{data.title} has {seen}"
+        which = f"{seen} of {len(data.classes)} are seen" if config.held_out_classes else f"{data.title} has {seen}"
         raise UserError(f"A batch takes P = {classes} classes; {which}: use classes_per_batch ≤ {seen}.")
     if not loss.needs_pairs:
         return

@@ -32,7 +32,7 @@ READY_MADE = {
         learning_rate=4e-4,
         steps=900,
         num_snapshots=36,
-        watched=1000,
+        eval_subset_size=1000,
     ),
 }
 
@@ -50,7 +50,7 @@ FAILING = {
         miner=None,
         steps=150,
         num_snapshots=16,
-        watched=300,
+        eval_subset_size=300,
     ),
     "Fails: hardest triplets, rate too large": TrainConfig(
         dataset="digits",
@@ -61,7 +61,7 @@ FAILING = {
         learning_rate=0.05,
         steps=150,
         num_snapshots=16,
-        watched=300,
+        eval_subset_size=300,
     ),
 }
 

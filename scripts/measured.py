@@ -34,8 +34,8 @@ class Learned:
 
 def setup(loss: str, seed: int = 0, **changes: object) -> TrainConfig:
     """The training of the table: 10,000 images, `small`, 64 dimensions, 400 steps, all else as the loss recommends."""
-    fixed = {"dataset": "mnist", "train_images": TRAIN_IMAGES, "net": "small", "embedding_dim": 64, "steps": STEPS}
-    return TrainConfig(**{**fixed, "loss": loss, "seed": seed, "watched": 2000, "snapshots": 8, **changes})  # type: ignore[arg-type]
+    fixed = {"dataset": "mnist", "max_train_images": TRAIN_IMAGES, "net": "small", "embedding_dim": 64, "steps": STEPS}
+    return TrainConfig(**{**fixed, "loss": loss, "seed": seed, "eval_subset_size": 2000, "num_snapshots": 8, **changes})  # type: ignore[arg-type]
 
 
 class Measured:
@@ -80,8 +80,8 @@ def learn(config: TrainConfig, data: Dataset) -> Learned:
     begun = time.process_time()
     event, shot = None, None
     # The end scores every test image in every way; two images leave the scoring to us.
-    few = replace(data, test=data.test.first(config.watched))
-    for event in train(config.replace(watched=config.watched), data=few):
+    few = replace(data, test=data.test.first(config.eval_subset_size))
+    for event in train(config.replace(eval_subset_size=config.eval_subset_size), data=few):
         shot = event if isinstance(event, Snapshot) else shot
     spent = time.process_time() - begun
     if isinstance(event, Failed):

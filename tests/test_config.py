@@ -34,8 +34,8 @@ def test_every_field_is_part_of_the_identity() -> None:
     config = TrainConfig(loss="nt_xent")
     changes = {
         "dataset": "digits",
-        "train_images": 1000,
-        "unseen_classes": [4],
+        "max_train_images": 1000,
+        "held_out_classes": [4],
         "net": "mlp",
         "embedding_dim": 7,
         "normalize": not config.normalize,
@@ -54,8 +54,8 @@ def test_every_field_is_part_of_the_identity() -> None:
         "steps": 77,
         "max_seconds": 77,
         "seed": 77,
-        "watched": 77,
-        "snapshots": 7,
+        "eval_subset_size": 77,
+        "num_snapshots": 7,
     }
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"}
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
@@ -124,14 +124,14 @@ def test_the_old_losses_parameters_go_with_it() -> None:
 
 
 def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> None:
-    config = TrainConfig(loss="triplet", unseen_classes=[9, 7, 8, 7])
-    assert config == TrainConfig(loss="triplet", unseen_classes="7, 8, 9") == TrainConfig.from_json(config.to_json())
-    assert config.unseen_classes == (7, 8, 9)
+    config = TrainConfig(loss="triplet", held_out_classes=[9, 7, 8, 7])
+    assert config == TrainConfig(loss="triplet", held_out_classes="7, 8, 9") == TrainConfig.from_json(config.to_json())
+    assert config.held_out_classes == (7, 8, 9)
     assert config.train_classes == (0, 1, 2, 3, 4, 5, 6)
     assert config.classes_per_batch == 7
-    assert config.replace(unseen_classes=()) == TrainConfig(loss="triplet")
-    assert config.replace(loss="nt_xent") == TrainConfig(loss="nt_xent", unseen_classes=[7, 8, 9])
-    assert config.replace(classes_per_batch=5).replace(unseen_classes=()).classes_per_batch == 5
+    assert config.replace(held_out_classes=()) == TrainConfig(loss="triplet")
+    assert config.replace(loss="nt_xent") == TrainConfig(loss="nt_xent", held_out_classes=[7, 8, 9])
+    assert config.replace(classes_per_batch=5).replace(held_out_classes=()).classes_per_batch == 5
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,18 @@ def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> 
             {"loss": "nt_xent", "classes_per_batch": 12},
             r"takes P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
         ),
-        ({"unseen_classes": (3, 12)}, "The classes of MNIST run from 0 to 9; got 12 in unseen_classes"),
-        ({"unseen_classes": range(9)}, "learned from at least 2 classes; unseen_classes leaves 1 of 10: keep fewer"),
-        ({"unseen_classes": "7,8", "classes_per_batch": 9}, "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤"),
-        ({"unseen_classes": "seven"}, "unseen_classes.0: .*got 'seven'"),
+        ({"held_out_classes": (3, 12)}, "The classes of MNIST run from 0 to 9; got 12 in held_out_classes"),
+        (
+            {"held_out_classes": range(9)},
+            "learned from at least 2 classes; held_out_classes leaves 1 of 10: keep fewer",
+        ),
+        (
+            {"held_out_classes": "7,8", "classes_per_batch": 9},
+            "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤",
+        ),
+        ({"held_out_classes": "seven"}, "held_out_classes.0: .*got 'seven'"),
         ({"sampler": "balanced", "images_per_class": 999}, "A batch has up to 4096 images; got 9990"),
-        ({"sampler": "balanced", "train_images": 100}, "A batch takes 160 images; got train_images = 100"),
+        ({"sampler": "balanced", "max_train_images": 100}, "A batch takes 160 images; got max_train_images = 100"),
         ({"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3}, "nt_xent compares images; got batches of 3"),
         ({"loss": "contrastive", "embedding_dim": 1, "normalize": True}, "With normalize one dimension has two places"),
         ({"loss": "nt_xent", "embedding_dim": 1, "normalize": False}, "nt_xent, which looks at directions only, one"),

@@ -144,12 +144,12 @@ async def frame(request: Request) -> Response:
 async def tracked_items(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
-    watched = run.tracked_indices
+    tracked = run.tracked_indices
     described = found.describe() | {
         "run": run.id,
         "dataset": run.config.dataset,
         "classes": list(found.classes),
-        "watched": None if watched is None else watched.tolist(),
+        "tracked": None if tracked is None else tracked.tolist(),
     }
     return JSONResponse(described, headers=NO_STORE)
 
@@ -171,7 +171,7 @@ async def judged(request: Request) -> Response:
 
 
 async def pixel_baseline_route(request: Request) -> Response:
-    """The scores of the watched images without a net, pixel by pixel."""
+    """The scores of the tracked images without a net, pixel by pixel."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
     folder = found.folder(cache())

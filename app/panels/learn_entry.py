@@ -96,7 +96,7 @@ def _request_training(kind: Kind, declared: Spec) -> None:
 
 def _illustration(loss: LossSpec) -> None:
     st.markdown(f"##### Loss against {against(loss)}")
-    if loss.name not in LOSSES or loss.name == "sum_of":
+    if loss.name not in LOSSES or loss.name == "weighted_sum":
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
@@ -123,7 +123,7 @@ def against(loss: LossSpec) -> str:
 
 def force_playground(name: str) -> None:
     """The plane of points to drag, with loss `name` chosen first."""
-    offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "sum_of"]
+    offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "weighted_sum"]
     mount("plane", key="plane", data={"loss": name, "losses": offered})
 
 

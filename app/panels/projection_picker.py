@@ -84,7 +84,7 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
         ui.messages.clear()
         form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "film": epoch == FILM}
+        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "all_epochs": epoch == FILM}
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
@@ -136,7 +136,7 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
 def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
     help = "a map to turn instead of a flat one"
     if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
-        help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the watched images seconds"
+        help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the tracked images seconds"
     bound_widget(
         st.segmented_control,
         "Dimensions",
@@ -152,14 +152,14 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
 
 def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
     """The end, an epoch, or all of them."""
-    labels, watched = run.labels, run.tracked_indices
-    counts = [0 if some is None else len(some) for some in (labels, watched)]
+    labels, tracked = run.labels, run.tracked_indices
+    counts = [0 if some is None else len(some) for some in (labels, tracked)]
     steps = run.embedded_steps
     filmed = len(epoch_steps(run, wanted))
     words = {
         END: f"The end: all {counts[0]:,} test images",
         FILM: f"A film of {filmed} of {len(steps)} epochs: {counts[1]:,} images",
-    } | {step: f"Step {step:,}: {counts[1]:,} watched images" for step in steps}
+    } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
     chosen: str | int = FILM if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
     bound_widget(
         st.selectbox,

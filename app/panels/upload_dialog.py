@@ -15,7 +15,7 @@ from dmlviz.data.embedding_file import MAX_VECTORS, SUFFIXES
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.errors import UserError
 
-OPEN = "own-data-open"
+OPEN = "custom-data-open"
 MAX_MEGABYTES = 100
 SIDES = {None: "As they are, or 32", 28: "28", 32: "32", 48: "48", 64: "64"}
 COLORS: dict[Color, str] = {"auto": "As they are", "gray": "Gray", "color": "Color"}
@@ -33,7 +33,7 @@ LIMIT = f"Up to {MAX_MEGABYTES} MB here; `dmlviz data add PATH` takes more. Whoe
 
 def upload_button(ui: UIState, services: Services) -> None:
     """The way in, and the dialog while it is open."""
-    st.button("Your own data…", type="tertiary", key="own-data", on_click=_open)
+    st.button("Your own data…", type="tertiary", key="custom-data", on_click=_open)
     if st.session_state.get(OPEN):
         _dialog(ui, services)
 
@@ -56,7 +56,9 @@ def _dialog(ui: UIState, services: Services) -> None:
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
         elif reading.phase == "failed":
             st.caption(f":orange[{escape_markdown(reading.reason)}]")
-            st.button("Bring other files", key="own-other", on_click=services.intake.discard, args=(session_owner(),))
+            st.button(
+                "Bring other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
+            )
         else:
             _preview(ui, services, reading)
 
@@ -69,7 +71,7 @@ def _choose_files(services: Services) -> None:
         type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
         accept_multiple_files=True,
         max_upload_size=MAX_MEGABYTES,
-        key="own-files",
+        key="custom-files",
         label_visibility="collapsed",
     )
     st.caption(LIMIT)
@@ -87,7 +89,7 @@ def _show_progress(services: Services) -> None:
     if reading is None or reading.phase != "reading":
         st.rerun()
     st.progress(reading.share, "Reading …")
-    if st.button("Cancel", key="own-cancel"):
+    if st.button("Cancel", key="custom-cancel"):
         services.intake.discard(session_owner())
         st.rerun()
 
@@ -110,12 +112,14 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     else:
         left = st.container()
     with left:
-        title = st.text_input("Name", look["title"], key="own-title", max_chars=60)
+        title = st.text_input("Name", look["title"], key="custom-title", max_chars=60)
     use, other, _ = st.columns([2, 2, 3])
     with use:
-        used = st.button("Use this data" if pictures else "Show them", type="primary", width="stretch", key="own-use")
+        used = st.button(
+            "Use this data" if pictures else "Show them", type="primary", width="stretch", key="custom-use"
+        )
     with other:
-        if st.button("Bring other files", width="stretch", key="own-other"):
+        if st.button("Bring other files", width="stretch", key="custom-other"):
             services.intake.discard(session_owner())
             st.rerun()
     if used:

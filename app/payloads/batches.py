@@ -92,10 +92,10 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     if found is not None:
         return found
     shots = [shot for shot in run.snapshot_steps if shot <= step]
-    labels, watched = run.labels, run.tracked_indices
-    if not shots or labels is None or watched is None:
+    labels, tracked = run.labels, run.tracked_indices
+    if not shots or labels is None or tracked is None:
         raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
-    return default_projection(run.snapshot(shots[-1]), np.asarray(labels)[watched])
+    return default_projection(run.snapshot(shots[-1]), np.asarray(labels)[tracked])
 
 
 def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:

@@ -11,7 +11,7 @@ from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thres
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.tuple_difficulty import ComparingLoss
 
-MAX_IMAGES = 800  # of the watched ones: 319,600 pairs
+MAX_IMAGES = 800  # of the tracked ones: 319,600 pairs
 BINS = 240
 _MAX_ON_SPHERE = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the unit sphere
 
@@ -36,7 +36,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
         "measure": to.measure,
         "reach": vars(to),
         "images": images,
-        "watched": 0 if run.tracked_indices is None else len(run.tracked_indices),
+        "eval_subset_size": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,
         "same": encode_array(same, "<u4"),
         "different": encode_array(different, "<u4"),
@@ -51,20 +51,22 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
         return pair_thresholds(seer.name, seer.params, seer.learned)
     config = run.config
     return (
-        pair_thresholds(config.loss, config.loss_params, {}) if config.loss != "sum_of" else PairThresholds("euclidean")
+        pair_thresholds(config.loss, config.loss_params, {})
+        if config.loss != "weighted_sum"
+        else PairThresholds("euclidean")
     )
 
 
 @lru_cache(maxsize=128)
 def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
     run = Run(path)
-    labels, watched = run.labels, run.tracked_indices
+    labels, tracked = run.labels, run.tracked_indices
     x = run.embeddings if step is None else run.snapshot(step)
-    if labels is None or watched is None or x is None:
+    if labels is None or tracked is None or x is None:
         raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
-    some = np.linspace(0, len(watched) - 1, min(MAX_IMAGES, len(watched))).round().astype(int)
-    x = np.asarray(x[watched[some]] if step is None else x[some], np.float32)
-    labels, sphere = labels[watched[some]], run.config.normalize
+    some = np.linspace(0, len(tracked) - 1, min(MAX_IMAGES, len(tracked))).round().astype(int)
+    x = np.asarray(x[tracked[some]] if step is None else x[some], np.float32)
+    labels, sphere = labels[tracked[some]], run.config.normalize
     finite = np.isfinite(x).all(axis=1)
     x, labels = x[finite], labels[finite]
     first, second = np.triu_indices(len(x), 1)

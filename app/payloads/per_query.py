@@ -11,7 +11,7 @@ from dmlviz.runs.run import Run
 
 
 def per_query_bytes(run: Run, step: int | None) -> bytes:
-    """Every image, judged among all test images at the end, or among the watched ones after `step` batches.
+    """Every image, judged among all test images at the end, or among the tracked ones after `step` batches.
 
     Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbor,
     the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
@@ -24,11 +24,11 @@ def per_query_bytes(run: Run, step: int | None) -> bytes:
 def _judged(path: str, created: str, step: int | None) -> bytes:
     """`created` tells a run that was trained again from the one before."""
     run = Run(Path(path))
-    labels, watched = run.labels, run.tracked_indices
+    labels, tracked = run.labels, run.tracked_indices
     embeddings = run.embeddings if step is None else run.snapshot(step)
-    if embeddings is None or labels is None or watched is None:
+    if embeddings is None or labels is None or tracked is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
-    items = np.arange(len(labels)) if step is None else np.asarray(watched)
+    items = np.arange(len(labels)) if step is None else np.asarray(tracked)
     judged = evaluate_per_query(embeddings, labels[items])
     whole = (items[judged.queries], labels[items][judged.queries], items[judged.nearest], judged.first_hit, judged.vote)
     parts = [column.astype("<i4") for column in whole]

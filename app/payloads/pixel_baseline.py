@@ -17,14 +17,14 @@ _locks = threading.Lock()
 
 
 def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
-    """The retrieval scores of the run's watched images, compared pixel by pixel; kept in `folder`, of its data set.
+    """The retrieval scores of the run's tracked images, compared pixel by pixel; kept in `folder`, of its data set.
 
     Waits while they are measured; raises UserError where they cannot be.
     """
-    watched = run.tracked_indices
-    if watched is None:
+    tracked = run.tracked_indices
+    if tracked is None:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
-    path = folder / f"pixels-{hashlib.sha256(watched.tobytes()).hexdigest()[:16]}.json"
+    path = folder / f"pixels-{hashlib.sha256(tracked.tobytes()).hexdigest()[:16]}.json"
     with _locks:
         known = read_json(path)
         if known is None:

@@ -19,7 +19,7 @@ class FrameMeta(TypedDict):
     dims: int
     center: list[float]
     scale: float
-    items: Literal["all", "watched"]
+    items: Literal["all", "tracked"]
 
 
 Faithfulness = dict[str, float | None]
@@ -37,7 +37,7 @@ class StartedEvent(TypedDict):
     threads: NotRequired[int]
     view: NotRequired[str]
     dims: NotRequired[int]
-    watched: NotRequired[int]
+    tracked: NotRequired[int]
     unseen: NotRequired[list[str]]
     method: NotRequired[str]
     iterations: NotRequired[int | None]
@@ -70,7 +70,7 @@ class BatchEvent(TypedDict):
 
 
 class SnapshotEvent(TypedDict):
-    """The watched images were embedded."""
+    """The tracked images were embedded."""
 
     event: Literal["snapshot"]
     time: NotRequired[float]
@@ -131,7 +131,7 @@ class ReplayFrame(TypedDict):
     dims: NotRequired[int]
     center: NotRequired[list[float]]
     scale: NotRequired[float]
-    items: NotRequired[Literal["all", "watched"]]
+    items: NotRequired[Literal["all", "tracked"]]
     explained: NotRequired[list[float] | None]
     faithfulness: NotRequired[Faithfulness | None]
     centers: NotRequired[list[list[float]]]
@@ -288,8 +288,8 @@ class MapProps(Source):
     sprites: SpriteSheets
     labels: NotRequired[list[int]]
     labels_url: NotRequired[str]
-    kept: NotRequired[list[Literal["watched", "nearest", "values"]]]
-    watched: NotRequired[list[int] | None]
+    kept: NotRequired[list[Literal["tracked", "nearest", "values"]]]
+    tracked: NotRequired[list[int] | None]
     values: NotRequired[dict[str, str]]
     query: NotRequired[MapQuery]
     step: NotRequired[int | None]
@@ -728,7 +728,7 @@ class DistancesAnswer(TypedDict):
     same: str
     different: str
     images: int
-    watched: int
+    tracked: int
     reach: Reach
 
 

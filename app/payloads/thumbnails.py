@@ -43,8 +43,8 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     positions = run.positions(frame)
-    watched = run.tracked_indices if frame["items"] == "watched" else None
-    shown = np.asarray(labels) if watched is None else np.asarray(labels)[np.asarray(watched)]
+    tracked = run.tracked_indices if frame["items"] == "tracked" else None
+    shown = np.asarray(labels) if tracked is None else np.asarray(labels)[np.asarray(tracked)]
     return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
 
 

@@ -24,7 +24,7 @@ KEY = "compare"
 LINK = "compare"
 _CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
 _LABELS = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
-_HIDDEN_SETTINGS = ("loss_params", "miner_params", "snapshots", "watched")
+_HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
 @dataclass
@@ -136,7 +136,7 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
 
 
 def running_side(pair: Pair) -> RunView | None:
-    """The run that learns now, the second before the first; without its drawing, since it is watched itself."""
+    """The run that learns now, the second before the first; without its drawing, since it is tracked itself."""
     living = [one for one in (pair.b, pair.a) if one is not None and one.live]
     return replace(living[0], drawing=None) if living else None
 

@@ -243,7 +243,7 @@ class UIState(TrainingDraft):
                     self.messages.append(str(error))
 
     def _try_drawn(self, name: str, text: str) -> None:
-        value = text if name == "engine" else _read(bool if name == "film" else int, text)
+        value = text if name == "engine" else _read(bool if name == "all_epochs" else int, text)
         try:
             self.set_projection(
                 **self.projection_overrides

@@ -110,7 +110,7 @@ class TrainingDraft:
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
         misfits = {
-            "unseen_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
+            "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
             **{name: most.__lt__ for name, most in dataset.most.items()},
             "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,

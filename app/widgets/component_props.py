@@ -59,10 +59,10 @@ def map_data(
     data = run_source(shown, routes) | sprite_props(shown, routes)
     place = answer.map_positions.get(data["view"]) if answer is not None else None
     if routes:  # the map knows the addresses
-        has = {"watched": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
+        has = {"tracked": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
         data["kept"] = [name for name, there in has.items() if there]
     else:
-        data["watched"] = _watched(shown.run)
+        data["tracked"] = _tracked(shown.run)
         data["point_values"] = _values(shown, ui)
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
@@ -170,6 +170,6 @@ def _num_test_images(run: Run) -> int:
     return 0 if labels is None else len(labels)
 
 
-def _watched(run: Run) -> list[int] | None:
-    watched = run.tracked_indices
-    return None if watched is None else [int(item) for item in watched]
+def _tracked(run: Run) -> list[int] | None:
+    tracked = run.tracked_indices
+    return None if tracked is None else [int(item) for item in tracked]

@@ -137,9 +137,9 @@ class _Form:
         bound_widget(
             st.multiselect,
             "Unseen classes",
-            "set.unseen_classes",
-            list(self.config.unseen_classes),
-            lambda chosen: self.ui.set("unseen_classes", tuple(sorted(chosen))),
+            "set.held_out_classes",
+            list(self.config.held_out_classes),
+            lambda chosen: self.ui.set("held_out_classes", tuple(sorted(chosen))),
             options=list(range(len(names))),
             format_func=names.__getitem__,
             placeholder="None: all are trained on",

@@ -12,14 +12,14 @@ from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_array, write_json
 
-PREFIX = "own-"
+PREFIX = "custom-"
 FOLDER = "own"
 DESCRIBED = "dataset.json"
 PARTS = ("train", "test")
 
 
 def is_custom(name: object) -> bool:
-    """Whether this is the name of somebody's own data: `own-` and 16 hexadecimal digits."""
+    """Whether this is the name of somebody's own data: `custom-` and 16 hexadecimal digits."""
     return isinstance(name, str) and name.startswith(PREFIX) and is_run_id(name.removeprefix(PREFIX))
 
 

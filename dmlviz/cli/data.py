@@ -65,7 +65,7 @@ def add(
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="own- and 16 digits, as `dmlviz data list` shows")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="custom- and 16 digits, as `dmlviz data list` shows")],
     data: DataFolder = None,
 ) -> None:
     """Remove data of your own from the data folder; runs that were trained on it stay, without its pictures."""

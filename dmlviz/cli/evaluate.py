@@ -32,7 +32,7 @@ def evaluate(
         raise UserError(f"{chosen.title} has no embeddings yet; they are written when its training ends.")
     console = Console(highlight=False)
     console.print(f"{chosen.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    console.print(_scores(metrics.evaluate(embeddings, labels, unseen=chosen.config.unseen_classes)))
+    console.print(_scores(metrics.evaluate(embeddings, labels, unseen=chosen.config.held_out_classes)))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         console.print(_confusion([DATASETS[chosen.config.dataset].classes[name] for name in names], counts))

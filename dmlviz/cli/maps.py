@@ -18,7 +18,7 @@ from dmlviz.errors import UserError
 def project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
     """Draw the vectors of a file (npy, npz, csv, tsv, parquet) and write their places beside it, or to `target`."""
     if config.all_epochs or config.step is not None:
-        raise UserError("Epochs belong to a run; vectors in a file have none: leave out --film and --step.")
+        raise UserError("Epochs belong to a run; vectors in a file have none: leave out --all-epochs and --step.")
     if not source.is_file():
         raise UserError(f"There is no file {source}; give a run's 16 digits or a file of vectors.")
     vectors, labels = read_table(source)

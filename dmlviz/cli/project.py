@@ -96,11 +96,11 @@ def _kept(drawing: ProjectionRun) -> str:
 def _write_run(path: Path, run: Run, drawing: ProjectionRun) -> None:
     """Every image that the map shows; of a film at every epoch, which then has a column."""
     config, names = drawing.config, DATASETS[run.config.dataset].classes
-    coordinates, labels, watched = drawing.coordinates, run.labels, run.tracked_indices
+    coordinates, labels, tracked = drawing.coordinates, run.labels, run.tracked_indices
     assert coordinates is not None  # it is finished
     assert labels is not None
-    assert watched is not None
-    images = np.arange(len(labels)) if config.step is None and not config.all_epochs else np.asarray(watched)
+    assert tracked is not None
+    images = np.arange(len(labels)) if config.step is None and not config.all_epochs else np.asarray(tracked)
     rows = [[int(image), names[labels[image]]] for image in images]
     if not config.all_epochs:
         write_table(path, ["image", "class"], rows, coordinates)

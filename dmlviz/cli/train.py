@@ -35,14 +35,14 @@ CATALOGS: dict[str, Catalog[Any]] = {
 }
 PANELS = {
     "Data and batches": (
-        *("dataset", "train_images", "unseen_classes"),
+        *("dataset", "max_train_images", "held_out_classes"),
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
     ),
     "Net": ("net", "embedding_dim", "normalize"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
     "Length and repeatability": ("steps", "max_seconds", "seed"),
-    "What is watched": ("watched", "snapshots"),
+    "What is tracked": ("eval_subset_size", "num_snapshots"),
 }
 SCORE_LABELS = {
     "precision_at_1": "P@1",

@@ -63,7 +63,7 @@ class RunExport:
 
     @cached_property
     def items(self) -> np.ndarray:
-        """The test images on the map: all, or those that were watched where it shows an epoch (indices, rising)."""
+        """The test images on the map: all, or those that were tracked where it shows an epoch (indices, rising)."""
         return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.tracked_indices)
 
     @cached_property

@@ -121,7 +121,7 @@ def _described(kept: RunExport) -> dict[str, Any]:
     streams = [_event_payload(run, None)] + (
         [_event_payload(kept.drawing, kept.drawing.id)] if kept.drawing is not None else []
     )
-    watched = run.tracked_indices
+    tracked = run.tracked_indices
     return {
         "run": run.id,
         "view": kept.drawing.id if kept.drawing is not None else "live",
@@ -129,7 +129,7 @@ def _described(kept: RunExport) -> dict[str, Any]:
         "classes": list(kept.classes),
         "n": len(labels),
         "labels": _base64(labels, "<u2"),
-        "watched": [] if watched is None else watched.tolist(),
+        "tracked": [] if tracked is None else tracked.tolist(),
         "near": {
             "k": neighbors.shape[1],
             "wide": wide,

@@ -70,7 +70,7 @@ def _of_run(run: Run, step: int | None) -> Images:
     if declared.size == 0:
         return Images(embeddings, labels, declared.classes, f"{len(labels):,} vectors of {declared.title}", items)
     last = (run.end or {}).get("step")
-    which, at = ("test images", last) if whole else ("watched test images", step)
+    which, at = ("test images", last) if whole else ("tracked test images", step)
     when = "" if at is None else f" after step {at:,}" + (", the end" if at == last else "")
     about = f"{len(labels):,} {which} of {declared.title}{when}"
     return Images(embeddings, labels, declared.classes, about, items)

@@ -68,8 +68,8 @@ def _titles(looked: list[dict]) -> dict[str, str]:
 
 
 def _about(run: Run, steps: np.ndarray) -> str:
-    watched = run.tracked_indices
-    scored = "" if watched is None else f"; scores of the {len(watched):,} watched test images"
+    tracked = run.tracked_indices
+    scored = "" if tracked is None else f"; scores of the {len(tracked):,} tracked test images"
     of = "" if run.end is not None else f" of {run.config.steps:,}"
     return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{scored}"
 

@@ -15,7 +15,7 @@ GAP = 0.08  # of the height, between the two
 
 
 def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
-    """A run's loss (above) and the scores of its watched test images (below), by step; also while it trains.
+    """A run's loss (above) and the scores of its tracked test images (below), by step; also while it trains.
 
     Of more than 400 steps means over neighboring ones are drawn. Raises UserError where nothing was trained yet.
     """

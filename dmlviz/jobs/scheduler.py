@@ -22,7 +22,9 @@ from dmlviz.runs.run import EventLogDir, ProjectionRun, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz.runs.writer import RecordWriter
 
-JobState = Literal["queued", "starting", "running", "stopping", "finished", "stopped", "failed", "cut off", "unknown"]
+JobState = Literal[
+    "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
+]
 
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
 STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
@@ -150,7 +152,7 @@ class JobScheduler:
         state = record.state
         if state == "damaged":  # since the look above
             return Status("unknown")
-        return Status(state, reason="The program ended before the run did." if state == "cut off" else "")
+        return Status(state, reason="The program ended before the run did." if state == "interrupted" else "")
 
     def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:
         """Stop a job, between two batches when it trains; asked a second time, at once.

@@ -12,8 +12,8 @@ from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import cache_pairwise
 
 
-@REGISTRY.register("sum_of")
-class SumOf(Loss):
+@REGISTRY.register("weighted_sum")
+class WeightedSum(Loss):
     """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them."""
 
     def __init__(self, *, a: Any, b: Any, weights: list[float], **sizes: Any) -> None:

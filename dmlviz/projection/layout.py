@@ -76,7 +76,7 @@ def project(
     busy process; the caller's number of torch threads comes back at the end. Equal calls give equal maps on a CPU.
     The engine "reference" shows its first and last positions only, and tells `on_phase(words, iteration, of)` between
     them what it does; a stop leaves its thread to end on its own. It does not go on from `begun`.
-    The config's `step` and `film` are for who has a run. Raises UserError for what cannot be drawn.
+    The config's `step` and `all_epochs` are for who has a run. Raises UserError for what cannot be drawn.
     """
     config = config or ProjectionConfig()
     rows = check_embeddings(embeddings)

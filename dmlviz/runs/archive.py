@@ -31,7 +31,7 @@ CHUNK = 1 << 20
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
 # The files of a run, and no other: no name leads out of its folder.
 _NAME = re.compile(
-    r"(?:run|metrics)\.json|events\.jsonl|(?:labels|watched|embeddings)\.npy|basis\.npz|weights\.safetensors"
+    r"(?:run|metrics)\.json|events\.jsonl|(?:labels|tracked|embeddings)\.npy|basis\.npz|weights\.safetensors"
     rf"|snapshots/{_STEP}\.npy|nets/{_STEP}\.safetensors|batches/{_STEP}\.npz|frames/{_ID}\.i16"
     rf"|projections/{_ID}/(?:projection\.json|events\.jsonl|coordinates\.npy|faithfulness\.npz|frames/{_ID}\.i16)"
 )
@@ -190,8 +190,8 @@ def _rewrite(record: EventLogDir) -> None:
 
 def _check_frames(run: Run) -> None:
     """Whether every frame shows the images that it says, and is that of its name."""
-    labels, watched = run.labels, run.tracked_indices
-    counts = {"all": 0 if labels is None else len(labels), "watched": 0 if watched is None else len(watched)}
+    labels, tracked = run.labels, run.tracked_indices
+    counts = {"all": 0 if labels is None else len(labels), "eval_subset_size": 0 if tracked is None else len(tracked)}
     for record in (run, *run.projections()):
         for event in record.events():
             for frame in event.get("frames") or [event.get("frame")]:

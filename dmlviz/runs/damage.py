@@ -22,7 +22,7 @@ _LOST = {
     "events.jsonl": ("map",),
     "frames/": ("map",),
     "labels.npy": ("map", "neighbors", "earlier epochs", "batches"),
-    "watched.npy": ("map", "neighbors", "earlier epochs", "batches"),
+    "tracked.npy": ("map", "neighbors", "earlier epochs", "batches"),
     "embeddings.npy": ("neighbors",),
     "weights.safetensors": ("net",),
     "snapshots/": ("earlier epochs",),
@@ -55,7 +55,7 @@ def told(damage: Damage) -> str:
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     """Every damage that a look at the files finds; a `thorough` one reads all of them to their last byte."""
     found: dict[str, Any] = {}
-    for name in ("labels", "watched", "embeddings", "metrics", "basis"):
+    for name in ("labels", "tracked", "embeddings", "metrics", "basis"):
         try:
             found[name] = getattr(run, name)
         except DamagedFileError as error:
@@ -79,7 +79,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
 def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> Iterator[DamagedFileError]:
     """What the log says was written, and is not there."""
     kinds = {event["event"] for event in events}
-    wanted = ["labels", "watched"] if "started" in kinds else []
+    wanted = ["labels", "tracked"] if "started" in kinds else []
     over = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if over:
         wanted += ["embeddings", "metrics", "basis"]
@@ -98,7 +98,7 @@ def _series(
     run: Run, events: list[dict[str, Any]], found: dict[str, Any], thorough: bool
 ) -> Iterator[DamagedFileError]:
     """What is kept of single steps."""
-    wanted = (len(found["watched"]) if isinstance(found["watched"], np.ndarray) else None, run.config.embedding_dim)
+    wanted = (len(found["tracked"]) if isinstance(found["tracked"], np.ndarray) else None, run.config.embedding_dim)
     look: dict[str, tuple[str, Callable[[int], object]]] = {
         "snapshot": ("snapshots/{}.npy", run.snapshot if thorough else partial(_shaped, run, wanted)),
         "batch": ("batches/{}.npz", run.batch if thorough else lambda step: _zip(run.path / f"batches/{step}.npz")),
@@ -147,7 +147,7 @@ def _shaped(run: Run, wanted: tuple[int | None, int], step: int) -> None:
     path = run.path / "snapshots" / f"{step}.npy"
     shape = shape_of(path)
     if shape is None or len(shape) != 2 or shape[1] != wanted[1] or (wanted[0] or shape[0]) != shape[0]:
-        raise DamagedFileError(path, "it does not hold the embeddings of the watched images")
+        raise DamagedFileError(path, "it does not hold the embeddings of the tracked images")
 
 
 def _zip(path: Path) -> None:
@@ -171,7 +171,7 @@ def _listed(words: list[str]) -> str:
 
 
 _WRITTEN = (
-    *("run.json", "events.jsonl", "labels.npy", "watched.npy", "embeddings.npy", "metrics.json", "basis.npz"),
+    *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "embeddings.npy", "metrics.json", "basis.npz"),
     *("weights.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
 )
 

@@ -12,7 +12,7 @@ from dmlviz.ops.linear_projection import LinearProjection, default_projection
 INT16_MAX = 32767
 MISSING = -32768  # written for a point without a finite position; a reader draws nothing there
 
-Items = Literal["watched", "all"]
+Items = Literal["tracked", "all"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def dequantize(data: bytes, dims: int, box: Box) -> np.ndarray:
 class LiveProjector:
     """Draws each snapshot as it comes, on its own basis, turned to the frame before so that nothing jumps.
 
-    `labels` (n) are those of the watched images; without them a large space is drawn by its PCA.
+    `labels` (n) are those of the tracked images; without them a large space is drawn by its PCA.
     """
 
     def __init__(self, labels: np.ndarray | None = None) -> None:
@@ -97,12 +97,12 @@ class LiveProjector:
         self.steady = HysteresisBounds()
 
     def frame(self, embeddings: np.ndarray) -> Frame:
-        """The frame of the watched images (n × d); n and d stay the same from call to call."""
+        """The frame of the tracked images (n × d); n and d stay the same from call to call."""
         basis = default_projection(embeddings, self.labels)
         if self.positions is not None:
             basis = basis.aligned_to(embeddings, self.positions)
         self.basis, self.positions = basis, basis.project(embeddings)
-        return Frame.quantized(self.positions, "watched", self.steady.around(self.positions))
+        return Frame.quantized(self.positions, "tracked", self.steady.around(self.positions))
 
 
 class HysteresisBounds:
@@ -123,8 +123,8 @@ class HysteresisBounds:
 def render_replay(
     basis: LinearProjection, snapshots: Iterable[tuple[int, np.ndarray]], last: tuple[int, np.ndarray]
 ) -> list[tuple[int, Frame]]:
-    """Draw every snapshot (step, watched embeddings) and the end (step, all embeddings) on one basis and one scale."""
-    drawn: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "watched") for step, x in snapshots]
+    """Draw every snapshot (step, tracked embeddings) and the end (step, all embeddings) on one basis and one scale."""
+    drawn: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "tracked") for step, x in snapshots]
     drawn.append((last[0], basis.project(last[1]), "all"))
     box = Box.around(np.concatenate([positions for _, positions, _ in drawn]), room=1.02)
     return [(step, Frame.quantized(positions, items, box)) for step, positions, items in drawn]

@@ -23,14 +23,20 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run
     declared = dataset_spec(vectors, title)
     DATASETS.register(declared.to_dict())
     config = TrainConfig(
-        dataset=declared.name, loss="triplet", miner=None, embedding_dim=d, normalize=False, steps=0, watched=max(2, n)
+        dataset=declared.name,
+        loss="triplet",
+        miner=None,
+        embedding_dim=d,
+        normalize=False,
+        steps=0,
+        eval_subset_size=max(2, n),
     )
     run = runs.create(config, title)
     scores = metrics.evaluate(vectors.embeddings, vectors.labels)
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, vectors.labels)
-        watched = stratified_subset(vectors.labels, n)
-        recorder.write(Started(steps=0, tracked_indices=watched, train_images=0, test_images=n, device="", threads=1))
+        tracked = stratified_subset(vectors.labels, n)
+        recorder.write(Started(steps=0, tracked_indices=tracked, train_images=0, test_images=n, device="", threads=1))
         recorder.write(
             Finished(
                 step=0, embeddings=vectors.embeddings, metrics=scores, net_weights={}, cpu_seconds=0.0, seconds=0.0

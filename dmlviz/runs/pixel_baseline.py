@@ -24,10 +24,10 @@ def pixel_scores(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 def pixel_scores_for_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
     """The same of the test images that a run watches; raise UnknownRun before it knows them."""
-    watched, labels = run.tracked_indices, run.labels
-    if watched is None or labels is None:
-        raise RunNotFoundError(f"{run.title} has not chosen its watched images yet.")
-    return pixel_scores(load(run.config.dataset, data_root).test.images[watched], labels[watched])
+    tracked, labels = run.tracked_indices, run.labels
+    if tracked is None or labels is None:
+        raise RunNotFoundError(f"{run.title} has not chosen its tracked images yet.")
+    return pixel_scores(load(run.config.dataset, data_root).test.images[tracked], labels[tracked])
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -45,7 +45,7 @@ def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop
         [run.embeddings_at(step)[0] for step in run.embedded_steps] if config.params.get("fitted") == "all" else None
     )
     iteration, start = drawing.resume_state or (0, None)
-    painter = _FrameWriter(writer, "all" if config.step is None else "watched")
+    painter = _FrameWriter(writer, "all" if config.step is None else "tracked")
     show = painter.show
     projection = project(
         embeddings,
@@ -81,7 +81,7 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
 
     began, config = time.perf_counter(), drawing.config
     steps = epoch_steps(run, config)
-    painter = _FrameWriter(writer, "watched")
+    painter = _FrameWriter(writer, "tracked")
     layout = "iterations" in config.params
     before = np.cumsum([0, *(num_iterations(config, number) for number in range(len(steps)))]) if layout else [0] * 2
     reached = 0
@@ -105,7 +105,7 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
     box = Box.around(places.reshape(-1, config.dims), room=1.02)
     frames = [
         {"step": step, "explained": projection.explained, "faithfulness": projection.faithfulness.summary}
-        | writer.frame(Frame.quantized(projection.coordinates, "watched", box))
+        | writer.frame(Frame.quantized(projection.coordinates, "tracked", box))
         for step, projection in zip(steps, drawn, strict=True)
     ]
     writer.event("replay", view=config.method, epochs=len(run.embedded_steps), frames=frames)

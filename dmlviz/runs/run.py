@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dmlviz.ops.gallery import Gallery, Metric
 
 C = TypeVar("C", bound=Config)
-State = Literal["running", "finished", "stopped", "failed", "cut off", "damaged"]
+State = Literal["running", "finished", "stopped", "failed", "interrupted", "damaged"]
 FINAL_STATES = ("finished", "stopped", "failed")
 LIVE = "live"  # the view that a run plays by itself, beside the ids of its projections
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # of a finished map, one number for each image
@@ -66,7 +66,7 @@ class EventLogDir:
 
     @property
     def state(self) -> State:
-        """How it stands on disk; a log without an end is "running" while a living process writes it, or "cut off"."""
+        """How it stands on disk; a log without an end is "running" while a living process writes it, or "interrupted"."""
         try:
             end = self.end
             if end is None and self.lock.locked:
@@ -74,7 +74,7 @@ class EventLogDir:
             end = end or self.end  # the writer may have written the end and gone between the two looks
         except DamagedFileError:
             return "damaged"
-        return end["event"] if end else "cut off"
+        return end["event"] if end else "interrupted"
 
     @property
     def end(self) -> dict[str, Any] | None:
@@ -137,7 +137,7 @@ class ProjectionRun(EventLogDir):
         """Where the images lie in the end (n × dims, float32; of a film one such table for each epoch)."""
         path, config = self.path / "coordinates.npy", self.config
         whole = config.step is None and not config.all_epochs
-        items = shape_of(self.path.parent.parent / ("labels.npy" if whole else "watched.npy"))
+        items = shape_of(self.path.parent.parent / ("labels.npy" if whole else "tracked.npy"))
         shape = (None if items is None else items[0], config.dims)
         return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
 
@@ -227,11 +227,11 @@ class Run(EventLogDir):
     def tracked_indices(self) -> np.ndarray | None:
         """Which test images the snapshots hold (indices, rising); None before the start."""
         images = self._count("labels.npy")
-        if images is None and (self.path / "watched.npy").exists():  # which is written later
+        if images is None and (self.path / "tracked.npy").exists():  # which is written later
             raise DamagedFileError(self.path / "labels.npy", MISSING)
-        found = self._indices("watched.npy", images or 0)
+        found = self._indices("tracked.npy", images or 0)
         if found is not None and (np.diff(found.astype(np.int64)) <= 0).any():
-            raise DamagedFileError(self.path / "watched.npy", "its indices do not rise")
+            raise DamagedFileError(self.path / "tracked.npy", "its indices do not rise")
         return found
 
     @property
@@ -268,7 +268,7 @@ class Run(EventLogDir):
 
     @property
     def snapshot_steps(self) -> list[int]:
-        """The steps at which the watched images were embedded so far."""
+        """The steps at which the tracked images were embedded so far."""
         return self._steps("snapshots", ".npy")
 
     @property
@@ -277,8 +277,8 @@ class Run(EventLogDir):
         return self._steps("nets", ".safetensors")
 
     def snapshot(self, step: int) -> np.ndarray:
-        """The watched images after `step` batches (n × d, float32), with all digits; older runs kept half of them."""
-        shape = (self._count("watched.npy"), self.config.embedding_dim)
+        """The tracked images after `step` batches (n × d, float32), with all digits; older runs kept half of them."""
+        shape = (self._count("tracked.npy"), self.config.embedding_dim)
         stored = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if stored is None:
             raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step}.")
@@ -323,17 +323,17 @@ class Run(EventLogDir):
 
     @property
     def embedded_steps(self) -> list[int]:
-        """The steps at which the watched images are known: those of the snapshots, and the end's."""
+        """The steps at which the tracked images are known: those of the snapshots, and the end's."""
         end = (self.end or {}).get("step")
         return sorted({*self.snapshot_steps, *([end] if self.embedded and end is not None else [])})
 
     def embeddings_at(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Embeddings and labels of the watched images after `step` batches; of all test images at the end when None.
+        """Embeddings and labels of the tracked images after `step` batches; of all test images at the end when None.
 
         Raise UnknownRun where they are not there.
         """
-        embeddings, labels, watched, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
-        if labels is None or watched is None or (step is None and embeddings is None):
+        embeddings, labels, tracked, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
+        if labels is None or tracked is None or (step is None and embeddings is None):
             raise RunNotFoundError(
                 f"{self.title} has no embeddings of its test images yet; wait for the end of its training."
             )
@@ -344,13 +344,13 @@ class Run(EventLogDir):
             near = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no epoch at step {step}; the nearest is at step {near}.")
         if embeddings is not None and step == steps[-1]:
-            return embeddings[watched], labels[watched]
-        return self.snapshot(step), labels[watched]
+            return embeddings[tracked], labels[tracked]
+        return self.snapshot(step), labels[tracked]
 
     def neighbors(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
         """The k test images nearest to test image `item` in the embedding, itself left out, nearest first.
 
-        Among all test images at the end of the run; among the watched ones at a `step`, or while it still trains.
+        Among all test images at the end of the run; among the tracked ones at a `step`, or while it still trains.
         Raise UserError when the item is not among them.
         """
         gallery, items = self._gallery(step, metric)
@@ -388,14 +388,14 @@ class Run(EventLogDir):
         raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
 
     def _gallery(self, step: int | None, metric: "Metric") -> tuple["Gallery", np.ndarray]:
-        path, labels, watched = self.path / "embeddings.npy", self.labels, self.tracked_indices
+        path, labels, tracked = self.path / "embeddings.npy", self.labels, self.tracked_indices
         if step is None and not path.exists():
             step = (self.snapshot_steps or [0])[-1]
         if step is not None:
             path = self.path / "snapshots" / f"{int(step)}.npy"
-        if labels is None or watched is None or not path.exists():
+        if labels is None or tracked is None or not path.exists():
             raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
-        items = np.arange(len(labels)) if step is None else np.asarray(watched)
+        items = np.arange(len(labels)) if step is None else np.asarray(tracked)
         _one_thread()
         return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
 
@@ -462,8 +462,8 @@ def _gallery(path: Path, step: int | None, stamp: int, metric: "Metric") -> "Gal
     from dmlviz.ops.gallery import Gallery
 
     run = Run(path)
-    labels, watched = run.labels, run.tracked_indices
-    if labels is None or watched is None:  # removed since the caller looked
+    labels, tracked = run.labels, run.tracked_indices
+    if labels is None or tracked is None:  # removed since the caller looked
         raise RunNotFoundError(f"Run {run.id} has no classes of its images.")
     embeddings = run.embeddings if step is None else run.snapshot(step)
-    return Gallery(np.asarray(embeddings, np.float32), labels if step is None else labels[watched], metric)
+    return Gallery(np.asarray(embeddings, np.float32), labels if step is None else labels[tracked], metric)

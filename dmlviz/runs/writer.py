@@ -146,7 +146,7 @@ class RunRecorder:
         path, config = self.run.path, self.run.config
         self.view = LiveProjector(self.labels[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
-        write_array(path / "watched.npy", event.tracked_indices.astype(np.int32))  # which are indices into the labels
+        write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # which are indices into the labels
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
@@ -159,8 +159,8 @@ class RunRecorder:
             device=event.device,
             view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
             dims=display_dims(config.embedding_dim),
-            watched=len(event.tracked_indices),
-            unseen=[DATASETS[config.dataset].classes[label] for label in config.unseen_classes],
+            tracked=len(event.tracked_indices),
+            unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
         )
 
     def _write_batch(self, event: BatchRecord) -> None:

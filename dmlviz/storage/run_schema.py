@@ -114,7 +114,7 @@ class _Positions(TypedDict):
     dims: Literal[2, 3]
     center: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
     scale: Annotated[float, Field(gt=0, le=FARTHEST)]
-    items: Literal["watched", "all"]
+    items: Literal["tracked", "all"]
 
 
 @with_config(STRICT)
@@ -166,7 +166,7 @@ class RunStarted(TypedDict):
     device: Device
     view: Word
     dims: Literal[2, 3]
-    watched: Count
+    tracked: Count
     unseen: NotRequired[Annotated[list[Text], Field(max_length=100_000)]]
     time: Time
 
@@ -200,7 +200,7 @@ class Batch(TypedDict):
 
 @with_config(STRICT)
 class Snapshot(TypedDict):
-    """The watched images were embedded."""
+    """The tracked images were embedded."""
 
     event: Literal["snapshot"]
     step: Stride

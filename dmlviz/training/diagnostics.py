@@ -199,7 +199,7 @@ def _against_explosion(config: TrainConfig) -> list[Suggestion]:
 
 def _against_overfitting(config: TrainConfig) -> list[Suggestion]:
     return [
-        Suggestion("all training images", {"train_images": None}),
+        Suggestion("all training images", {"max_train_images": None}),
         Suggestion("fewer steps", {"steps": max(50, config.steps // 2)}),
         Suggestion("weight decay of 0.001", {"weight_decay": 1e-3}),
     ]

@@ -9,7 +9,7 @@ from dmlviz.training.batch_record import BatchRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """The first event. `watched` holds the test images (indices) that every snapshot embeds."""
+    """The first event. `tracked` holds the test images (indices) that every snapshot embeds."""
 
     steps: int
     tracked_indices: np.ndarray
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The watched images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
+    """The tracked images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
 
     `centers` are the loss's own class centers (k × d), where it has any; of class weights the directions. Of a training
     with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the snapshots, spread

@@ -48,12 +48,12 @@ def train(
     data = load(config.dataset) if data is None else data
     clock = _Clock()
     job = _TrainingLoop(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
-    watched = stratified_subset(data.test.labels, config.watched)
+    tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     planned, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
     kept = checkpoint_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
     yield Started(
         steps=config.steps,
-        tracked_indices=watched,
+        tracked_indices=tracked,
         train_images=len(job.labels),
         test_images=len(data.test),
         device=str(job.device),
@@ -62,11 +62,11 @@ def train(
     step, reason = 0, ""
     while True:
         if step in planned:
-            embeddings = job.embed(watched)
+            embeddings = job.embed(tracked)
             if not np.isfinite(embeddings).all():
                 yield Failed(step=step, reason=_divergence_message(config, step, "an embedding that is no number"))
                 return
-            scores = job.scores(embeddings, watched, clustering=False, full_ranking=False, verification=False)
+            scores = job.scores(embeddings, tracked, clustering=False, full_ranking=False, verification=False)
             weights = job.weights() if step in kept else None
             centers = job.centers()
             yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centers, net_weights=weights)
@@ -141,7 +141,7 @@ def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
 def warm_up() -> None:
     """Do once what a process does slowly the first time: imports, the optimizer, the kernels for the usual batch."""
     rng = np.random.default_rng(0)
-    config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, watched=200)
+    config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, eval_subset_size=200)
     images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
     split = Split(images, np.arange(len(images)) % 10)
     data = Dataset("mnist", tuple("0123456789"), split, split, 0.13, 0.31)
@@ -164,7 +164,7 @@ class _TrainingLoop:
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
         self.device = device
-        split = data.train.select_classes(config.train_classes).first(config.train_images)
+        split = data.train.select_classes(config.train_classes).first(config.max_train_images)
         self.batches = sampling.build(config, split.labels, config.seed)
         self.train_images = _Images(split.images, data, device)
         self.test_images = _Images(data.test.images, data, device)
@@ -202,7 +202,7 @@ class _TrainingLoop:
     def train_step(self, step: int, watch: bool = False) -> _StepStats:
         """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number.
 
-        A step that is watched can be asked for what was `seen`.
+        A step that is tracked can be asked for what was `seen`.
         """
         self._refresh(step)
         batch = next(self.batches)
@@ -233,7 +233,7 @@ class _TrainingLoop:
         return _StepStats(value, active, within, between, len(labels))
 
     def record_batch(self, step: int, report: _StepStats) -> BatchRecord | None:
-        """What the loss saw of the step that was watched; None where a number in it is not finite."""
+        """What the loss saw of the step that was tracked; None where a number in it is not finite."""
         witness, self.witness = self.witness, None
         if witness is None:
             return None
@@ -277,7 +277,7 @@ class _TrainingLoop:
         `parts` turns off parts of `metrics.evaluate` that take long.
         """
         labels = self.test_labels if indices is None else self.test_labels[indices]
-        return metrics.evaluate(embeddings, labels, unseen=self.config.unseen_classes, **parts)
+        return metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
 
     def _refresh(self, step: int) -> None:
         """Show the training set to who asked for it: before the first batch at once, later a chunk a batch."""

@@ -48,7 +48,7 @@ class ComparingLoss:
 
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
-        if config.loss != "sum_of":
+        if config.loss != "weighted_sum":
             return cls(config.loss, config.loss_params, batch.loss_weights)
         sides = {side: LossChoice.split(config.loss_params[side]) for side in ("a", "b")}
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None

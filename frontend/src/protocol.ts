@@ -7,7 +7,7 @@ export interface FrameMeta {
   dims: number;
   center: number[];
   scale: number;
-  items: "all" | "watched";
+  items: "all" | "tracked";
 }
 
 export type Faithfulness = Record<string, number | null>;
@@ -23,7 +23,7 @@ export interface StartedEvent {
   threads?: number;
   view?: string;
   dims?: number;
-  watched?: number;
+  tracked?: number;
   unseen?: string[];
   method?: string;
   iterations?: number | null;
@@ -53,7 +53,7 @@ export interface BatchEvent {
   active: number;
 }
 
-/** The watched images were embedded. */
+/** The tracked images were embedded. */
 export interface SnapshotEvent {
   event: "snapshot";
   time?: number;
@@ -109,7 +109,7 @@ export interface ReplayFrame {
   dims?: number;
   center?: number[];
   scale?: number;
-  items?: "all" | "watched";
+  items?: "all" | "tracked";
   explained?: number[] | null;
   faithfulness?: Faithfulness | null;
   centers?: number[][];
@@ -235,8 +235,8 @@ export interface MapProps {
   sprites: SpriteSheets;
   labels?: number[];
   labels_url?: string;
-  kept?: ("watched" | "nearest" | "values")[];
-  watched?: number[] | null;
+  kept?: ("tracked" | "nearest" | "values")[];
+  tracked?: number[] | null;
   values?: Record<string, string>;
   query?: MapQuery;
   step?: number | null;
@@ -640,7 +640,7 @@ export interface DistancesAnswer {
   same: string;
   different: string;
   images: number;
-  watched: number;
+  tracked: number;
   reach: Reach;
 }
 

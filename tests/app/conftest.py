@@ -63,7 +63,7 @@ def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "_renderer", checked)
 
 
-CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, watched=200, seed=5)
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, eval_subset_size=200, seed=5)
 
 
 def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
@@ -71,7 +71,7 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
     test = data.load("digits").test
     n, d = len(test), config.embedding_dim
     random = np.random.default_rng(config.seed)
-    watched = stratified_subset(test.labels, config.watched)
+    tracked = stratified_subset(test.labels, config.eval_subset_size)
     pixels = test.images.reshape(n, -1) / 255
     start = pixels @ random.normal(size=(pixels.shape[1], d)) / 4
     angle = test.labels * (2 * np.pi / 10)
@@ -84,9 +84,9 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
         return ((1 - share) * start + share * end).astype(np.float32)
 
     yield Started(
-        steps=config.steps, tracked_indices=watched, train_images=1198, test_images=n, device="cpu", threads=1
+        steps=config.steps, tracked_indices=tracked, train_images=1198, test_images=n, device="cpu", threads=1
     )
-    yield Snapshot(step=0, embeddings=after(0)[watched], metrics=_scores(0.3))
+    yield Snapshot(step=0, embeddings=after(0)[tracked], metrics=_scores(0.3))
     for step in range(1, config.steps + 1):
         yield Step(
             step=step,
@@ -98,7 +98,7 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
             cpu_seconds=0.01 * step,
         )
         if step % 5 == 0:
-            yield Snapshot(step=step, embeddings=after(step)[watched], metrics=_scores(0.3 + 0.6 * step / config.steps))
+            yield Snapshot(step=step, embeddings=after(step)[tracked], metrics=_scores(0.3 + 0.6 * step / config.steps))
     yield Finished(
         step=config.steps,
         embeddings=after(config.steps),

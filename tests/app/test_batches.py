@@ -101,8 +101,8 @@ def test_the_sheet_of_a_batch_holds_its_training_images(client, told):
 def test_histograms_count_every_pair_of_the_images_once(client, run):
     found = client.get(f"/api/runs/{run.id}/distances/10.json").json()
     same, different = (np.frombuffer(b64decode(found[name]), "<u4") for name in ("same", "different"))
-    x, labels = run.snapshot(10), np.asarray(run.labels)[run.watched]
-    assert found["images"] == found["watched"] == len(x) <= MAX_IMAGES
+    x, labels = run.snapshot(10), np.asarray(run.labels)[run.tracked_indices]
+    assert found["images"] == found["tracked"] == len(x) <= MAX_IMAGES
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     first, second = np.triu_indices(len(x), 1)
     d = (1 - unit @ unit.T)[first, second]

@@ -19,7 +19,7 @@ from dmlviz.storage.files import write_array
 
 MAIN = Path(app.__file__).parent / "main.py"
 COMPARE = str(MAIN.parent / "screens" / "compare.py")
-DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, watched=200, seed=5)
+DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
 
 
 @pytest.fixture

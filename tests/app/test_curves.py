@@ -85,7 +85,7 @@ def test_a_click_on_another_figure_shows_that_and_a_second_look_measures_nothing
 def test_where_a_replay_was_left_the_figure_is_of_that_step_and_says_so(here, run):
     step = run.snapshot_steps[2]
     page = Page(run=run.id, curves="recall_at_k", step=step)
-    assert f"200 watched test images of Digits 8 × 8 after step {step}; 200 queries" in page.words
+    assert f"200 tracked test images of Digits 8 × 8 after step {step}; 200 queries" in page.words
     page.test.session_state["ui"].step = None
     page.run()
     assert "596 test images" in page.words
@@ -96,7 +96,7 @@ def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
     last = run.snapshot_steps[-1]
     page = Page(run=run.id, curves="roc")
-    assert f"watched test images of Digits 8 × 8 after step {last}" in page.words
+    assert f"tracked test images of Digits 8 × 8 after step {last}" in page.words
     assert ", the end" not in page.words
 
 

@@ -42,7 +42,7 @@ def test_a_nonsensical_place_to_resume_is_no_fault(client, run, after):
 def test_a_run_that_was_cut_off_ends_as_that(client, here, write):
     run = write(here.runs, upto=8)
     told = events_of(client.get(f"/api/runs/{run.id}/events").text)
-    assert told[-1][1] == {"event": "end", "state": "cut off"}
+    assert told[-1][1] == {"event": "end", "state": "interrupted"}
     assert len(told) == 9
 
 

@@ -213,8 +213,8 @@ def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
 
 def test_a_run_that_was_cut_off_can_still_be_looked_at(here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=10)
-    page = Page(run=run.id, pin=int(run.watched[0]))
-    assert page.data("progress")["phase"] == "cut off"
+    page = Page(run=run.id, pin=int(run.tracked_indices[0]))
+    assert page.data("progress")["phase"] == "interrupted"
     assert len(page.data("inspector")["near"]) == 10
     assert page.data("inspector")["among"] is None  # not among all test images
 

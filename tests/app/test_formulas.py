@@ -10,7 +10,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import Parameter
 from dmlviz.miners.tuples import Triplets
 
-NAMES = [name for name in LOSSES if name != "sum_of"]
+NAMES = [name for name in LOSSES if name != "weighted_sum"]
 BATCHES = ([0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 0, 1, 2, 0, 1])
 
 

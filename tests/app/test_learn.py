@@ -69,7 +69,7 @@ def test_every_address_of_an_entry_comes_back(here):
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("loss", "triplet"), ("loss", "sum_of"), ("loss", "hinge_pair"), ("loss", "arcface"), ("miner", "batch_hard"),
+    [("loss", "triplet"), ("loss", "weighted_sum"), ("loss", "hinge_pair"), ("loss", "arcface"), ("miner", "batch_hard"),
      ("metric", "map_at_r"), ("sampler", "episodes"), ("projection", "tsne"), ("net", "small")],
 )  # fmt: skip
 def test_a_page_says_what_its_declaration_says(here, kind, name):
@@ -80,8 +80,8 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
     for parameter in declared.parameters:
         assert f"`{parameter.name}`" in said
         assert parameter.help in said
-    assert (data(test, "lossplot") is not None) == (kind == "loss" and name != "sum_of")
-    assert (data(test, "plane") is not None) == (kind == "loss" and name not in ("sum_of", "hinge_pair"))
+    assert (data(test, "lossplot") is not None) == (kind == "loss" and name != "weighted_sum")
+    assert (data(test, "plane") is not None) == (kind == "loss" and name not in ("weighted_sum", "hinge_pair"))
 
 
 def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
@@ -128,7 +128,7 @@ def test_every_parameter_says_what_it_may_be():
 
 def test_what_components_are_told_of_losses_is_plain():
     for loss in LOSSES.values():
-        if loss.name != "sum_of":
+        if loss.name != "weighted_sum":
             assert json.loads(json.dumps(to_json(loss))) == to_json(loss)
 
 

@@ -42,7 +42,7 @@ def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
 def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_empty(here, write):
     under_way = write(here.runs, upto=4)
     positions, labels, _ = last_frame(under_way)
-    assert len(positions) == len(labels) == len(under_way.watched)
+    assert len(positions) == len(labels) == len(under_way.tracked_indices)
     assert ink(render(*last_frame(write(here.runs, upto=0)), "dark")) == 0
 
 

@@ -51,7 +51,7 @@ def test_the_answers_about_batches_distances_and_methods_are_as_declared(client,
     wanted = {
         f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
         f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
-        f"/api/runs/{run.id}/film/{run.watched[0]}.json": protocol.Film,
+        f"/api/runs/{run.id}/film/{run.tracked_indices[0]}.json": protocol.Film,
         "/api/methods.json": dict[str, protocol.MethodInfo],
     }
     for address, declared in wanted.items():

@@ -60,7 +60,7 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
     layout = client.get(f"/api/runs/{run.id}/layout.json").json()
     test = data.load("digits").test
     assert layout["n"] == len(test)
-    assert layout["watched"] == run.watched.tolist()
+    assert layout["tracked"] == run.tracked_indices.tolist()
     labels = client.get(layout["labels_url"])
     assert np.array_equal(np.frombuffer(labels.content, np.uint8), test.labels)
     assert "immutable" in labels.headers["cache-control"]
@@ -150,10 +150,10 @@ def test_the_images_judged_one_by_one_make_up_the_scores(client, run):
 def test_at_a_step_the_watched_images_are_judged_among_themselves(client, run):
     step = run.snapshot_steps[1]
     there = judged(client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step}).content)
-    assert np.array_equal(there["item"], run.watched)
-    scores = metrics.evaluate(run.snapshot(step), run.labels[run.watched], clustering=False, verification=False)
+    assert np.array_equal(there["item"], run.tracked_indices)
+    scores = metrics.evaluate(run.snapshot(step), run.labels[run.tracked_indices], clustering=False, verification=False)
     assert np.mean(there["first_hit"] == 1) == pytest.approx(scores["precision_at_1"])
-    assert np.isin(there["nearest"], run.watched).all()
+    assert np.isin(there["nearest"], run.tracked_indices).all()
 
 
 @pytest.mark.parametrize("step", ["7", "-1", "x", "1e3", "../1"])
@@ -165,7 +165,10 @@ def test_a_step_that_was_not_looked_at_is_a_sentence(client, run, step):
 
 def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits, monkeypatch):
     scores = client.get(f"/api/runs/{run.id}/pixels.json").json()
-    images, labels = digits.images[run.watched].reshape(len(run.watched), -1), run.labels[run.watched]
+    images, labels = (
+        digits.images[run.tracked_indices].reshape(len(run.tracked_indices), -1),
+        run.labels[run.tracked_indices],
+    )
     expected = metrics.evaluate(images.astype(float), labels, clustering=False, verification=False)
     for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
@@ -174,10 +177,10 @@ def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits,
 
 
 def test_a_film_strip_is_the_nearest_of_the_watched_at_every_look(client, run):
-    item = int(run.watched[11])
+    item = int(run.tracked_indices[11])
     film = client.get(f"/api/runs/{run.id}/film/{item}.json").json()
     assert film["steps"] == [*run.snapshot_steps[:-1], run.config.steps]
-    assert film["among"] == len(run.watched)
+    assert film["among"] == len(run.tracked_indices)
     assert film["nets"] is False
     for step, near in list(zip(film["steps"], film["near"], strict=True))[:-1]:
         expected = [(neighbor.item, neighbor.distance) for neighbor in run.neighbors(item, 10, step)]
@@ -190,10 +193,10 @@ def test_a_film_strip_is_the_nearest_of_the_watched_at_every_look(client, run):
 
 
 def test_a_film_strip_of_an_image_that_was_not_watched_says_so(client, run):
-    item = next(i for i in range(len(run.labels)) if i not in set(run.watched.tolist()))
+    item = next(i for i in range(len(run.labels)) if i not in set(run.tracked_indices.tolist()))
     answer = client.get(f"/api/runs/{run.id}/film/{item}.json")
     assert answer.status_code == 404
-    assert "watched" in answer.json()["error"]
+    assert "tracked" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("path", ["film/99999.json", "film/3.json?metric=manhattan"])

@@ -124,18 +124,18 @@ def test_a_loss_and_a_miner_of_one_name_keep_their_own_parameters():
 
 def test_unseen_classes_are_in_the_address_and_leave_it_again():
     state = UIState()
-    state.set("unseen_classes", (7, 8, 9))
-    assert state.to_query() == {"unseen_classes": "7,8,9"}
+    state.set("held_out_classes", (7, 8, 9))
+    assert state.to_query() == {"held_out_classes": "7,8,9"}
     again = UIState.from_query(state.to_query())
-    assert again.config("mnist") == state.config("mnist") == TrainConfig(unseen_classes=(7, 8, 9))
-    again.set("unseen_classes", ())
+    assert again.config("mnist") == state.config("mnist") == TrainConfig(held_out_classes=(7, 8, 9))
+    again.set("held_out_classes", ())
     assert again.to_query() == {}
 
 
 def test_a_choice_that_does_not_go_with_the_others_is_said_and_left_out():
     state = UIState()
     state.set("classes_per_batch", 9)
-    state.set("unseen_classes", (1, 2))
+    state.set("held_out_classes", (1, 2))
     assert state.messages == ["A batch takes P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."]
     assert state.config("mnist") == TrainConfig(classes_per_batch=9)
     state.set("classes_per_batch", 12)
@@ -177,7 +177,7 @@ def test_parameters_of_a_loss_wait_for_its_return():
         {"loss": "softmax", "miner": "hardest_negative"},
         {"run": "../../etc/passwd"},
         {"normalize": "perhaps"},
-        {"train_images": "3"},
+        {"max_train_images": "3"},
     ],
 )
 def test_what_an_address_asks_in_vain_is_said_and_left_out(query):

@@ -18,7 +18,9 @@ from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
 
-CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if name not in ("sum_of", "hinge_pair")} | {
+CASES: dict[str, dict[str, Any]] = {
+    name: {"loss": name} for name in LOSSES if name not in ("weighted_sum", "hinge_pair")
+} | {
     "contrastive, all pairs": {"loss": "contrastive", "miner": None},
     "contrastive, classical": {"loss": "contrastive", "sampler": "random_pairs"},
     "margin, triplets": {"loss": "margin", "miner": "batch_hard"},
@@ -29,7 +31,7 @@ CASES: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if n
     "nt_xent, without a negative": {"loss": "nt_xent", "miner": "hard_negative_pairs"},
     "angular, mined": {"loss": "angular", "miner": "hardest_negative"},
     "batch_hard, soft": {"loss": "batch_hard", "loss_params": {"margin": "soft"}},
-    "arcface, without class 3": {"loss": "arcface", "unseen_classes": (3,)},
+    "arcface, without class 3": {"loss": "arcface", "held_out_classes": (3,)},
     "triplet, cosine": {"loss": "triplet", "loss_params": {"distance": "cosine"}, "miner": "hardest_negative"},
 }
 

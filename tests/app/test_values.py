@@ -20,7 +20,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(runs):
-    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, num_snapshots=2, watched=100)
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, num_snapshots=2, eval_subset_size=100)
     made = runs.create(config)
     for _ in train_and_record(made):
         pass
@@ -57,12 +57,12 @@ def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
     drawing = drawn(runs, run, step=run.embedded_steps[0])
     for measure in ("center", "faithfulness"):
         known = np.isfinite(numbers(run, drawing, measure))
-        assert (np.flatnonzero(known) == run.watched).all()
+        assert (np.flatnonzero(known) == run.tracked_indices).all()
 
 
 def test_what_cannot_be_measured_is_a_sentence(runs, run):
     with pytest.raises(UserError, match="to color by yet"):
-        point_values(run, drawn(runs, run, film=True), "center")
+        point_values(run, drawn(runs, run, all_epochs=True), "center")
     with pytest.raises(UserError, match="to color by yet"):
         point_values(run, None, "../../etc")
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_measured_is_a_sentence(runs, run):
 def test_how_a_picture_is_drawn_and_colored_is_in_the_address():
     ui = UIState()
     ui.set_view("tsne")
-    ui.set_projection(dims=3, seed=4, step=None, film=False)
+    ui.set_projection(dims=3, seed=4, step=None, all_epochs=False)
     ui.color = "center"
     query = ui.to_query()
     assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "color": "center"}
@@ -90,7 +90,7 @@ def test_back_from_a_view_leads_to_the_one_before():
     assert ui.view == LIVE
 
 
-@pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.film": "perhaps"}])
+@pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.all_epochs": "perhaps"}])
 def test_a_picture_that_cannot_be_drawn_is_said_and_left_out(query):
     ui = UIState.from_query({"view": "pca"} | query)
     assert len(ui.messages) == 1

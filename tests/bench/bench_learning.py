@@ -37,7 +37,9 @@ AT_LEAST = {5: 0.0, 10: 0.97, 60: 0.985}  # for 64 dimensions with the default l
 def cost_of_a_step(config: TrainConfig, data: Dataset) -> float:
     """Processor seconds, the least of three stretches: what disturbs a measurement only ever adds."""
     marks = [
-        event.cpu_seconds for event in train(config.replace(steps=61, snapshots=1), data=data) if type(event) is Step
+        event.cpu_seconds
+        for event in train(config.replace(steps=61, num_snapshots=1), data=data)
+        if type(event) is Step
     ]
     return min(np.diff(marks[::20])) / 20
 

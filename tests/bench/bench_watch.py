@@ -24,7 +24,7 @@ from dmlviz.runs.writer import train_and_record
 
 VISITS = 5
 MOVES = 120
-CONFIG = TrainConfig(steps=200, num_snapshots=20, watched=10_000)
+CONFIG = TrainConfig(steps=200, num_snapshots=20, eval_subset_size=10_000)
 MAP = """() => {
   const found = (root) => [...root.querySelectorAll("*")].flatMap((node) =>
     [...(node.matches(".map") ? [node] : []), ...(node.shadowRoot ? found(node.shadowRoot) : [])]);
@@ -81,7 +81,7 @@ def replay(page: Page) -> None:
     page.locator(".map[data-playing=false]").wait_for()
     drawn = page.evaluate("[drawn.length, drawn.at(-1) - drawn[0]]")
     print(
-        f"replay of {CONFIG.num_snapshots} × {CONFIG.watched}: {len(asked)} requests, {len(sent)} messages, to be none; "
+        f"replay of {CONFIG.num_snapshots} × {CONFIG.eval_subset_size}: {len(asked)} requests, {len(sent)} messages, to be none; "
         f"{drawn[0] / drawn[1] * 1e3:.0f} drawings a second without a graphics card"
     )
 

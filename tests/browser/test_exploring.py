@@ -31,7 +31,7 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(pers
     with open(tmp_path / "selection.csv", newline="") as file:
         assert {int(row["item"]) for row in csv.DictReader(file)} == failing
 
-    item = next(item for item in sorted(failing) if item in set(digits_run.watched.tolist()))
+    item = next(item for item in sorted(failing) if item in set(digits_run.tracked_indices.tolist()))
     inspector.locator(f".thumb[data-item='{item}']").click()
     expect(inspector).to_have_attribute("data-subject", str(item))
     expect(inspector.locator("button.row.wrong").first).to_be_visible()

@@ -97,7 +97,7 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     menu.get_by_test_id("stSelectbox").nth(1).click()
     page.get_by_role("option", name="Contrastive", exact=True).click()
     menu.get_by_role("button", name="Train it").click()
-    expect(menu).to_be_hidden()  # it would lie on the map that is to be watched
+    expect(menu).to_be_hidden()  # it would lie on the map that is to be tracked
     expect(second).not_to_have_attribute("data-run", digits_run.id)
     expect(second).to_have_attribute("data-state", "finished")
     expect(first).to_have_attribute("data-run", other)

@@ -44,7 +44,7 @@ def test_unknown_names_and_parameters_are_answered_with_the_known_ones():
 
 
 def test_a_sum_is_one_configuration_however_it_is_written():
-    plain = TrainConfig(loss="sum_of", loss_params={"a": "triplet", "b": "softmax", "weights": [1, 0.5]})
+    plain = TrainConfig(loss="weighted_sum", loss_params={"a": "triplet", "b": "softmax", "weights": [1, 0.5]})
     for a in ({"name": "triplet"}, {"name": "triplet", "margin": 0.2}, "{'name': 'triplet'}"):
         for weights in ("1, 0.5", "[1.0, 0.5]", (1, 0.5)):
             assert plain.replace(loss_params={"a": a, "b": "softmax", "weights": weights}).id == plain.id
@@ -55,21 +55,21 @@ def test_a_sum_is_one_configuration_however_it_is_written():
 
 def test_a_sum_takes_the_miners_of_its_losses_and_the_advice_of_its_first():
     triplets = {"a": "triplet", "b": "softmax"}
-    assert TrainConfig(loss="sum_of", loss_params=triplets, miner="hardest_negative").miner == "hardest_negative"
-    with pytest.raises(UserError, match="sum_of takes triplets; all_pairs makes pairs"):
-        TrainConfig(loss="sum_of", loss_params=triplets, miner="all_pairs")
-    with pytest.raises(UserError, match="sum_of takes no miner; all_pairs"):
-        TrainConfig(loss="sum_of", loss_params={"a": "arcface", "b": "softmax"}, miner="all_pairs")
+    assert TrainConfig(loss="weighted_sum", loss_params=triplets, miner="hardest_negative").miner == "hardest_negative"
+    with pytest.raises(UserError, match="weighted_sum takes triplets; all_pairs makes pairs"):
+        TrainConfig(loss="weighted_sum", loss_params=triplets, miner="all_pairs")
+    with pytest.raises(UserError, match="weighted_sum takes no miner; all_pairs"):
+        TrainConfig(loss="weighted_sum", loss_params={"a": "arcface", "b": "softmax"}, miner="all_pairs")
     for name in ("contrastive", "nca", "softmax"):
         advice = losses.LOSSES[name].recommended
-        config = TrainConfig(loss="sum_of", loss_params={"a": name})
+        config = TrainConfig(loss="weighted_sum", loss_params={"a": name})
         assert {field: getattr(config, field) for field in advice} == dict(advice)
 
 
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"a": "sum_of"}, "no sum itself"),
+        ({"a": "weighted_sum"}, "no sum itself"),
         ({"a": "tripel"}, "did you mean 'triplet'"),
         ({"a": {"name": "triplet", "margn": 3}}, "triplet has no parameter 'margn'"),
         ({"b": {"name": "arcface", "scale": -1}}, "arcface: scale lies between"),
@@ -83,13 +83,13 @@ def test_a_sum_takes_the_miners_of_its_losses_and_the_advice_of_its_first():
 )
 def test_a_sum_that_cannot_be_is_explained(params, said):
     with pytest.raises(UserError, match=said):
-        TrainConfig(loss="sum_of", loss_params=params)
+        TrainConfig(loss="weighted_sum", loss_params=params)
 
 
 def test_each_loss_of_a_sum_sees_the_tuples_it_takes():
     x, labels = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
     triplets = miners.build("hardest_negative")(x, labels)
-    both = losses.build("sum_of", a="contrastive", b="triplet")
+    both = losses.build("weighted_sum", a="contrastive", b="triplet")
     expected = losses.build("contrastive")(x, labels) + losses.build("triplet")(x, labels, triplets)
     torch.testing.assert_close(both(x, labels, triplets), expected)
     pairs = miners.build("hard_negative_pairs")(x, labels)
@@ -98,12 +98,12 @@ def test_each_loss_of_a_sum_sees_the_tuples_it_takes():
 
 
 def test_sums_train_the_weights_of_both_losses():
-    loss = losses.build("sum_of", a="margin", b="arcface", embedding_dim=4, num_classes=3)
+    loss = losses.build("weighted_sum", a="margin", b="arcface", embedding_dim=4, num_classes=3)
     assert {name for name, _ in loss.named_parameters()} == {"a.beta", "b.weight"}
-    assert losses.LOSSES["sum_of"].needs_classes
-    assert not losses.build("sum_of", a="contrastive", b="nt_xent").declaration.needs_classes
+    assert losses.LOSSES["weighted_sum"].needs_classes
+    assert not losses.build("weighted_sum", a="contrastive", b="nt_xent").declaration.needs_classes
     with pytest.raises(UserError, match="got no num_classes"):
-        losses.build("sum_of")
+        losses.build("weighted_sum")
 
 
 IN_DIMENSIONS = [(loss.name, dimensions) for loss in losses.LOSSES.values() for dimensions in loss.in_dimensions]

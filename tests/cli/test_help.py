@@ -54,7 +54,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         main(
             "train --loss triplet --loss-param margin=0.3 --loss-param reduction=nonzero --miner none --no-normalize"
-            " --learning-rate 1e-3 --steps 5 --unseen-classes 7,8".split()
+            " --learning-rate 1e-3 --steps 5 --held-out-classes 7,8".split()
         )
     assert seen == [
         {
@@ -64,7 +64,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
             "normalize": False,
             "learning_rate": 1e-3,
             "steps": 5,
-            "unseen_classes": "7,8",
+            "held_out_classes": "7,8",
         }
     ]
 
@@ -81,7 +81,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
         (["--miner-param", "margin=1"], "miner_params go with a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
         (["--optimizer", "lion"], "'adam', 'sgd' or 'rmsprop'"),
-        (["--unseen-classes", "7,12"], "run from 0 to 9; got 12"),
+        (["--held-out-classes", "7,12"], "run from 0 to 9; got 12"),
     ],
 )
 def test_a_setting_that_cannot_be_is_one_line_and_exit_code_2(called, tmp_path, words, said):

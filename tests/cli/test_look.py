@@ -101,7 +101,7 @@ def test_project_draws_by_the_reference_engine_too(called, tmp_path):
 def test_project_draws_the_epochs_of_a_run_as_a_table_with_steps(trained, called, tmp_path):
     folder, _ = trained
     run, table = Runs(folder).list()[0], tmp_path / "film.csv"
-    code, _, _ = called("project", run.id, "--film", "--csv", table, "--runs", folder)
+    code, _, _ = called("project", run.id, "--all-epochs", "--csv", table, "--runs", folder)
     assert code == 0
     rows = [line.split(",") for line in table.read_text().splitlines()]
     assert rows[0] == ["step", "image", "class", "x", "y"]
@@ -114,7 +114,7 @@ def test_project_draws_the_epochs_of_a_run_as_a_table_with_steps(trained, called
     [
         (["/nowhere/x.npy"], "There is no file"),
         (["broken.npy"], "could not be read as npy"),
-        (["broken.npy", "--film"], "Epochs belong to a run"),
+        (["broken.npy", "--all-epochs"], "Epochs belong to a run"),
     ],
 )
 def test_vectors_that_cannot_be_drawn_are_a_sentence(called, tmp_path, monkeypatch, words, said):

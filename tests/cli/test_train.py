@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(called, tmp_path, quick):
 
 
 def test_python_can_call_what_the_command_line_calls(tmp_path, capsys):
-    settings = json.loads('{"dataset": "digits", "net": "mlp", "steps": 3, "watched": 50, "seed": 5}')
+    settings = json.loads('{"dataset": "digits", "net": "mlp", "steps": 3, "eval_subset_size": 50, "seed": 5}')
     train(settings, runs=tmp_path)
     assert Runs(Path(tmp_path)).list()[0].config.steps == 3
     assert "Finished 3 steps" in capsys.readouterr().out

@@ -331,15 +331,15 @@ def test_a_training_on_few_classes_takes_smaller_batches_by_itself(tmp_path, roo
 
 def test_a_data_set_that_is_not_here_is_a_sentence():
     with pytest.raises(UserError, match="not on this machine"):
-        TrainConfig(dataset="own-00000000deadbeef")
+        TrainConfig(dataset="custom-00000000deadbeef")
     with pytest.raises(UnknownNameError):
-        DATASETS["own-00000000deadbeef"]
+        DATASETS["custom-00000000deadbeef"]
     with pytest.raises(UserError):
         custom_datasets.remove(data.data_root(), "../../etc")
 
 
 def test_a_described_data_set_that_makes_no_sense_is_not_learned():
-    for told in ({}, {"name": "own-00000000deadbeef", "classes": 3}, {"name": "mnist", "title": "x"}, {"name": 7}):
+    for told in ({}, {"name": "custom-00000000deadbeef", "classes": 3}, {"name": "mnist", "title": "x"}, {"name": 7}):
         DATASETS.register(told)
-    assert "own-00000000deadbeef" not in DATASETS
+    assert "custom-00000000deadbeef" not in DATASETS
     assert DATASETS["mnist"].title == "MNIST"

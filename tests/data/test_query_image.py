@@ -209,12 +209,14 @@ def test_a_hostile_or_broken_file_gets_one_sentence(data, words):
         decode(data, "mnist")
 
 
-OWN = DatasetSpec(name="own-00000000cafe0001", title="Mine", summary="", classes=("a", "b"), size=20, mean=0.5, std=0.2)
+OWN = DatasetSpec(
+    name="custom-00000000cafe0001", title="Mine", summary="", classes=("a", "b"), size=20, mean=0.5, std=0.2
+)
 
 
 def own_data(number: int, **facts: object) -> str:
     """The name of somebody's own data that are like this."""
-    declared = replace(OWN, name=f"own-00000000cafe{number:04x}", **facts)
+    declared = replace(OWN, name=f"custom-00000000cafe{number:04x}", **facts)
     DATASETS.register(declared.to_dict())
     return declared.name
 

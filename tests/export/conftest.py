@@ -21,7 +21,7 @@ CONFIG = TrainConfig(
     images_per_class=4,
     steps=12,
     num_snapshots=4,
-    watched=200,
+    eval_subset_size=200,
     seed=3,
 )
 

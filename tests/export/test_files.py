@@ -131,19 +131,19 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     kept = epochs[film]
     step = run.embedded_steps[-1 if film else 1]
     table = parquet.read_table(written("parquet", kept))
-    assert table["item"].to_pylist() == run.watched.tolist()
+    assert table["item"].to_pylist() == run.tracked_indices.tolist()
     assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.embeddings_at(step)[0])
     places = kept.drawing.coordinates
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
-    assert set(table["neighbor_1"].to_pylist()) <= set(run.watched.tolist())
+    assert set(table["neighbor_1"].to_pylist()) <= set(run.tracked_indices.tolist())
     with zipfile.ZipFile(written("projector", kept)) as archive:
         sprite = np.asarray(Image.open(archive.open("sprite.png")))
         assert len(archive.read("metadata.tsv").splitlines()) == 201
     row, column = divmod(77, 15)  # 200 pictures, 15 × 15 places
     tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
-    assert np.array_equal(tile, data.load("digits").test.images[run.watched[77]])
+    assert np.array_equal(tile, data.load("digits").test.images[run.tracked_indices[77]])
     assert kept.drawing.id in written("html", kept).getvalue().decode()
-    flag = "--film" if film else f"--step {step}"
+    flag = "--all-epochs" if film else f"--step {step}"
     assert flag in as_command(kept)
     assert flag in as_python(kept)
 
@@ -183,9 +183,9 @@ def test_the_figures_are_pages_that_share_one_script_and_need_no_network(kept):
 def test_figures_of_an_epoch_are_of_its_images(epochs, run):
     with zipfile.ZipFile(written("figures", epochs[False])) as archive:
         items = [int(row.split(",")[0]) for row in archive.read("map.csv").decode().splitlines()[1:]]
-        assert items == run.watched.tolist()
+        assert items == run.tracked_indices.tolist()
         assert (
-            f"200 watched test images of Digits 8 × 8 after step {run.embedded_steps[1]}"
+            f"200 tracked test images of Digits 8 × 8 after step {run.embedded_steps[1]}"
             in archive.read("README.txt").decode()
         )
 

@@ -68,7 +68,7 @@ def test_only_what_differs_is_said():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_said_is_the_whole_config_for_every_loss(loss):
-    config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, unseen_classes=(2, 7))
+    config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, held_out_classes=(2, 7))
     assert TrainConfig(**minimal_overrides(config)) == config
     words = shlex.split(as_command_of(config).replace("\\\n", " "))
     with pytest.MonkeyPatch.context() as patch:

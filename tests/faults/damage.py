@@ -19,7 +19,7 @@ from dmlviz.errors import UserError
 
 WAYS = ("cut", "flipped", "emptied", "deleted", "written over", "date")
 KINDS = (
-    *("run.json", "events.jsonl", "metrics.json", "labels.npy", "watched.npy", "embeddings.npy", "basis.npz"),
+    *("run.json", "events.jsonl", "metrics.json", "labels.npy", "tracked.npy", "embeddings.npy", "basis.npz"),
     *("weights.safetensors", "snapshots/*", "batches/*", "frames/*", "projections/*/*.*", "projections/*/frames/*"),
 )
 

@@ -247,7 +247,7 @@ def _array(draw: random.Random, files: Files) -> tuple[str, Files]:
         header = draw.choice([b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }\n", b"x" * 60000])
         return f"{name} header", files | {name: b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header}
     what, values = _spoilt(draw, np.load(io.BytesIO(files[name])))
-    if draw.random() < 0.3 and name in ("labels.npy", "watched.npy"):
+    if draw.random() < 0.3 and name in ("labels.npy", "tracked.npy"):
         for other in ("embeddings.npy",):  # shapes that fit together, all of them wrong
             files[other] = _npy(np.load(io.BytesIO(files[other]))[: len(values) if values.ndim else 0])
     return f"{name} {what}", files | {name: _npy(values)}

@@ -122,7 +122,9 @@ def run(tmp_path_factory):
 
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("figures"), bundled=tmp_path_factory.mktemp("none"))
-    run = runs.create(TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=12, num_snapshots=4, watched=200))
+    run = runs.create(
+        TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=12, num_snapshots=4, eval_subset_size=200)
+    )
     for _ in train_and_record(run):
         pass
     return runs.get(run.id)
@@ -133,7 +135,7 @@ def test_a_run_says_which_images_and_which_step(run, name):
     figure = getattr(figures, name)(run)
     words = figure.layout.meta["about"]
     if name == "training_curves":
-        assert words == "12 steps; scores of the 200 watched test images"
+        assert words == "12 steps; scores of the 200 tracked test images"
     else:
         assert words.startswith("596 test images of Digits 8 × 8 after step 12, the end")
 
@@ -146,13 +148,13 @@ def test_a_figure_of_a_run_agrees_with_the_scores_that_it_kept(run):
     drawn = figures.recall_at_k(run, step=step)
     assert drawn.data[0].y[4] == scores["recall_at_5"]
     assert drawn.layout.meta["about"].startswith(
-        f"200 watched test images of Digits 8 × 8 after step {step}; 200 queries"
+        f"200 tracked test images of Digits 8 × 8 after step {step}; 200 queries"
     )
 
 
 def test_a_map_of_a_step_has_the_watched_images_by_their_numbers(run):
     drawn = figures.map(run, step=run.snapshot_steps[0])
-    assert sorted(np.concatenate([trace.customdata for trace in drawn.data])) == run.watched.tolist()
+    assert sorted(np.concatenate([trace.customdata for trace in drawn.data])) == run.tracked_indices.tolist()
     assert [trace.name for trace in drawn.data] == [str(digit) for digit in range(10)]
 
 

@@ -13,7 +13,7 @@ from dmlviz.runs.store import Runs
 @pytest.fixture(scope="session")
 def short():
     """A training of a tenth of a second."""
-    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, watched=100)
+    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 
 
 @pytest.fixture(scope="session")

@@ -75,7 +75,7 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, aliv
     assert all(map(alive, pids))
     jobs.close()
     assert not any(map(alive, pids))
-    assert Runs(tmp_path).get(run).state == "cut off"
+    assert Runs(tmp_path).get(run).state == "interrupted"
     with pytest.raises(UserError, match="closing down"):
         jobs.submit(short)
 
@@ -102,7 +102,7 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
     until(lambda: not any(map(alive, pids)), 10)
     jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:
-        until(lambda: jobs.status(long.id).phase == "cut off", 10)  # its lock falls with the last of its threads
+        until(lambda: jobs.status(long.id).phase == "interrupted", 10)  # its lock falls with the last of its threads
         assert jobs.submit(long) == long.id
         until(lambda: jobs.status(long.id).phase == "running")
     finally:

@@ -120,15 +120,15 @@ def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, 
     step = finished.embedded_steps[1]
     one = jobs.project(finished.id, ProjectionConfig(step=step))
     until(lambda: jobs.status(finished.id, one).phase == "finished")
-    watched = len(finished.watched)
-    assert finished.drawing(one).coordinates.shape == (watched, 2)
-    assert finished.drawing(one).end["frame"]["items"] == "watched"
+    tracked = len(finished.tracked_indices)
+    assert finished.drawing(one).coordinates.shape == (tracked, 2)
+    assert finished.drawing(one).end["frame"]["items"] == "tracked"
     film = jobs.project(finished.id, ProjectionConfig(method="umap", params={"iterations": 20}, all_epochs=True))
     until(lambda: jobs.status(finished.id, film).phase == "finished")
     replay = next(event for event in finished.drawing(film).events() if event["event"] == "replay")
     assert [frame["step"] for frame in replay["frames"]] == finished.embedded_steps
     assert len({frame["scale"] for frame in replay["frames"]}) == 1
-    assert finished.drawing(film).coordinates.shape == (len(finished.embedded_steps), watched, 2)
+    assert finished.drawing(film).coordinates.shape == (len(finished.embedded_steps), tracked, 2)
     with pytest.raises(UserError, match="no epoch at step 999"):
         jobs.project(finished.id, ProjectionConfig(step=999))
 

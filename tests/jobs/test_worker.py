@@ -20,7 +20,7 @@ from dmlviz.jobs.fork_server import ONE_THREAD
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.runs.store import Runs
 
-SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, watched=100)
+SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 LONG = SHORT.replace(steps=500_000)
 
 
@@ -97,7 +97,7 @@ def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
     run = runs.create(SHORT)
     with worker(run.path) as process:
         assert told(process) == {"done": True}
-    item = int(run.watched[7])
+    item = int(run.tracked_indices[7])
     images = load("digits").test.images[[item]]
     went = trajectory(run, images)
     assert went["steps"] == run.checkpoint_steps
@@ -157,7 +157,7 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
         until(lambda: run.snapshot_steps)
         process.stdin.close()
         assert seconds_to_end(process) < 5  # a second on an idle machine
-    assert run.state == "cut off"
+    assert run.state == "interrupted"
     assert run.events()[0]["event"] == "started"
     assert all(len(run.snapshot(step)) == 100 for step in run.snapshot_steps)
 

@@ -15,15 +15,15 @@ def added(a, b, weights=(1.0, 1.0)):
 
 
 ORACLES = [
-    ("sum_of", {}, added("contrastive", "softmax"), ("permutation",)),
+    ("weighted_sum", {}, added("contrastive", "softmax"), ("permutation",)),
     (
-        "sum_of",
+        "weighted_sum",
         {"a": {"name": "triplet", "margin": 0.5}, "b": "arcface", "weights": (1, 0.1)},
         added("triplet", "arcface", (1, 0.1)),
         ("permutation",),
     ),
     (
-        "sum_of",
+        "weighted_sum",
         {"a": "normalized_softmax", "b": "proxy_nca", "weights": [0.5, 2]},
         added("normalized_softmax", "proxy_nca", (0.5, 2)),
         ("permutation",),

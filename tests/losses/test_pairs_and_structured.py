@@ -185,9 +185,9 @@ def test_one_distance_matrix_serves_miner_and_loss(monkeypatch):
         loss(x, labels, mine(x, labels)).backward()
     assert len(computed) == 1
     with cache_pairwise():
-        losses.build("sum_of", a="contrastive", b="lifted")(x, labels).backward()
+        losses.build("weighted_sum", a="contrastive", b="lifted")(x, labels).backward()
     assert len(computed) == 2
-    losses.build("sum_of", a="contrastive", b="lifted")(x, labels).backward()
+    losses.build("weighted_sum", a="contrastive", b="lifted")(x, labels).backward()
     assert len(computed) == 3
 
 

@@ -9,17 +9,17 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Finished, Snapshot, Started, Step, Stopped
 
-CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, watched=20)
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, eval_subset_size=20)
 LABELS = np.arange(50) % 10
 
 
 def told(config=CONFIG, last=Finished, spread=1.0):
     """The events of a small training, as `train` gives them."""
-    random, watched = np.random.default_rng(0), stratified_subset(LABELS, config.watched)
+    random, tracked = np.random.default_rng(0), stratified_subset(LABELS, config.eval_subset_size)
     d = config.embedding_dim
     embeddings = (random.normal(size=(len(LABELS), d)) * spread + LABELS[:, None]).astype(np.float32)
-    yield Started(steps=4, tracked_indices=watched, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
-    yield Snapshot(step=0, embeddings=embeddings[watched] * 0.1, metrics={"precision_at_1": 0.25})
+    yield Started(steps=4, tracked_indices=tracked, train_images=100, test_images=len(LABELS), device="cpu", threads=1)
+    yield Snapshot(step=0, embeddings=embeddings[tracked] * 0.1, metrics={"precision_at_1": 0.25})
     for step in range(1, 5):
         yield Step(
             step=step,
@@ -30,7 +30,7 @@ def told(config=CONFIG, last=Finished, spread=1.0):
             images_per_second=1e3,
             cpu_seconds=0.1 * step,
         )
-        yield Snapshot(step=step, embeddings=embeddings[watched] * step / 4, metrics={"precision_at_1": 0.5})
+        yield Snapshot(step=step, embeddings=embeddings[tracked] * step / 4, metrics={"precision_at_1": 0.5})
     yield last(
         step=4,
         embeddings=embeddings,

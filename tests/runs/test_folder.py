@@ -35,7 +35,13 @@ def test_what_is_not_there_is_said(runs, small):
         run.frame("0" * 16)
     with pytest.raises(RunNotFoundError, match="no snapshot at step 3"):
         run.snapshot(3)
-    assert (run.embeddings, run.labels, run.watched, run.linear_projection, run.metrics) == (None, None, None, None, {})
+    assert (run.embeddings, run.labels, run.tracked_indices, run.linear_projection, run.metrics) == (
+        None,
+        None,
+        None,
+        None,
+        {},
+    )
     assert run.snapshot_steps == []
 
 
@@ -66,7 +72,7 @@ def test_a_projection_of_a_ready_made_run_goes_to_a_copy(runs, bundled):
     copy = runs.get(bundled.id)
     assert not runs.is_bundled(copy)
     assert [one.id for one in copy.projections()] == [config.id]
-    assert copy.drawing(config.id).state == "cut off"
+    assert copy.drawing(config.id).state == "interrupted"
     np.testing.assert_array_equal(copy.embeddings, bundled.embeddings)
     assert [run.id for run in runs.list()] == [bundled.id]
 

@@ -27,7 +27,7 @@ def test_positions_come_back_within_half_a_step(positions):
 
 def test_a_point_that_is_nowhere_does_not_move_the_others():
     positions = np.array([[0, 0], [np.nan, 1], [2, 1], [np.inf, 0]], np.float32)
-    frame = Frame.quantized(positions, "watched")
+    frame = Frame.quantized(positions, "tracked")
     back = dequantize(frame.data, 2, frame.box)
     assert np.isnan(back[[1, 3]]).all()
     np.testing.assert_allclose(back[[0, 2]], positions[[0, 2]], atol=1e-4)
@@ -40,7 +40,7 @@ def test_bytes_are_little_endian_rows_of_int16():
 
 
 def test_collapsed_points_have_a_frame():
-    frame = Frame.quantized(np.full((5, 2), 0.25), "watched")
+    frame = Frame.quantized(np.full((5, 2), 0.25), "tracked")
     assert frame.box.scale > 0
     np.testing.assert_allclose(dequantize(frame.data, 2, frame.box), 0.25)
 
@@ -59,7 +59,7 @@ def test_a_frame_is_described_in_plain_json_types():
 
 
 def test_equal_positions_share_a_file_and_others_do_not():
-    first, same, other = (Frame.quantized(cloud(d=2, seed=seed), "watched") for seed in (0, 0, 1))
+    first, same, other = (Frame.quantized(cloud(d=2, seed=seed), "tracked") for seed in (0, 0, 1))
     assert first.id == same.id != other.id
     assert len(first.id) == 16
 
@@ -113,7 +113,7 @@ def test_the_replay_has_one_scale_and_ends_with_every_image():
     frames = render_replay(LinearProjection.pca(last[1]), snapshots, last)
     assert [step for step, _ in frames] == [0, 1, 2, 3, 4]
     assert {frame.box for _, frame in frames} == {frames[0][1].box}
-    assert [(frame.items, frame.n) for _, frame in frames] == [("watched", 50)] * 4 + [("all", 200)]
+    assert [(frame.items, frame.n) for _, frame in frames] == [("tracked", 50)] * 4 + [("all", 200)]
     packed = np.concatenate([np.frombuffer(frame.data, "<i2") for _, frame in frames])
     assert np.abs(packed).max() < 32767  # nothing clipped
     assert np.abs(packed).max() > 31000  # nothing wasted

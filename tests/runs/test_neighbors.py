@@ -23,13 +23,13 @@ def test_neighbors_leave_the_item_out_and_name_classes(runs, write, labels):
 
 def test_neighbors_at_a_step_are_among_the_watched(runs, write, labels):
     run = write(runs)
-    watched = run.watched
-    item = int(watched[3])
+    tracked = run.tracked_indices
+    item = int(tracked[3])
     embeddings = run.snapshot(2).astype(np.float64)
     far = np.linalg.norm(embeddings - embeddings[3], axis=1)
     far[3] = np.inf
-    assert [neighbor.item for neighbor in run.neighbors(item, 4, step=2)] == watched[np.argsort(far)[:4]].tolist()
-    stranger = next(i for i in range(len(labels)) if i not in watched)
+    assert [neighbor.item for neighbor in run.neighbors(item, 4, step=2)] == tracked[np.argsort(far)[:4]].tolist()
+    stranger = next(i for i in range(len(labels)) if i not in tracked)
     with pytest.raises(UserError, match=f"Image {stranger} is not among the 20"):
         run.neighbors(stranger, 4, step=2)
     for nonsense in (-1, len(labels), 10**9):
@@ -39,7 +39,7 @@ def test_neighbors_at_a_step_are_among_the_watched(runs, write, labels):
 
 def test_neighbors_while_training_come_from_the_newest_snapshot(runs, told, write):
     run = write(runs, events=list(told())[:-1])
-    item = int(run.watched[0])
+    item = int(run.tracked_indices[0])
     assert run.neighbors(item, 3) == run.neighbors(item, 3, step=4)
 
 

@@ -23,7 +23,7 @@ def test_a_run_cut_off_at_any_byte_of_its_log_is_readable_up_to_its_last_event(r
         run.log.path.write_bytes(whole[:cut])
         events = run.events()
         assert events == [json.loads(line) for line in whole[:cut].split(b"\n")[:-1]]
-        assert run.state == ("finished" if cut == len(whole) else "cut off")
+        assert run.state == ("finished" if cut == len(whole) else "interrupted")
         assert len(run.follow().new()) == len(events)
 
 
@@ -64,7 +64,7 @@ def test_a_file_that_is_not_finished_does_not_appear(tmp_path):
 
 def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small):
     run = runs.create(small)
-    assert run.state == "cut off"
+    assert run.state == "interrupted"
     script = (
         "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.writer import Writer\n"
         "with Writer(Run(sys.argv[1])) as writer:\n"
@@ -79,7 +79,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
         with pytest.raises(UserError, match="still training"):
             runs.delete(run.id)
         process.send_signal(signal.SIGKILL)
-    assert run.state == "cut off"
+    assert run.state == "interrupted"
     assert [event["event"] for event in run.events()] == ["preparing"]
 
 
@@ -95,7 +95,7 @@ def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, wr
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == {"cut off"}
+    assert seen == {"interrupted"}
 
 
 def test_a_follower_gives_each_whole_line_once(runs, small):

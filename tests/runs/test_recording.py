@@ -25,7 +25,7 @@ def test_a_finished_run_tells_everything_again(runs, small, told, write, labels)
     *_, last = told()
     np.testing.assert_array_equal(run.embeddings, last.embeddings)
     np.testing.assert_array_equal(run.labels, labels)
-    np.testing.assert_allclose(run.snapshot(4), last.embeddings[run.watched], rtol=1e-3)
+    np.testing.assert_allclose(run.snapshot(4), last.embeddings[run.tracked_indices], rtol=1e-3)
     assert run.events() == [json.loads(line) for line in run.log.lines()], "a new field belongs into run_schema.py"
     names = [event["event"] for event in run.events()]
     assert names == ["started", "snapshot", *["step", "snapshot"] * 4, "replay", "finished"]
@@ -38,7 +38,7 @@ def test_the_replay_has_every_snapshot_once_and_ends_with_all_images(runs, write
     run = write(runs)
     replay = next(event for event in run.events() if event["event"] == "replay")
     assert [(frame["step"], frame["items"], frame["n"]) for frame in replay["frames"]] == [
-        *((step, "watched", 20) for step in range(4)),
+        *((step, "tracked", 20) for step in range(4)),
         (4, "all", len(labels)),
     ]
     assert len({(tuple(frame["center"]), frame["scale"]) for frame in replay["frames"]}) == 1
@@ -175,7 +175,7 @@ def test_nets_are_kept_on_the_way_where_there_are_any_and_nobody_objects(runs, s
 
 def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_centers(runs):
     config = TrainConfig(
-        dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, num_snapshots=2, watched=50
+        dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, num_snapshots=2, eval_subset_size=50
     )
     run = runs.create(config)
     for _ in train_and_record(run):
@@ -196,7 +196,7 @@ def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
     run = runs.create(config)
     shown = [event for event in train_and_record(run) if isinstance(event, Snapshot)]
     assert len(shown) > 2
-    labels = run.labels[run.watched]
+    labels = run.labels[run.tracked_indices]
     for event in shown:
         np.testing.assert_array_equal(run.snapshot(event.step), event.embeddings)
         again = evaluate(run.snapshot(event.step), labels, clustering=False, full_ranking=False, verification=False)

@@ -25,7 +25,9 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def quick():
     """`quick(**fields)`: the config of a short training."""
-    return lambda **fields: TrainConfig(**{"dataset": "digits", "steps": 12, "snapshots": 4, "watched": 100} | fields)
+    return lambda **fields: TrainConfig(
+        **{"dataset": "digits", "steps": 12, "num_snapshots": 4, "eval_subset_size": 100} | fields
+    )
 
 
 @pytest.fixture(scope="session")

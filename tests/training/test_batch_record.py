@@ -33,7 +33,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def quick(**fields) -> TrainConfig:
-    small = {"dataset": "digits", "net": "mlp", "steps": 8, "snapshots": 2, "watched": 50}
+    small = {"dataset": "digits", "net": "mlp", "steps": 8, "num_snapshots": 2, "eval_subset_size": 50}
     return TrainConfig(**small | {"classes_per_batch": 5, "images_per_class": 4, "batch_size": 20} | fields)
 
 
@@ -50,14 +50,14 @@ def stored(batch: BatchRecord, tmp_path) -> BatchRecord:
 @pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
 def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fields):
     config = quick(**fields)
-    watched = list(loop.train(config, data=digits))
+    tracked = list(loop.train(config, data=digits))
     monkeypatch.setattr(loop, "recorded_steps", lambda config: [])
     blind = list(loop.train(config, data=digits))
-    assert len(watched) == len(blind) + len(recorded_steps(config))
+    assert len(tracked) == len(blind) + len(recorded_steps(config))
     for name, weights in blind[-1].net_weights.items():
-        assert np.array_equal(weights, watched[-1].net_weights[name]), name
-    assert np.array_equal(blind[-1].embeddings, watched[-1].embeddings)
-    losses_of = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (watched, blind)]
+        assert np.array_equal(weights, tracked[-1].net_weights[name]), name
+    assert np.array_equal(blind[-1].embeddings, tracked[-1].embeddings)
+    losses_of = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (tracked, blind)]
     assert losses_of[0] == losses_of[1]
 
 
@@ -89,7 +89,7 @@ def test_large_batches_are_kept_seldom_and_huge_ones_never():
         ("margin", "distance_weighted"),
         ("arcface", None),
         ("center", None),
-        ("sum_of", None),
+        ("weighted_sum", None),
     ],
 )
 def test_the_kept_batch_gives_the_loss_and_its_gradient_again(digits, loss, miner):

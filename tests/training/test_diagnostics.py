@@ -34,7 +34,7 @@ def step(number, loss=1.0, active=0.5, positive=0.3, negative=1.2):
     )
 
 
-def watched(*events, config=None):
+def tracked(*events, config=None):
     """(step, name, whether it goes on) in order."""
     watch = TrainingMonitor(config or TrainConfig(embedding_dim=16))
     told = []
@@ -47,45 +47,45 @@ def watched(*events, config=None):
 
 def test_a_healthy_training_is_left_in_peace():
     events = [snapshot(0), *(step(i, loss=2 / i) for i in range(1, 200)), snapshot(200)]
-    assert watched(*events) == []
+    assert tracked(*events) == []
 
 
 def test_a_collapse_goes_on_once_and_off_when_the_space_opens_again():
     tiny = 0.04 * HEALTHY["mean_negative_distance"]
     events = [snapshot(0), *(snapshot(i, mean_negative_distance=tiny) for i in (5, 10)), snapshot(20)]
-    assert watched(*events) == [(5, "collapsed", True), (20, "collapsed", False)]
+    assert tracked(*events) == [(5, "collapsed", True), (20, "collapsed", False)]
 
 
 def test_a_line_is_a_collapse_of_many_dimensions_but_not_of_two():
     events = [snapshot(0), snapshot(5, effective_rank=1.1)]
-    assert watched(*events) == [(5, "collapsed", True)]
-    assert watched(*events, config=TrainConfig(embedding_dim=2)) == []
+    assert tracked(*events) == [(5, "collapsed", True)]
+    assert tracked(*events, config=TrainConfig(embedding_dim=2)) == []
 
 
 def test_an_untrained_net_is_never_an_alarm():
-    assert watched(snapshot(0, collapsed=1.0, effective_rank=1.0)) == []
+    assert tracked(snapshot(0, collapsed=1.0, effective_rank=1.0)) == []
 
 
 def test_a_loss_without_active_terms_is_noticed_after_enough_batches():
     events = [step(i, active=0.0) for i in range(1, WINDOW_STEPS + 5)]
-    assert watched(*events) == [(WINDOW_STEPS, "idle", True)]
-    assert watched(*events, step(99, active=0.01))[-1] == (99, "idle", False)
+    assert tracked(*events) == [(WINDOW_STEPS, "idle", True)]
+    assert tracked(*events, step(99, active=0.01))[-1] == (99, "idle", False)
 
 
 def test_a_rising_loss_is_noticed_and_a_noisy_small_one_is_not():
     rising = [step(i, loss=1.0 if i < 40 else 10.0) for i in range(1, 80)]
-    assert [name for _, name, _ in watched(*rising)] == ["diverging"]
+    assert [name for _, name, _ in tracked(*rising)] == ["diverging"]
     noisy = [step(i, loss=1.0 if i < 30 else 0.001 if i < 60 else 0.01) for i in range(1, 90)]
-    assert watched(*noisy) == []
+    assert tracked(*noisy) == []
 
 
 def test_a_failed_training_is_an_alarm_with_a_remedy():
-    assert watched(Failed(step=7, reason="nan")) == [(7, "diverging", True)]
+    assert tracked(Failed(step=7, reason="nan")) == [(7, "diverging", True)]
 
 
 def test_exploding_norms_are_noticed():
-    assert watched(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR + 1)) == [(3, "exploding", True)]
-    assert watched(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR - 1)) == []
+    assert tracked(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR + 1)) == [(3, "exploding", True)]
+    assert tracked(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR - 1)) == []
 
 
 # Mean lengths at the snapshots of trainings on MNIST: net `small`, 2 dimensions, free, default learning rate.
@@ -100,7 +100,7 @@ TOO_FAST = "0.0392 3730 81900 57400 3840 4670"
 
 
 def lengths(text, config):
-    return watched(*(snapshot(i, mean_norm=float(n)) for i, n in enumerate(text.split())), config=config)
+    return tracked(*(snapshot(i, mean_norm=float(n)) for i, n in enumerate(text.split())), config=config)
 
 
 @pytest.mark.parametrize("grown", [HARD, SEMIHARD, LOGISTIC, SETTLING])
@@ -133,7 +133,9 @@ def test_trainings_on_digits_explode_where_they_should(config, explodes):
     from dmlviz.training.loop import train
 
     watch, seen = TrainingMonitor(config), set()
-    for event in train(config.replace(dataset="digits", steps=50, snapshots=12, images_per_class=6, watched=200)):
+    for event in train(
+        config.replace(dataset="digits", steps=50, num_snapshots=12, images_per_class=6, eval_subset_size=200)
+    ):
         seen |= {alarm.name for alarm in watch.update(event)[0]}
     assert ("exploding" in seen) is explodes
 
@@ -141,14 +143,14 @@ def test_trainings_on_digits_explode_where_they_should(config, explodes):
 def test_learning_by_heart_needs_both_the_gap_and_a_falling_score():
     batches = [step(i, positive=0.01) for i in range(1, WINDOW_STEPS + 1)]
     fallen = snapshot(50, precision_at_1=0.8)
-    assert watched(snapshot(0), *batches, fallen) == [(50, "overfitting", True)]
-    assert watched(snapshot(0), *batches, snapshot(50)) == []
-    assert watched(snapshot(0), *(step(i) for i in range(1, WINDOW_STEPS + 1)), fallen) == []
+    assert tracked(snapshot(0), *batches, fallen) == [(50, "overfitting", True)]
+    assert tracked(snapshot(0), *batches, snapshot(50)) == []
+    assert tracked(snapshot(0), *(step(i) for i in range(1, WINDOW_STEPS + 1)), fallen) == []
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_remedy_is_a_training_of_its_own(loss):
-    config = TrainConfig(loss=loss, train_images=500)
+    config = TrainConfig(loss=loss, max_train_images=500)
     for name in SUGGESTIONS:
         for remedy in suggestions(name, config):
             changed = config.replace(**remedy.changes)

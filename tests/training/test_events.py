@@ -29,8 +29,8 @@ def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, q
 
 def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Dataset, quick, of) -> None:
     events = list(train(quick(embedding_dim=3), data=digits))
-    watched, end = events[0].tracked_indices, events[-1]
-    assert len(watched) == 100
+    tracked, end = events[0].tracked_indices, events[-1]
+    assert len(tracked) == 100
     for shot in of(Snapshot, events):
         assert shot.embeddings.shape == (100, 3)
         assert shot.embeddings.dtype == np.float32
@@ -38,7 +38,7 @@ def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Datas
     assert end.embeddings.shape == (len(digits.test), 3)
     assert "nmi" in end.metrics
     untrained = build("small", embedding_dim=3, size=8, seed=0).eval()
-    pixels = torch.from_numpy(digits.test.images[watched]).float()[:, None] / 255
+    pixels = torch.from_numpy(digits.test.images[tracked]).float()[:, None] / 255
     with torch.no_grad():
         expected = untrained((pixels - digits.mean) / digits.std)
     assert np.allclose(of(Snapshot, events)[0].embeddings, expected, atol=1e-4)
@@ -84,7 +84,7 @@ def test_stop_before_the_first_batch_gives_the_untrained_net(digits: Dataset, qu
 
 
 def test_max_seconds_ends_a_training_that_would_take_days(digits: Dataset, quick) -> None:
-    events = list(train(quick(steps=1_000_000, max_seconds=0.3, snapshots=1000), data=digits))
+    events = list(train(quick(steps=1_000_000, max_seconds=0.3, num_snapshots=1000), data=digits))
     assert type(events[-1]) is Stopped
     assert "max_seconds = 0.3" in events[-1].reason
     assert 0.3 <= events[-1].seconds < 10
@@ -103,7 +103,7 @@ def test_closing_the_iterator_ends_the_training_and_frees_it(digits: Dataset, qu
 
 
 def test_a_diverging_training_fails_with_a_sentence_and_keeps_what_was_good(digits: Dataset, quick, of) -> None:
-    config = quick(loss="softmax", normalize=False, optimizer="sgd", learning_rate=10, steps=300, snapshots=100)
+    config = quick(loss="softmax", normalize=False, optimizer="sgd", learning_rate=10, steps=300, num_snapshots=100)
     events = list(train(config, data=digits))
     end = events[-1]
     assert type(end) is Failed
@@ -150,12 +150,12 @@ def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, k
 
 
 def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick) -> None:
-    config = quick(net="mlp", embedding_dim=4, snapshots=6)
+    config = quick(net="mlp", embedding_dim=4, num_snapshots=6)
     snapshots = [event for event in train(config, data=digits) if isinstance(event, Snapshot)]
     assert [event.net_weights is not None for event in snapshots] == [True] * len(snapshots)
-    watched = next(event.tracked_indices for event in train(config, data=digits) if isinstance(event, Started))
+    tracked = next(event.tracked_indices for event in train(config, data=digits) if isinstance(event, Started))
     net = build("mlp", embedding_dim=4, normalize=True, channels=digits.channels, size=digits.size)
-    images = torch.from_numpy(digits.test.images[watched].astype(np.float32)).reshape(len(watched), 1, 8, 8)
+    images = torch.from_numpy(digits.test.images[tracked].astype(np.float32)).reshape(len(tracked), 1, 8, 8)
     for event in (snapshots[0], snapshots[-1]):
         net.load_state_dict({name: torch.from_numpy(value) for name, value in event.net_weights.items()})
         with torch.no_grad():
@@ -167,7 +167,9 @@ def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick
     ("loss", "centers"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
 )
 def test_a_loss_with_class_centers_shows_them_with_every_snapshot(loss, centers):
-    config = TrainConfig(dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, watched=20)
+    config = TrainConfig(
+        dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, eval_subset_size=20
+    )
     shown = [event.class_centers for event in train(config) if isinstance(event, Snapshot | Finished)]
     if centers is None:
         assert shown == [None, None]

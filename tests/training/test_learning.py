@@ -99,9 +99,9 @@ def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: st
 
 @pytest.mark.parametrize("loss", ["triplet", "arcface", "hierarchical_triplet"])
 def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Dataset, loss: str, quick, of) -> None:
-    config = quick(loss=loss, unseen_classes=(0, 4, 9), images_per_class=8)
+    config = quick(loss=loss, held_out_classes=(0, 4, 9), images_per_class=8)
     events = list(train(config, data=digits))
-    kept = ~np.isin(digits.train.labels, config.unseen_classes)
+    kept = ~np.isin(digits.train.labels, config.held_out_classes)
     assert events[0].train_images == kept.sum()
     # With those classes' images gone from the data, and numbered as they are, everything is the same.
     without = Dataset(
@@ -116,18 +116,18 @@ def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Datase
     assert np.array_equal(events[-1].embeddings, again[-1].embeddings)
     for batch in of(BatchRecord, events):
         assert np.array_equal(batch.labels, digits.train.labels[batch.images])
-        assert not np.isin(batch.labels, config.unseen_classes).any()
-    rows = np.isin(digits.test.labels, config.unseen_classes)
+        assert not np.isin(batch.labels, config.held_out_classes).any()
+    rows = np.isin(digits.test.labels, config.held_out_classes)
     alone = metrics.evaluate(events[-1].embeddings[rows], digits.test.labels[rows])
     assert alone == {key: events[-1].metrics[f"unseen/{key}"] for key in alone}
     assert all("seen/precision_at_1" in shot.metrics for shot in of(Snapshot, events))
 
 
 def test_fewer_training_images_on_request(digits: Dataset, quick) -> None:
-    events = list(train(quick(train_images=200, images_per_class=8), data=digits))
+    events = list(train(quick(max_train_images=200, images_per_class=8), data=digits))
     assert events[0].train_images == 200
     first, again = (
-        list(train(quick(train_images=200, images_per_class=8), data=data))[-1]
+        list(train(quick(max_train_images=200, images_per_class=8), data=data))[-1]
         for data in (
             digits,
             Dataset(

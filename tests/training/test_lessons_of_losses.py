@@ -21,7 +21,8 @@ def learned(data, **fields):
     """The scores at the end of a short training."""
     torch.set_num_threads(1)
     *_, end = train(
-        TrainConfig(**{"dataset": "digits", "steps": 60, "snapshots": 1, "watched": 100} | fields), data=data
+        TrainConfig(**{"dataset": "digits", "steps": 60, "num_snapshots": 1, "eval_subset_size": 100} | fields),
+        data=data,
     )
     return end.metrics
 
@@ -52,12 +53,12 @@ def test_offline_hard_looks_at_the_training_set_every_epoch_and_teaches_digits(d
         OfflineHard, "refresh", lambda self, *given: (seen.append(len(given[1])), refresh(self, *given))[1]
     )
 
-    def watched(self, batch):
+    def tracked(self, batch):
         result = complete(self, batch)
         completed.append(np.setdiff1d(result, batch))
         return result
 
-    monkeypatch.setattr(OfflineHard, "complete", watched)
+    monkeypatch.setattr(OfflineHard, "complete", tracked)
     scores = learned(digits, loss="triplet", miner="offline_hard", miner_params={"every": 2}, steps=40)
     epoch = len(digits.train) // 160
     assert seen == [len(digits.train)] * (1 + (40 - 1) // (2 * epoch))

@@ -98,7 +98,7 @@ def test_images_of_a_proxy_loss_are_hard_where_another_class_wins():
 
 def test_classes_that_training_does_not_see_keep_the_others_names():
     weight = np.array([[1, 0], [0, 1]] + [[-1, 0]] * 5, np.float32)
-    keeping = config("normalized_softmax", normalize=True, unseen_classes=(0, 2, 4))
+    keeping = config("normalized_softmax", normalize=True, held_out_classes=(0, 2, 4))
     assert keeping.train_classes[:2] == (1, 3)
     places = np.array([[1, 0.1], [0.9, 0.1]], np.float32)
     seen = classify_tuples(
@@ -117,7 +117,7 @@ def test_prototypes_leave_an_image_to_ask_about():
 
 def test_the_part_of_a_sum_that_compares_is_shown():
     seen = classify_tuples(
-        config("sum_of", loss_params={"a": "softmax", "b": "triplet"}), batch(triplets=np.array([[0, 1, 2]]))
+        config("weighted_sum", loss_params={"a": "softmax", "b": "triplet"}), batch(triplets=np.array([[0, 1, 2]]))
     )
     assert (seen.kind, seen.thresholds.margin) == ("triplets", 0.2)
 

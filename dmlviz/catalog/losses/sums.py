@@ -61,7 +61,7 @@ def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
         return LossChoice(name=name, kind=str, default=default, choices=tuple(catalog), losses=catalog, help=text)
 
     declaration = WeightedSumSpec(
-        name="sum_of",
+        name="weighted_sum",
         title="Sum of two",
         family="sums",
         summary="Two losses at once, weighted: distances from one, class borders from the other.",

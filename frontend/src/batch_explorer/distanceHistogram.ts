@@ -206,7 +206,7 @@ export class DistanceHistogram {
       `Called “same class” below ${value}: ${percent(accepted)} of the pairs of two classes would be accepted (false accepts), ` +
       `${percent(rejected)} of the pairs of one class rejected (false rejects)${this.threshold === null ? "; here both are alike. Drag the line." : ". Double-click sets it where both are alike."}`;
     const pairs = (shown.images * (shown.images - 1)) / 2;
-    this.caption.textContent = `${grouped(pairs)} pairs of ${grouped(shown.images)} of the ${grouped(shown.watched)} watched test images after step ${grouped(shown.step)}. Each curve has the same area.`;
+    this.caption.textContent = `${grouped(pairs)} pairs of ${grouped(shown.images)} of the ${grouped(shown.tracked)} tracked test images after step ${grouped(shown.step)}. Each curve has the same area.`;
     setData(this.node, { step: shown.step, accepted: accepted.toFixed(4), rejected: rejected.toFixed(4) });
   }
 

@@ -16,7 +16,7 @@ interface PageData {
   classes: string[];
   n: number;
   labels: string;
-  watched: number[];
+  tracked: number[];
   near: { k: number; wide: NumberKind; items: string; distances: string; unit: number };
   sprites: { pngs: string[]; tile: number };
   streams: { pid: string | null; events: Fallback["events"]; frames: Record<string, string> }[];
@@ -68,7 +68,7 @@ function show(): void {
       classes,
       n,
       labels: Array.from(labels),
-      watched: pageData.watched,
+      tracked: pageData.tracked,
       nearest_url: nearestUrl,
       sprites,
       autoplay: true,

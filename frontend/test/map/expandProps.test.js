@@ -5,9 +5,9 @@ import { expandProps } from "../../src/map/data/expandProps.ts";
 const run = { run: "a1", view: "live", begun: "7f" };
 
 test("addresses follow from the run, and only those that there are", () => {
-  const { watched_url, nearest_url, values } = expandProps({ ...run, kept: ["watched", "values"] });
+  const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked", "values"] });
   assert.deepEqual(
-    [watched_url, nearest_url, values],
+    [tracked_url, nearest_url, values],
     ["/api/runs/a1/layout.json?7f", undefined, "/api/runs/a1/values/live/{name}.f32?7f"],
   );
 });

@@ -87,9 +87,9 @@ test("page keys go ten frames, and never past the ends", () => {
 
 test("a way is an item's last places, oldest first, without the frames that lack it", () => {
   const fed = { a: quantize([0, 0, 0.5, 0.5], [0, 0], 1), b: quantize([0.25, 0.25], [0, 0], 1) };
-  const frames = new Frames({ url: null, watched: null, total: 2, fed: (id) => fed[id], fetch: () => {} });
+  const frames = new Frames({ url: null, tracked: null, total: 2, fed: (id) => fed[id], fetch: () => {} });
   frames.indices = Int32Array.of(1);
-  const entries = [{ frame: frame("a") }, { frame: frame("b", { n: 1, items: "watched" }) }, { frame: frame("gone") }];
+  const entries = [{ frame: frame("a") }, { frame: frame("b", { n: 1, items: "tracked" }) }, { frame: frame("gone") }];
   const way = trailPoints(frames, entries, 2, 1, 8).map((place) => place.map((v) => Math.round(100 * v)));
   assert.deepEqual(way, [
     [50, 50],

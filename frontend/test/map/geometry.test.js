@@ -194,13 +194,13 @@ describe("frames", () => {
     assert.throws(() => dequantize(new ArrayBuffer(10), meta(3)), /frame f has 10 bytes.*need 12/);
   });
 
-  it("gives watched items their places and leaves the others absent", () => {
-    const placed = placeItems(Float32Array.of(1, 2, 3, 4), meta(2, { items: "watched" }), Int32Array.of(1, 3), 5);
+  it("gives tracked items their places and leaves the others absent", () => {
+    const placed = placeItems(Float32Array.of(1, 2, 3, 4), meta(2, { items: "tracked" }), Int32Array.of(1, 3), 5);
     assert.deepEqual([...placed.present], [0, 1, 0, 1, 0]);
     assert.deepEqual([...placed.xy], [0, 0, 1, 2, 0, 0, 3, 4, 0, 0]);
     assert.deepEqual(placed.bounds, [1, 2, 3, 4]);
     assert.throws(
-      () => placeItems(new Float32Array(4), meta(2, { items: "watched" }), Int32Array.of(1), 5),
+      () => placeItems(new Float32Array(4), meta(2, { items: "tracked" }), Int32Array.of(1), 5),
       /watches 1/,
     );
   });
@@ -219,7 +219,7 @@ describe("frames", () => {
 
   it("asks once for a frame that several want at a time, and never again", async () => {
     const { asked, fetch } = serving({ "/f/a.i16": quantize(Float32Array.of(1, -2), [1, -2], 4) });
-    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch });
+    const frames = new Frames({ url: "/f/{id}.i16", tracked: async () => null, total: 1, fetch });
     const entry = meta(1, { id: "a" });
     assert.equal(frames.has(entry), false);
     await Promise.all([frames.load(entry), frames.load(entry), frames.prefetch(entry)]);
@@ -230,7 +230,7 @@ describe("frames", () => {
   it("says what the server answered, and asks again only after a while", async () => {
     const { asked, fetch } = serving({});
     let time = 0;
-    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, now: () => time });
+    const frames = new Frames({ url: "/f/{id}.i16", tracked: async () => null, total: 1, fetch, now: () => time });
     for (time of [0, 10, 1000, 5000]) {
       await assert.rejects(frames.load(meta(1, { id: "b" })), /frame b: the server answered 404/);
     }
@@ -240,19 +240,19 @@ describe("frames", () => {
   it("waits for frames to be fed where there is no address to fetch from", async () => {
     const { asked, fetch } = serving({});
     const fed = new Map();
-    const frames = new Frames({ url: null, watched: async () => null, total: 1, fetch, fed: (id) => fed.get(id) });
+    const frames = new Frames({ url: null, tracked: async () => null, total: 1, fetch, fed: (id) => fed.get(id) });
     assert.equal(await frames.load(meta(1, { id: "d" })), null);
     fed.set("d", quantize(Float32Array.of(1, -2), [1, -2], 4));
     close((await frames.load(meta(1, { id: "d" }))).xy, [1, -2]);
     assert.equal(asked.length, 0);
   });
 
-  it("asks which items are watched with the first frame that needs it, and again while nobody knows", async () => {
+  it("asks which items are tracked with the first frame that needs it, and again while nobody knows", async () => {
     const bytes = quantize(Float32Array.of(2, -1), [1, -2], 4);
     const { fetch } = serving({ "/f/w.i16": bytes, "/f/x.i16": bytes });
     const answers = [null, Int32Array.of(2)];
-    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => answers.shift(), total: 4, fetch });
-    const [one, two] = ["w", "x"].map((id) => meta(1, { id, items: "watched" }));
+    const frames = new Frames({ url: "/f/{id}.i16", tracked: async () => answers.shift(), total: 4, fetch });
+    const [one, two] = ["w", "x"].map((id) => meta(1, { id, items: "tracked" }));
     assert.equal(await frames.load(one), null);
     assert.deepEqual([...(await frames.load(two)).present], [0, 0, 1, 0]);
     assert.deepEqual([...(await frames.load(one)).present], [0, 0, 1, 0]);
@@ -262,7 +262,7 @@ describe("frames", () => {
   it("takes over what was fetched before", async () => {
     const { asked, fetch } = serving({});
     const raw = new Map([["a", quantize(Float32Array.of(2, -1), [1, -2], 4)]]);
-    const frames = new Frames({ url: "/f/{id}.i16", watched: async () => null, total: 1, fetch, raw });
+    const frames = new Frames({ url: "/f/{id}.i16", tracked: async () => null, total: 1, fetch, raw });
     assert.equal((await frames.load(meta(1, { id: "a" }))).count, 1);
     assert.equal(frames.bytes, 4);
     assert.equal(asked.length, 0);
@@ -273,7 +273,7 @@ describe("frames", () => {
     const bytes = quantize(Float32Array.of(1, -2), [1, -2], 4);
     const frames = new Frames({
       url: "/f/{id}.i16",
-      watched: async () => null,
+      tracked: async () => null,
       total: 1,
       fetch,
       fed: (id) => (id === "c" ? bytes : undefined),

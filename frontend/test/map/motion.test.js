@@ -53,9 +53,9 @@ describe("tween", () => {
   });
 
   it("lets points appear in place by fading in, and leave by fading out", () => {
-    const watched = placed([[0, 0], null, [2, 2]]);
+    const tracked = placed([[0, 0], null, [2, 2]]);
     const all = placed([[1, 0], [5, 5], null]);
-    const tween = Tween.ease(Tween.rest(watched), 1, all);
+    const tween = Tween.ease(Tween.rest(tracked), 1, all);
     for (const t of [0, 0.5, 1]) {
       close(tween.at(1, t), [5, 5]);
       close(tween.at(2, t), [2, 2]);
@@ -222,7 +222,7 @@ describe("player", () => {
 });
 
 describe("timeline", () => {
-  const frame = (id) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "watched" });
+  const frame = (id) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "tracked" });
   const run = (...events) => events.reduce((line, event) => (reduceEvent(line, event), line), emptyTimeline());
   const started = { event: "started", steps: 600 };
   const snapshot = (step) => ({ event: "snapshot", step, frame: frame(`s${step}`) });
@@ -278,8 +278,8 @@ describe("timeline", () => {
   it("says how a run ended: by an event, or by the stream's end when it was cut off", () => {
     assert.equal(run(started, { event: "failed", reason: "no memory" }).reason, "no memory");
     assert.equal(run(started, { event: "failed", reason: "x" }, { event: "end", state: "failed" }).state, "failed");
-    const cut = run(started, snapshot(0), { event: "end", state: "cut off" });
-    assert.deepEqual([cut.state, isOpen(cut)], ["cut off", false]);
+    const cut = run(started, snapshot(0), { event: "end", state: "interrupted" });
+    assert.deepEqual([cut.state, isOpen(cut)], ["interrupted", false]);
   });
 
   it("waits in the queue until it starts", () => {

@@ -48,7 +48,7 @@ test("the flat places of a frame follow the turn, and what is in front is cleare
 
 test("a frame that is kept is rotated anew when the eye has moved", () => {
   const orbit = new Orbit();
-  const frames = new Frames({ url: null, watched: async () => null, total: 3, orbit, fed: () => bytes });
+  const frames = new Frames({ url: null, tracked: async () => null, total: 3, orbit, fed: () => bytes });
   const first = [...frames.get(frame).xy];
   orbit.turn(90, 0, 400);
   assert.notDeepEqual([...frames.get(frame).xy], first);
@@ -58,10 +58,10 @@ test("a frame that is kept is rotated anew when the eye has moved", () => {
   close(at[1], y);
 });
 
-test("watched items of three dimensions take their own places", () => {
-  const placed = rotated(place3d(bytes, { ...frame, items: "watched" }, [4, 0, 2], 6), new Orbit());
+test("tracked items of three dimensions take their own places", () => {
+  const placed = rotated(place3d(bytes, { ...frame, items: "tracked" }, [4, 0, 2], 6), new Orbit());
   assert.deepEqual([...placed.present], [1, 0, 1, 0, 1, 0]);
-  assert.throws(() => place3d(bytes, { ...frame, items: "watched" }, [1], 6), /watches 1/);
+  assert.throws(() => place3d(bytes, { ...frame, items: "tracked" }, [1], 6), /watches 1/);
   assert.throws(() => place3d(bytes.slice(2), frame, null, 3), /need 18/);
 });
 

@@ -23,7 +23,7 @@ test("the caption says among which images", () => {
   );
   assert.equal(
     captionOf({ subject: { item: 3 }, among: null }),
-    "Test image 3; nearest in the embedding among those watched, at the last snapshot",
+    "Test image 3; nearest in the embedding among those tracked, at the last snapshot",
   );
   assert.equal(
     captionOf({ subject: {}, among: 596 }),

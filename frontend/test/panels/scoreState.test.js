@@ -7,7 +7,7 @@ function run(...events) {
   for (const event of events) reduceScores(readings, event);
   return readings;
 }
-const started = { event: "started", steps: 600, watched: 2000, test_images: 10000 };
+const started = { event: "started", steps: 600, tracked: 2000, test_images: 10000 };
 const snapshot = (step, value) => ({ event: "snapshot", step, metrics: { precision_at_1: value } });
 const first = (readings, step) => scoresAt(readings, step)[0];
 

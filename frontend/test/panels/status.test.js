@@ -78,7 +78,7 @@ test("a failure is its reason, and stays it when the stream ends", () => {
 });
 
 test("a run that died without a word is cut off, not running", () => {
-  const standing = after(started, step(5, 101), { event: "end", state: "cut off" });
+  const standing = after(started, step(5, 101), { event: "end", state: "interrupted" });
   assert.ok(isOver(standing));
   assert.match(statusText(standing), /cut off/);
 });

@@ -62,7 +62,7 @@ def items(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @cache
-def watched(n: int) -> np.ndarray:
+def tracked(n: int) -> np.ndarray:
     """The items that are shown while training."""
     return np.sort(np.random.default_rng(1).permutation(n)[:WATCHED]).astype(np.int32)
 
@@ -90,10 +90,10 @@ def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
         turned = positions(n, round(STEPS * share)) @ np.array([[0.6, 0.8], [-0.8, 0.6]], np.float32)
         xy = turned * np.float32(1e-4 * 5e5**share)
     elif not everything and n > WATCHED:
-        xy = xy[watched(n)]
+        xy = xy[tracked(n)]
     center, scale = [0.0, 0.0], float(np.abs(xy).max() * 1.01)
     quantized = np.round(xy / scale * 32767).astype("<i2")
-    kind = "all" if len(xy) == n else "watched"
+    kind = "all" if len(xy) == n else "tracked"
     identity = f"{n:08x}{step:06x}{int(everything):02x}"
     meta = {"id": identity, "n": len(xy), "dims": 2, "center": center, "scale": scale, "items": kind}
     return meta, quantized.tobytes()
@@ -166,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         if name == "labels.u8":
             return self.answer(items(n)[2].astype(np.uint8).tobytes(), "application/octet-stream")
         if name == "layout.json":
-            return self.answer(json.dumps({"watched": watched(n).tolist()}).encode(), "application/json")
+            return self.answer(json.dumps({"tracked": tracked(n).tolist()}).encode(), "application/json")
         if name == "nearest":
             xy, labels = positions(n, STEPS), items(n)[2]
             near = np.empty(n, "<i4")

@@ -147,7 +147,7 @@ export class PropsReceiver {
         run: data.run,
         pid,
         url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
-        watched: () => loadWatched(state.data),
+        tracked: () => loadWatched(state.data),
         total: data.n,
         orbit,
         raw: saved?.raw,

@@ -8,7 +8,7 @@ export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values"
   dataset?: string;
   api?: string;
   frames_url?: string;
-  watched_url?: string;
+  tracked_url?: string;
   nearest_url?: string;
   /** One address with {name}, or one for each name. */
   values?: string | Record<string, string>;
@@ -19,7 +19,7 @@ export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values"
 
 /** What comes over the wire. */
 export type MapInput = MapProps &
-  Pick<MapData, "dataset" | "api" | "frames_url" | "watched_url" | "nearest_url" | "renderer">;
+  Pick<MapData, "dataset" | "api" | "frames_url" | "tracked_url" | "nearest_url" | "renderer">;
 
 const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
   items.map((item, rank) => (rank ? { item } : { item, distance }));
@@ -28,7 +28,7 @@ const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
 export function expandProps({ kept = [], distance, ...data }: MapInput): MapData {
   const { api = "/api", run, view, begun } = data;
   const addresses = {
-    watched: { watched_url: `${api}/runs/${run}/layout.json?${begun}` },
+    tracked: { tracked_url: `${api}/runs/${run}/layout.json?${begun}` },
     nearest: { nearest_url: `${api}/runs/${run}/nearest.bin?${begun}` },
     values: { values: `${api}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };

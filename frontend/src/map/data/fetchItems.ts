@@ -1,4 +1,4 @@
-// What a map needs to know before the first frame: labels, which items are watched, nearest neighbors.
+// What a map needs to know before the first frame: labels, which items are tracked, nearest neighbors.
 
 import type { MethodInfo } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
@@ -8,8 +8,8 @@ import type { Nearest } from "./model.ts";
 export interface ItemSources {
   labels?: number[];
   labels_url?: string;
-  watched?: number[] | null;
-  watched_url?: string;
+  tracked?: number[] | null;
+  tracked_url?: string;
   nearest_url?: string;
 }
 
@@ -37,27 +37,27 @@ export async function loadLabels(data: ItemSources): Promise<Uint8Array> {
 }
 
 /**
- * Watched items: a list, or an address of JSON (the list, or an object with `watched`) or of int32. Null when
+ * Tracked items: a list, or an address of JSON (the list, or an object with `tracked`) or of int32. Null when
  * they are not known (yet).
  */
 export async function loadWatched(data: ItemSources): Promise<Int32Array | null> {
-  if (Array.isArray(data.watched)) return Int32Array.from(data.watched);
-  if (!data.watched_url) return null;
-  const known = watchedAt.get(data.watched_url);
+  if (Array.isArray(data.tracked)) return Int32Array.from(data.tracked);
+  if (!data.tracked_url) return null;
+  const known = watchedAt.get(data.tracked_url);
   if (known) return known;
-  const response = await fetch(data.watched_url, { cache: "no-store" }); // not known before the run starts
-  if (!response.ok) throw await refused(response, data.watched_url);
-  const watched = itemsOf(await response.arrayBuffer());
-  if (watched) watchedAt.set(data.watched_url, watched);
-  return watched;
+  const response = await fetch(data.tracked_url, { cache: "no-store" }); // not known before the run starts
+  if (!response.ok) throw await refused(response, data.tracked_url);
+  const tracked = itemsOf(await response.arrayBuffer());
+  if (tracked) watchedAt.set(data.tracked_url, tracked);
+  return tracked;
 }
 
 function itemsOf(buffer: ArrayBuffer): Int32Array | null {
   const first = new TextDecoder().decode(buffer.slice(0, 1));
   if (first !== "{" && first !== "[") return new Int32Array(buffer);
-  const json = JSON.parse(new TextDecoder().decode(buffer)) as number[] | { watched: number[] | null };
-  const watched = Array.isArray(json) ? json : json.watched;
-  return watched ? Int32Array.from(watched) : null;
+  const json = JSON.parse(new TextDecoder().decode(buffer)) as number[] | { tracked: number[] | null };
+  const tracked = Array.isArray(json) ? json : json.tracked;
+  return tracked ? Int32Array.from(tracked) : null;
 }
 
 /** Nearest neighbor of every item in the embedding: int32 items, then float32 distances. Null when not known. */

@@ -47,13 +47,13 @@ export function quantize(xy: Float32Array, center: readonly number[], scale: num
   return view.buffer;
 }
 
-/** Give every item of `total` its place: row j of the frame is item watched[j], or item j when the frame holds all. */
-export function placeItems(xy: Float32Array, frame: FrameMeta, watched: Int32Array | null, total: number): PlacedFrame {
-  if (frame.items !== "watched" && frame.n === total) {
+/** Give every item of `total` its place: row j of the frame is item tracked[j], or item j when the frame holds all. */
+export function placeItems(xy: Float32Array, frame: FrameMeta, tracked: Int32Array | null, total: number): PlacedFrame {
+  if (frame.items !== "tracked" && frame.n === total) {
     return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
   }
-  if (watched?.length !== frame.n) {
-    throw new Error(`frame ${frame.id} holds ${frame.n} watched items; the run watches ${watched?.length ?? 0}`);
+  if (tracked?.length !== frame.n) {
+    throw new Error(`frame ${frame.id} holds ${frame.n} tracked items; the run watches ${tracked?.length ?? 0}`);
   }
   const placed = {
     xy: new Float32Array(2 * total),
@@ -61,7 +61,7 @@ export function placeItems(xy: Float32Array, frame: FrameMeta, watched: Int32Arr
     count: frame.n,
     bounds: boundsOf(xy),
   };
-  watched.forEach((item, j) => {
+  tracked.forEach((item, j) => {
     placed.xy[2 * item] = xy[2 * j];
     placed.xy[2 * item + 1] = xy[2 * j + 1];
     placed.present[item] = 1;
@@ -85,8 +85,8 @@ export function boundsOf(xy: Float32Array, usable: Uint8Array | null = null): Bo
 export interface FrameSource {
   /** With {id}; null where frames come another way only. */
   url: string | null;
-  /** Resolves to the watched items, or null while they are not known: a run names them when it starts. */
-  watched: () => Promise<Int32Array | null>;
+  /** Resolves to the tracked items, or null while they are not known: a run names them when it starts. */
+  tracked: () => Promise<Int32Array | null>;
   total: number;
   orbit?: Orbit;
   /** What frames of three dimensions turn about, where that is not their center. */
@@ -113,7 +113,7 @@ export class Frames {
   private waiting = new Map<string, Promise<void>>();
   private bytes: number;
   private url: string | null;
-  private watched: () => Promise<Int32Array | null>;
+  private tracked: () => Promise<Int32Array | null>;
   private total: number;
   private pivot: readonly number[] | undefined;
   private fed: (id: string) => ArrayBuffer | undefined;
@@ -122,7 +122,7 @@ export class Frames {
 
   constructor({
     url,
-    watched,
+    tracked,
     total,
     orbit = new Orbit(),
     pivot,
@@ -132,7 +132,7 @@ export class Frames {
     now = Date.now,
   }: FrameSource & Surroundings) {
     this.url = url;
-    this.watched = watched;
+    this.tracked = tracked;
     this.total = total;
     this.orbit = orbit;
     this.pivot = pivot;
@@ -145,7 +145,7 @@ export class Frames {
 
   /** Whether `get` would give it. */
   has(frame: FrameMeta): boolean {
-    if (frame.items === "watched" && !this.indices) return false;
+    if (frame.items === "tracked" && !this.indices) return false;
     return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
   }
 
@@ -171,7 +171,7 @@ export class Frames {
   /** Where one item is in a frame, [x, y]; null where it has no place there, or the frame is not here. */
   at(frame: FrameMeta, item: number): Point | null {
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
-    const row = frame.items === "watched" && frame.n !== this.total ? this.rowOf(item) : item;
+    const row = frame.items === "tracked" && frame.n !== this.total ? this.rowOf(item) : item;
     if (!buffer || row === undefined || row >= frame.n) return null;
     const { dims, center, scale } = frame;
     const raw = new DataView(buffer);
@@ -183,7 +183,7 @@ export class Frames {
   }
 
   private rowOf(item: number): number | undefined {
-    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((watched, row) => [watched, row]));
+    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((tracked, row) => [tracked, row]));
     return this.rows?.get(item);
   }
 
@@ -207,7 +207,7 @@ export class Frames {
   }
 
   private async download(frame: FrameMeta): Promise<void> {
-    if (frame.items === "watched" && !this.indices) this.indices = await this.watched();
+    if (frame.items === "tracked" && !this.indices) this.indices = await this.tracked();
     if (this.fed(frame.id) || !this.url) return;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
     if (!response.ok) throw await refused(response, `frame ${frame.id}`);

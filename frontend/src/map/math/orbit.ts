@@ -57,16 +57,16 @@ export type PlacedFrame3d = PlacedFrame &
 export function place3d(
   buffer: ArrayBuffer,
   frame: FrameMeta,
-  watched: Int32Array | null,
+  tracked: Int32Array | null,
   total: number,
   pivot: readonly number[] = frame.center,
 ): PlacedFrame3d {
   const { n, center, scale } = frame;
   if (buffer.byteLength !== n * 6)
     throw new Error(`frame ${frame.id} has ${buffer.byteLength} bytes; ${n} × 3 places need ${n * 6}`);
-  const rows = frame.items === "watched" ? watched : null;
-  if (frame.items === "watched" && rows?.length !== n) {
-    throw new Error(`frame ${frame.id} holds ${n} watched items; the run watches ${watched?.length ?? 0}`);
+  const rows = frame.items === "tracked" ? tracked : null;
+  if (frame.items === "tracked" && rows?.length !== n) {
+    throw new Error(`frame ${frame.id} holds ${n} tracked items; the run watches ${tracked?.length ?? 0}`);
   }
   const raw = new DataView(buffer);
   const xyz = new Float32Array(3 * total);

@@ -262,7 +262,7 @@ export class Playback {
       const newer = this.player.following && (this.shown?.step ?? -1) < entry.step;
       if (this.frames !== frames || (this.wanted !== entry && !newer)) return;
       if (!placed) {
-        // Polling brings it with a later message, or which items are watched is not known yet.
+        // Polling brings it with a later message, or which items are tracked is not known yet.
         setTimeout(() => {
           if (this.frames === frames && this.wanted === entry) this.showFrame(index, seconds);
         }, RETRY_MS);

@@ -89,9 +89,9 @@ async function fetchFilm(url: string): Promise<Film> {
 /** Whose neighbors, among which, by which distance. */
 export function captionOf({ item, label, among, nets }: Film, classes: string[], metric: string): string {
   if (item === null) {
-    return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} watched test images, by Euclidean distance.`;
+    return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
   }
-  const how = nets ? " It is not watched itself: the nets kept on the way embedded it." : "";
+  const how = nets ? " It is not tracked itself: the nets kept on the way embedded it." : "";
   const by = metric === "cosine" ? "cosine" : "Euclidean";
-  return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} watched test images, by ${by} distance.${how}`;
+  return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
 }

@@ -43,7 +43,7 @@ export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | 
 
 /** Of which image, and nearest among which, when. */
 export function captionOf({ subject, among }: Pick<WithSubject, "subject" | "among">): string {
-  const where = among ? `${grouped(among)} test images, at the end of the run` : "those watched, at the last snapshot";
+  const where = among ? `${grouped(among)} test images, at the end of the run` : "those tracked, at the last snapshot";
   const near = `nearest in the embedding among ${where}`;
   return subject.item === undefined
     ? near[0].toUpperCase() + near.slice(1)

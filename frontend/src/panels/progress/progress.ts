@@ -17,7 +17,7 @@ import {
 } from "./status.ts";
 import style from "./progress.css";
 
-const RESUMABLE = ["stopped", "failed", "cut off"];
+const RESUMABLE = ["stopped", "failed", "interrupted"];
 
 type Request = "resume" | "stop" | "cancel";
 type Host = Pick<ComponentArguments<ProgressProps>, "setStateValue" | "setTriggerValue">;
@@ -135,7 +135,7 @@ class Progress {
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
     this.root.classList.toggle("over", over);
-    this.root.classList.toggle("trouble", status.phase === "failed" || status.phase === "cut off");
+    this.root.classList.toggle("trouble", status.phase === "failed" || status.phase === "interrupted");
     setData(this.root, { ready: true, run: data.run, phase: stopping ? "stopping" : status.phase, done: status.done });
   }
 

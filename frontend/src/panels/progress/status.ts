@@ -3,7 +3,7 @@ import type { PreparingEvent, ProgressProps } from "../../protocol.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
 import { counted as numbered, grouped } from "../../lib/format.ts";
 
-const OVER = new Set(["finished", "stopped", "failed", "cut off"]);
+const OVER = new Set(["finished", "stopped", "failed", "interrupted"]);
 const WINDOW_S = 6; // seconds over which the speed is measured
 const MIN_SAMPLE_S = 1.5; // seconds that must be measured before a time left is told
 
@@ -169,7 +169,7 @@ export function statusText(standing: Status, title = ""): string {
       return `Stopped at ${noun} ${grouped(done)}${reason ? `: ${reason}` : ""}`;
     case "failed":
       return reason || "It failed, and left no word why.";
-    case "cut off":
+    case "interrupted":
       return reason || "It was cut off before its end; what is here was saved until then.";
     default:
       return "";

@@ -53,7 +53,7 @@ const STATES: Record<string, string> = {
   stopping: "stopping",
   stopped: "stopped early",
   failed: "failed",
-  "cut off": "cut off",
+  interrupted: "interrupted",
   damaged: "damaged",
 };
 

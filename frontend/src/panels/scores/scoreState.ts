@@ -13,13 +13,13 @@ export interface Reading {
 /** What a run has said of its scores. */
 export interface ScoreState {
   steps: number | null;
-  /** How many images are watched, and how many there are to test on. */
-  watched: number | null;
+  /** How many images are tracked, and how many there are to test on. */
+  tracked: number | null;
   tests: number | null;
   unseen: string[];
   series: Reading[];
   final: Reading | null;
-  /** The scores of the images as they are, no net between, on the watched ones. */
+  /** The scores of the images as they are, no net between, on the tracked ones. */
   pixels: Metrics | null;
 }
 
@@ -58,7 +58,7 @@ const GROUPS = ["seen", "unseen"];
 
 export const emptyScores = (): ScoreState => ({
   steps: null,
-  watched: null,
+  tracked: null,
   tests: null,
   unseen: [],
   series: [],
@@ -70,7 +70,7 @@ export const emptyScores = (): ScoreState => ({
 export function reduceScores(readings: ScoreState, event: StreamEvent): boolean {
   switch (event.event) {
     case "started":
-      Object.assign(readings, emptyScores(), { steps: event.steps, watched: event.watched, tests: event.test_images });
+      Object.assign(readings, emptyScores(), { steps: event.steps, tracked: event.tracked, tests: event.test_images });
       readings.unseen = event.unseen ?? [];
       return true;
     case "snapshot":
@@ -100,7 +100,7 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     const metrics: Metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
     const value = metrics[key];
     const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
-    // Compared on the same images: a score on all of them is not the watched ones' successor.
+    // Compared on the same images: a score on all of them is not the tracked ones' successor.
     const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
     const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
     const pixels = readings.pixels?.[key] ?? null;
@@ -136,8 +136,8 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first frame";
   const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
-  const which = readings.watched === readings.tests ? "all" : "";
-  return `On ${[which, count(readings.watched)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
+  const which = readings.tracked === readings.tests ? "all" : "";
+  return `On ${[which, count(readings.tracked)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
 }
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>

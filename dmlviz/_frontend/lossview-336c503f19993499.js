@@ -1,0 +1,1 @@
+export { lossview as default } from "../dmlviz.map/page-3ad1173530c19e01.js";
