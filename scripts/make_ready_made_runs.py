@@ -1,4 +1,4 @@
-"""Trains the runs that come with the program, into assets/runs: what the first page plays before anybody trains.
+"""Trains the runs that come with the program, into dmlviz/ready_made_runs: what the first page plays before anybody trains.
 
 Run it again after a change of the run format, or of what a config hashes: `python scripts/make_ready_made_runs.py`.
 """
@@ -15,7 +15,7 @@ from dmlviz.runs.writer import to_half, train_and_record, write_weights
 from dmlviz.storage.files import write_json
 from dmlviz.training.events import Finished
 
-FOLDER = Path(__file__).resolve().parent.parent / "assets/runs"
+FOLDER = Path(__file__).resolve().parent.parent / "dmlviz/ready_made_runs"
 LARGEST = 2_400_000  # bytes of a run: it is in every copy of the repository and in the wheel
 
 # The digits need no download. In the plane nothing lies between the eye and what the loss does: ten clusters come
@@ -76,14 +76,14 @@ def main() -> None:
         if title in FAILING:
             run.info["fails"] = True
             write_json(run.path / "run.json", run.info)
-        *_, end = train_and_record(run, keep_nets=title in READY_MADE)
+        *_, end = train_and_record(run, save_checkpoints=title in READY_MADE)
         assert type(end) is Finished, end
         # Every second net that a training keeps is enough for a first drawing to walk over the map; 0.2 MB each.
         nets = sorted((run.path / "nets").glob("*"), key=lambda path: int(path.stem))
         for path in nets[1::2]:
             path.unlink()
         if title in FAILING:
-            write_weights(run.path / "weights.safetensors", to_half(end.weights))  # nobody asks much of these nets
+            write_weights(run.path / "weights.safetensors", to_half(end.net_weights))  # nobody asks much of these nets
         for name in ("lock", "error.txt"):
             (run.path / name).unlink(missing_ok=True)
         size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())

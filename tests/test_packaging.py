@@ -38,7 +38,6 @@ def tracked(*folders):
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows which files belong to it")
 def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
     expected = {name for name in tracked("dmlviz", "app") if (ROOT / name).exists()}
-    expected |= {f"app/{name}" for name in tracked("assets/runs") if (ROOT / name).exists()}
     found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert expected <= found
     assert not [name for name in found if name.startswith(("tests", "assets", "frontend"))]
@@ -48,8 +47,8 @@ def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
     code = "from dmlviz.runs import BUNDLED_RUNS, Runs; print(BUNDLED_RUNS.resolve()); print(len(Runs(BUNDLED_RUNS / 'none').list()))"
     at_home = _python(code, ROOT)
     installed = _python(code, unpacked)
-    assert Path(at_home[0]) == ROOT / "assets" / "runs"
-    assert Path(installed[0]) == unpacked.resolve() / "app" / "assets" / "runs"
+    assert Path(at_home[0]) == ROOT / "dmlviz" / "ready_made_runs"
+    assert Path(installed[0]) == unpacked.resolve() / "dmlviz" / "ready_made_runs"
     assert installed[1] == at_home[1]
 
 

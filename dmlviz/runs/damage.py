@@ -55,9 +55,16 @@ def told(damage: Damage) -> str:
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     """Every damage that a look at the files finds; a `thorough` one reads all of them to their last byte."""
     found: dict[str, Any] = {}
-    for name in ("labels", "tracked", "embeddings", "metrics", "basis"):
+    parts: dict[str, Callable[[], object]] = {
+        "labels": lambda: run.labels,
+        "tracked": lambda: run.tracked_indices,
+        "embeddings": lambda: run.embeddings,
+        "metrics": lambda: run.metrics,
+        "basis": lambda: run.linear_projection,
+    }
+    for name, part in parts.items():
         try:
-            found[name] = getattr(run, name)
+            found[name] = part()
         except DamagedFileError as error:
             found[name] = error
             yield error

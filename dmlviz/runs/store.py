@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,7 @@ from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.run_schema import one_line
 
 MAX_TAGS = 12
-_HERE = Path(__file__).resolve().parents[2]
-BUNDLED_RUNS = next(
-    (p for p in (_HERE / "app/assets/runs", _HERE / "assets/runs") if p.is_dir()), _HERE / "assets/runs"
-)
+BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:

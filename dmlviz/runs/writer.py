@@ -69,11 +69,11 @@ def train_and_record(
     data: Any = None,
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
-    keep_nets: bool = True,
+    save_checkpoints: bool = True,
 ) -> Iterator[Event]:
     """Train what the run's config asks for, write it into its folder, and pass every event on.
 
-    `data` is its Dataset when that is at hand; with `keep_nets` the nets of some snapshots are kept, up to 4 MB of
+    `data` is its Dataset when that is at hand; with `save_checkpoints` the nets of some snapshots are kept, up to 4 MB of
     them. Whatever goes wrong ends as a Failed event, on disk too. An iterator that is closed early, or a
     KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
     """
@@ -86,7 +86,7 @@ def train_and_record(
             data = data or load(
                 run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
             )
-            recorder = RunRecorder(writer, run, data.test.labels, keep_nets)
+            recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints)
             for event in train(run.config, data=data, stop=stop):
                 step = getattr(event, "step", step)
                 recorder.write(event)
@@ -103,14 +103,14 @@ def train_and_record(
 class RunRecorder:
     """Turns the events of a training into the files of its run."""
 
-    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, keep_nets: bool = True) -> None:
+    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, save_checkpoints: bool = True) -> None:
         self.writer = writer
         self.run = run
         self.labels = labels
         self.view = LiveProjector()
         self.means = StepAverager(run.config)
         self.watch = TrainingMonitor(run.config)
-        self.save_checkpoints = keep_nets
+        self.save_checkpoints = save_checkpoints
         self.drawn: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
 
@@ -238,7 +238,7 @@ class StepAverager:
         self.held: list[dict[str, float]] = []
 
     def add(self, event: Step) -> dict[str, float] | None:
-        self.held.append(asdict(event))
+        self.held.append(asdict(event) | {"active": event.active_fraction})
         if event.step % self.every and event.step != self.steps:
             return None
         names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")

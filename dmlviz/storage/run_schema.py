@@ -66,7 +66,7 @@ class DatasetDescription(TypedDict):
     mean: Annotated[float, Field(ge=-1e6, le=1e6)]
     std: Annotated[float, Field(gt=0, le=1e6)]
     channels: Literal[1, 3]
-    light_ground: bool
+    dark_on_light: bool
     most: dict[Word, Annotated[int, Field(ge=1, le=MAX_IMAGES)]]
 
 

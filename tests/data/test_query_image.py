@@ -240,7 +240,7 @@ def test_among_gray_pictures_it_becomes_gray():
 
 def test_a_drawing_takes_the_ground_of_the_data():
     dark = prepare(stroke(), own_data(3))
-    light = prepare(stroke(), own_data(4, light_ground=True))
+    light = prepare(stroke(), own_data(4, dark_on_light=True))
     assert np.array_equal(light.image, 255 - dark.image)
     assert dark.image[0, 0] == 0
 

@@ -46,7 +46,7 @@ PROXIES = [
         "softmax",
         title="Softmax",
         summary="Plain classification: a linear layer on the embedding, and cross-entropy. The baseline.",
-        when="The baseline to beat, whenever all classes are known and there are enough images of each. It asks "
+        when_to_use="The baseline to beat, whenever all classes are known and there are enough images of each. It asks "
         "for class borders, not for distances: images of a class may lie far apart as long as they are on "
         "the right side.",
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}}",
@@ -57,7 +57,7 @@ PROXIES = [
         "normalized_softmax",
         title="Normalized softmax",
         summary="Classification by direction only: features and class weights both lie on the sphere.",
-        when="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. The "
+        when_to_use="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. The "
         "scale matters: with a small one the loss cannot get small, however good the embedding.",
         formula=r"-\log\frac{e^{s\cos\theta_y}}{\sum_c e^{s\cos\theta_c}}",
         reference="Wang, Xiang, Cheng, Yuille: NormFace, L2 hypersphere embedding for face verification, ACM MM 2017",
@@ -70,7 +70,7 @@ PROXIES = [
         "large_margin_softmax",
         title="Large-margin softmax",
         summary="Softmax in which the angle to the own class counts several times.",
-        when="For the history of angle margins: hard to train from the start with a large multiplier, which its "
+        when_to_use="For the history of angle margins: hard to train from the start with a large multiplier, which its "
         "authors phase in. CosFace and ArcFace are the steadier heirs.",
         formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
         r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
@@ -83,7 +83,7 @@ PROXIES = [
         "sphereface",
         title="SphereFace",
         summary="Large-margin softmax with class weights of length 1, so that only the angle decides.",
-        when="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased in. "
+        when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased in. "
         "CosFace and ArcFace train more easily.",
         formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
@@ -96,7 +96,7 @@ PROXIES = [
         "cosface",
         title="CosFace",
         summary="The cosine with the own class is lowered by a margin.",
-        when="With many classes, and when classes that training never saw will be compared, as faces are. The "
+        when_to_use="With many classes, and when classes that training never saw will be compared, as faces are. The "
         "easiest of the angle margins to train; with few classes a smaller scale does.",
         formula=r"-\log\frac{e^{s(\cos\theta_y-m)}}{e^{s(\cos\theta_y-m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
         reference="Wang et al.: CosFace, large margin cosine loss for deep face recognition, CVPR 2018",
@@ -112,7 +112,7 @@ PROXIES = [
         "arcface",
         title="ArcFace",
         summary="A margin is added to the angle to the own class: classes become arcs with gaps between them.",
-        when="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
+        when_to_use="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
         "sphere; when training does not get going, lower it first.",
         formula=r"-\log\frac{e^{s\cos(\theta_y+m)}}{e^{s\cos(\theta_y+m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
         reference=_ARCFACE,
@@ -126,7 +126,7 @@ PROXIES = [
         title="Combined margin",
         summary="The angle to the own class multiplied and increased, its cosine lowered: SphereFace, ArcFace and "
         "CosFace in one.",
-        when="To compare SphereFace, ArcFace and CosFace fairly, or to mix them. For results one of the three "
+        when_to_use="To compare SphereFace, ArcFace and CosFace fairly, or to mix them. For results one of the three "
         "alone is easier to tune.",
         formula=r"-\log\frac{e^{s(\cos(m_1\theta_y+m_2)-m_3)}}{e^{s(\cos(m_1\theta_y+m_2)-m_3)}"
         r"+\sum_{c\ne y} e^{s\cos\theta_c}}",
@@ -145,7 +145,7 @@ PROXIES = [
         "proxy_nca",
         title="Proxy-NCA",
         summary="One learned proxy stands for each class; an image is drawn to its own and away from the others.",
-        when="When batches cannot be put together by class, or training must settle soon: images meet a few "
+        when_to_use="When batches cannot be put together by class, or training must settle soon: images meet a few "
         "proxies and not each other, so there is nothing to mine.",
         formula=r"-\log\frac{e^{-\|\tilde f-\tilde p_y\|^2}}{\sum_c e^{-\|\tilde f-\tilde p_c\|^2}},"
         r"\quad \tilde f = s\,f/\|f\|,\ \tilde p = s\,p/\|p\|",
@@ -160,7 +160,7 @@ PROXIES = [
         "soft_triple",
         title="SoftTriple",
         summary="Several learned centers for each class, so that a class may consist of several clusters.",
-        when="When a class consists of several kinds that do not look alike: each may have a center of its own. "
+        when_to_use="When a class consists of several kinds that do not look alike: each may have a center of its own. "
         "With uniform classes it is normalized softmax at a higher price.",
         formula=r"-\log\frac{e^{\lambda(S_y-\delta)}}{e^{\lambda(S_y-\delta)}+\sum_{c\ne y} e^{\lambda S_c}},\quad "
         r"S_c=\sum_k \mathrm{softmax}_k\big(\tfrac1\gamma f\cdot w_{ck}\big)\, f\cdot w_{ck}",
@@ -187,7 +187,7 @@ PROXIES = [
         "center",
         title="Center loss",
         summary="Softmax, and a pull of every image towards a learned center of its class.",
-        when="To tighten the classes of softmax when its embedding will be compared by distance after all.",
+        when_to_use="To tighten the classes of softmax when its embedding will be compared by distance after all.",
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}} + \lambda\,\|f-c_y\|^2",
         reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
         "ECCV 2016",
