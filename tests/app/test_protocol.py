@@ -35,7 +35,7 @@ def test_every_component_that_streamlit_knows_has_props():
 def test_events_are_as_declared(run):
     event = TypeAdapter(protocol.RunEvent)
     records = [run, *Runs(BUNDLED_RUNS).list()]
-    records += [drawing for known in records for drawing in known.drawings()]
+    records += [drawing for known in records for drawing in known.projections()]
     kinds = set()
     for record in records:
         for said in record.events():
