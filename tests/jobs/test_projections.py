@@ -19,7 +19,7 @@ def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
         answer["places"]["live"], finished.linear_projection.project(np.asarray(answer["embeddings"])), atol=1e-5
     )
     json.dumps(answer)
-    assert finished.nearest(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
+    assert finished.neighbors_of_point(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
 
 
 def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finished, long):
