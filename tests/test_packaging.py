@@ -44,7 +44,10 @@ def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
 
 
 def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
-    code = "from dmlviz.runs import BUNDLED_RUNS, Runs; print(BUNDLED_RUNS.resolve()); print(len(Runs(BUNDLED_RUNS / 'none').list()))"
+    code = (
+        "from dmlviz.runs import BUNDLED_RUNS, Runs; print(BUNDLED_RUNS.resolve());"
+        "print(len(Runs(BUNDLED_RUNS / 'none').list()))"
+    )
     at_home = _python(code, ROOT)
     installed = _python(code, unpacked)
     assert Path(at_home[0]) == ROOT / "dmlviz" / "ready_made_runs"

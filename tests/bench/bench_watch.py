@@ -81,7 +81,8 @@ def replay(page: Page) -> None:
     page.locator(".map[data-playing=false]").wait_for()
     drawn = page.evaluate("[drawn.length, drawn.at(-1) - drawn[0]]")
     print(
-        f"replay of {CONFIG.num_snapshots} × {CONFIG.eval_subset_size}: {len(asked)} requests, {len(sent)} messages, to be none; "
+        f"replay of {CONFIG.num_snapshots} × {CONFIG.eval_subset_size}: "
+        f"{len(asked)} requests, {len(sent)} messages, to be none; "
         f"{drawn[0] / drawn[1] * 1e3:.0f} drawings a second without a graphics card"
     )
 
