@@ -43,7 +43,7 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
     assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
     assert jobs.project(finished.id, config) == projection
     assert jobs.running_for() == []
-    assert drawing.faithfulness["trustworthiness"].shape == (len(finished.labels),)
+    assert drawing.quality["trustworthiness"].shape == (len(finished.labels),)
     assert 0 < end["faithfulness"]["trustworthiness"] <= 1
     answer = jobs.embed(finished.id, load("digits").test.images[:2])
     np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-3)
