@@ -253,21 +253,31 @@ D = TypeVar("D", bound=Spec)
 
 
 class Catalog(Mapping[str, D], Generic[D]):
-    """Specs by name, in the order in which they are offered; `noun` is what a message calls one of them."""
+    """Specs by name, in the order in which they are offered.
+
+    `noun` is what a message calls one of them; `plugged` holds the code of those that plug-ins brought.
+    """
 
     def __init__(self, noun: str, entries: Iterable[D]) -> None:
         self.noun = noun
+        self.plugged: dict[str, Callable[..., Any]] = {}
         self._entries: dict[str, D] = {}
         for entry in entries:
             if entry.name in self._entries:
                 raise ValueError(f"two {noun} entries are called {entry.name!r}")
             self._entries[entry.name] = entry
 
-    def add(self, entry: D) -> None:
-        """Offer one more, the last; raise UserError if there is one of that name already."""
+    def add(self, entry: D, implementation: Callable[..., Any]) -> None:
+        """Offer what a plug-in brings, after all others; raise UserError if there is one of that name already."""
         if entry.name in self._entries:
             raise UserError(f"There is a {self.noun} called {entry.name!r} already: choose another name.")
         self._entries[entry.name] = entry
+        self.plugged[entry.name] = implementation
+
+    def remove(self, name: str) -> None:
+        """Take away what a plug-in brought."""
+        del self.plugged[name]
+        del self._entries[name]
 
     def __getitem__(self, name: str) -> D:
         try:
