@@ -668,15 +668,15 @@ class MapAtRProps(TypedDict):
 # ---- answers of routes
 
 
-class Reach(TypedDict):
-    """See dmlviz/reach.py."""
+class PairThresholds(TypedDict):
+    """See dmlviz/catalog/loss_thresholds.py."""
 
     measure: Literal["euclidean", "sqeuclidean", "cosine"]
-    gap: float
-    near: float | None
-    middle: float | None
-    far: float | None
-    sharp: bool
+    margin: float
+    positive_threshold: float | None
+    decision_boundary: float | None
+    negative_threshold: float | None
+    is_hinge: bool
 
 
 class Compared(TypedDict):
@@ -732,7 +732,7 @@ class BatchAnswer(TypedDict):
     origin: list[float]
     view: str
     normalize: bool
-    reach: Reach
+    reach: PairThresholds
     seen: Compared
     selected_by: str
     anchored: bool
@@ -754,7 +754,7 @@ class DistancesAnswer(TypedDict):
     different: str
     images: int
     tracked: int
-    reach: Reach
+    reach: PairThresholds
 
 
 class MethodInfo(TypedDict):

@@ -31,7 +31,7 @@ SEED = "e791467deb2c4e4a"  # of the ready-made runs the smallest that has everyt
 OTHER = "a595b9fc5e418cf1"
 CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
-    *("native", "native(end.embeddings, labels).project"),
+    *("default_projection", "default_projection(end.embeddings, labels).project"),
 }
 IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 

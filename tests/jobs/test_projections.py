@@ -16,10 +16,10 @@ def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
     answer = jobs.embed(finished.id, images)
     np.testing.assert_allclose(answer["embeddings"], finished.embeddings[:3], atol=1e-5)
     np.testing.assert_allclose(
-        answer["places"]["live"], finished.basis.project(np.asarray(answer["embeddings"])), atol=1e-5
+        answer["places"]["live"], finished.linear_projection.project(np.asarray(answer["embeddings"])), atol=1e-5
     )
     json.dumps(answer)
-    assert finished.nearest(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
+    assert finished.neighbors_of_point(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
 
 
 def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finished, long):

@@ -1,0 +1,1 @@
+export { map as default } from "../dmlviz.map/page-4a2335332969ec25.js";
