@@ -449,7 +449,7 @@ def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple
     except UserError as error:
         why = one_line(str(error), 300).rstrip(".")
         if isinstance(error, UnknownNameError):
-            why += "; if it comes from a plug-in, start dmlviz with --plugin FILE"
+            why = f"it may need a plug-in, with --plugin FILE: {why}"
         raise UnreadableRunError(path, why) from None
 
 
