@@ -23,18 +23,6 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
 CATALOGS = (LOSSES, MINERS, NETS, DATASETS, METRICS)
 
 
-@pytest.fixture(autouse=True)
-def clean(monkeypatch):
-    """Every test begins and ends without plug-ins."""
-    monkeypatch.setattr(plugins, "_loaded", set())
-    monkeypatch.setenv(plugins.ENVIRONMENT, "")
-    yield
-    for catalog in CATALOGS:
-        for name in list(catalog.plugged):
-            catalog.remove(name)
-    metrics.PLUGGED.clear()
-
-
 @pytest.fixture
 def file(tmp_path):
     """`file(text)` is a plug-in file that holds it."""

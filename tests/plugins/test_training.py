@@ -6,10 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from dmlviz import plugins
-from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.plugins import load_plugins
@@ -17,15 +14,6 @@ from dmlviz.runs.store import Runs
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
 TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "40", "--num-snapshots", "2"]
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch):
-    monkeypatch.setattr(plugins, "_loaded", set())
-    monkeypatch.setenv(plugins.ENVIRONMENT, "")
-    yield
-    for name in list(LOSSES.plugged):
-        LOSSES.remove(name)
 
 
 def dmlviz(*words):
