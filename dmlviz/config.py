@@ -176,7 +176,7 @@ class TrainConfig(Config):
                 del kept["miner"]
             if not kept.get("miner"):
                 kept.pop("miner_params", None)
-            if SAMPLERS[kept.get("sampler", "balanced")].tuple_kind not in {"", *takes}:
+            if SAMPLERS[kept.get("sampler", type(self).model_fields["sampler"].default)].tuple_kind not in {"", *takes}:
                 del kept["sampler"]
         if SAMPLERS[self.sampler].tuple_kind or SAMPLERS[changes.get("sampler", self.sampler)].tuple_kind:
             kept.pop("miner", None)

@@ -19,6 +19,7 @@ from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import MetricSpec
 from dmlviz.catalog.parameters import LossSpec, Spec
+from dmlviz.config import TrainConfig
 
 NO_PLOT = (
     "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
@@ -88,7 +89,10 @@ def _request_training(kind: Kind, declared: Spec) -> None:
     ui = explore.saved_state()
     if kind.name == "miner":
         takes = next(name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds)  # type: ignore[attr-defined]
-        if declared.tuple_kind not in LOSSES[ui.settings.get("loss", "nt_xent")].tuple_kinds:  # type: ignore[attr-defined]
+        if (
+            declared.tuple_kind
+            not in LOSSES[ui.settings.get("loss", TrainConfig.model_fields["loss"].default)].tuple_kinds
+        ):  # type: ignore[attr-defined]
             ui.set("loss", takes)
     ui.set(kind.name, declared.name)
     st.session_state[_ASKED] = True
