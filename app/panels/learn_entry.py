@@ -18,7 +18,7 @@ from app.state import explore
 from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import MetricSpec
-from dmlviz.catalog.parameters import LossSpec, Spec
+from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
 from dmlviz.config import TrainConfig
 
 NO_PLOT = (
@@ -87,13 +87,10 @@ _ASKED = "learn.asked"
 def _request_training(kind: Kind, declared: Spec) -> None:
     """Set Explore up; the page then goes there, which a callback cannot."""
     ui = explore.saved_state()
-    if kind.name == "miner":
-        takes = next(name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds)  # type: ignore[attr-defined]
-        if (
-            declared.tuple_kind
-            not in LOSSES[ui.settings.get("loss", TrainConfig.model_fields["loss"].default)].tuple_kinds
-        ):  # type: ignore[attr-defined]
-            ui.set("loss", takes)
+    if isinstance(declared, MinerSpec):
+        takes = [name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds]
+        if ui.settings.get("loss", TrainConfig.model_fields["loss"].default) not in takes:
+            ui.set("loss", takes[0])
     ui.set(kind.name, declared.name)
     st.session_state[_ASKED] = True
 
