@@ -27,7 +27,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import LossSpec, brief
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import ProjectionSpec
-from dmlviz.errors import UserError
+from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.run_schema import one_line
 
 MAX_COMPLAINTS = 5
@@ -46,7 +46,9 @@ class Config(BaseModel):
             super().__init__(**fields)
         except ValidationError as error:
             problems = error.errors()[:MAX_COMPLAINTS]
-            raise UserError(" ".join(_validation_message(type(self), problem) for problem in problems)) from None
+            unknown = any(isinstance(_cause(problem), UnknownNameError) for problem in problems)
+            kind = UnknownNameError if unknown else UserError
+            raise kind(" ".join(_validation_message(type(self), problem) for problem in problems)) from None
 
     @property
     def id(self) -> str:
@@ -174,7 +176,7 @@ class TrainConfig(Config):
                 del kept["miner"]
             if not kept.get("miner"):
                 kept.pop("miner_params", None)
-            if SAMPLERS[kept.get("sampler", "balanced")].tuple_kind not in {"", *takes}:
+            if SAMPLERS[kept.get("sampler", type(self).model_fields["sampler"].default)].tuple_kind not in {"", *takes}:
                 del kept["sampler"]
         if SAMPLERS[self.sampler].tuple_kind or SAMPLERS[changes.get("sampler", self.sampler)].tuple_kind:
             kept.pop("miner", None)
@@ -364,8 +366,14 @@ def _check_space(config: TrainConfig, loss: LossSpec) -> None:
         raise UserError(f"With {why} one dimension has two places, −1 and 1; got embedding_dim = 1: use 2 or more.")
 
 
+def _cause(problem: Any) -> Exception | None:
+    """The error that a validator of ours raised, if one did."""
+    cause: Exception | None = problem.get("ctx", {}).get("error")
+    return cause
+
+
 def _validation_message(model: type[BaseModel], problem: Any) -> str:
-    cause = problem.get("ctx", {}).get("error")
+    cause = _cause(problem)
     if isinstance(cause, UserError):
         return str(cause)
     name = ".".join(one_line(str(part), 40) for part in problem["loc"])

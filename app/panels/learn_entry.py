@@ -18,7 +18,8 @@ from app.state import explore
 from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import MetricSpec
-from dmlviz.catalog.parameters import LossSpec, Spec
+from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
+from dmlviz.config import TrainConfig
 
 NO_PLOT = (
     "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
@@ -86,17 +87,18 @@ _ASKED = "learn.asked"
 def _request_training(kind: Kind, declared: Spec) -> None:
     """Set Explore up; the page then goes there, which a callback cannot."""
     ui = explore.saved_state()
-    if kind.name == "miner":
-        takes = next(name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds)  # type: ignore[attr-defined]
-        if declared.tuple_kind not in LOSSES[ui.settings.get("loss", "nt_xent")].tuple_kinds:  # type: ignore[attr-defined]
-            ui.set("loss", takes)
+    if isinstance(declared, MinerSpec):
+        takes = [name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds]
+        if ui.settings.get("loss", TrainConfig.model_fields["loss"].default) not in takes:
+            ui.set("loss", takes[0])
     ui.set(kind.name, declared.name)
     st.session_state[_ASKED] = True
 
 
 def _illustration(loss: LossSpec) -> None:
     st.markdown(f"##### Loss against {against(loss)}")
-    if loss.name not in LOSSES or loss.name == "weighted_sum":
+    scene = loss.plot_scene
+    if scene is None:
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
@@ -109,21 +111,21 @@ def _illustration(loss: LossSpec) -> None:
     if said.go:
         _prepare_config(loss, said.go)
         navigation.switch_to("explore")
-    if loss.name != "hinge_pair":
+    if scene.kind != "score":
         st.markdown("##### Forces in the plane")
         force_playground(loss.name)
 
 
 def against(loss: LossSpec) -> str:
     """What the plot of a loss has on its axis."""
-    other = {"snr_contrastive": "noise to signal", "hinge_pair": "the score", "prototypical": "distance"}
-    angle = loss.on_sphere or loss.needs_classes or loss.name in ("logistic_pair", "n_pairs")
-    return other.get(loss.name, "angle" if angle else "distance")
+    words = {"ratio": "noise to signal", "score": "the score"}
+    axis = loss.plot_scene.axis if loss.plot_scene else "distance"
+    return words.get(axis, axis)
 
 
 def force_playground(name: str) -> None:
     """The plane of points to drag, with loss `name` chosen first."""
-    offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "weighted_sum"]
+    offered = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
     mount("plane", key="plane", data={"loss": name, "losses": offered})
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from dmlviz import data
+from dmlviz.catalog.class_scores import prototypes
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -21,7 +22,7 @@ from dmlviz.ops.linear_projection import LinearProjection, default_projection
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.files import atomic_write
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples, prototypes
+from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 
@@ -150,18 +151,19 @@ def _class_centers(
     seer: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
 ) -> dict[str, Any] | None:
     """What stands for each class: learned weights (brought to the images' mean length), centers, or means."""
-    if seer.name in ("coupled_clusters", "hard_cluster", "prototypical"):
-        found = list(prototypes(batch, seer.params.get("support")))
+    stands_for = seer.spec.class_centers
+    if stands_for == "means":
+        found = list(prototypes(batch.embeddings_before, batch.labels, seer.params.get("support")))
         labels, vectors = [label for label, _ in found], np.array([center for _, center in found])
         meaning = "mean"
-    elif "centers" in seer.learned:
+    elif stands_for == "points" and "centers" in seer.learned:
         vectors, meaning = seer.learned["centers"], "center"
         labels = list(classes)
-    elif LOSSES[seer.name].needs_classes and "weight" in seer.learned:
+    elif stands_for and "weight" in seer.learned:
         weight, meaning = seer.learned["weight"], "weight"
         length = float(np.linalg.norm(batch.embeddings_before, axis=1).mean())
         vectors = weight * (length / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30))
-        labels = [classes[row // seer.params.get("centers", 1)] for row in range(len(weight))]
+        labels = [classes[row * len(classes) // len(weight)] for row in range(len(weight))]
     else:
         return None
     return {"labels": labels, "places": encode_array(basis.project(vectors)[:, :2], "<f4"), "meaning": meaning}

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from app.payloads.batches import encode_array
-from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thresholds
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.pair_thresholds import PairThresholds
+from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.tuple_difficulty import ComparingLoss
 
@@ -48,13 +50,12 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
     kept = [kept for kept in run.recorded_batch_steps if kept <= step] or run.recorded_batch_steps[:1]
     if kept:
         seer = ComparingLoss.from_config(run.config, run.batch(kept[-1]))
-        return pair_thresholds(seer.name, seer.params, seer.learned)
+        return seer.thresholds
     config = run.config
-    return (
-        pair_thresholds(config.loss, config.loss_params, {})
-        if config.loss != "weighted_sum"
-        else PairThresholds("euclidean")
-    )
+    loss = LOSSES[config.loss]
+    if loss.parts(config.loss_params):
+        return PairThresholds("euclidean")
+    return loss.thresholds_for(config.loss_params, {})
 
 
 @lru_cache(maxsize=128)

@@ -2,25 +2,17 @@
 
 from typing import Any
 
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 
 _SPACE_KINDS = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
-_MARGINS = {
-    "normalized_softmax": lambda p: (1, 0, 0),
-    "proxy_nca": lambda p: (1, 0, 0),
-    "large_margin_softmax": lambda p: (p["margin"], 0, 0),
-    "sphereface": lambda p: (p["margin"], 0, 0),
-    "cosface": lambda p: (1, 0, p["margin"]),
-    "arcface": lambda p: (1, p["margin"], 0),
-    "combined_margin": lambda p: (p["m1"], p["m2"], p["m3"]),
-}
 
 
 def space_overlay(config: TrainConfig) -> dict[str, Any]:
     """The kind of space, what class centers are in it, and the margins m₁, m₂, m₃ of an angular loss."""
-    margins = _MARGINS.get(config.loss)
+    loss = LOSSES[config.loss]
     return {
         "kind": _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane"),
-        "centers": "points" if config.loss == "center" else "directions",
-        "margins": None if margins is None else margins(config.loss_params),
+        "centers": "points" if loss.class_centers == "points" else "directions",
+        "margins": None if loss.angular_margins is None else loss.angular_margins(config.loss_params),
     }

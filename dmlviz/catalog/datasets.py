@@ -193,8 +193,8 @@ SAMPLERS = Catalog(
             name="balanced",
             title="Balanced",
             summary="P classes with K images each, so that every image has partners.",
-            when_to_use="With every loss that compares images with each other: pairs, triplets, structured. More classes"
-            " make negatives harder to tell, more images of each give more positives.",
+            when_to_use="With every loss that compares images with each other: pairs, triplets, structured. More "
+            "classes make negatives harder to tell, more images of each give more positives.",
             by_class=True,
         ),
         SamplerSpec(

@@ -36,8 +36,8 @@ METRICS = Catalog(
             title="P@1",
             family="retrieval",
             summary="The share of images whose nearest neighbor is of their own class. Also called R@1.",
-            when_to_use="The first number to look at, and the one most papers report. It looks at one neighbor only: it "
-            "cannot tell a space in which classes are compact from one in which they lie about in crumbs.",
+            when_to_use="The first number to look at, and the one most papers report. It looks at one neighbor only: "
+            "it cannot tell a space in which classes are compact from one in which they lie about in crumbs.",
             formula=r"\frac1n\sum_q \big[\,y_{(1)}=y_q\,\big]",
             reference=_MANNING,
         ),
@@ -46,8 +46,8 @@ METRICS = Catalog(
             title="R@k",
             family="retrieval",
             summary="The share of images with at least one image of their class among their k nearest.",
-            when_to_use="When a person looks through the first k results and one hit is enough. It grows with k and is soon "
-            "near 1, so compare losses at a small k.",
+            when_to_use="When a person looks through the first k results and one hit is enough. It grows with k and "
+            "is soon near 1, so compare losses at a small k.",
             formula=r"\frac1n\sum_q \big[\,\exists\, i\le k:\ y_{(i)}=y_q\,\big]",
             reference="Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, "
             "CVPR 2016",
@@ -77,8 +77,8 @@ METRICS = Catalog(
             title="MAP@R",
             family="retrieval",
             summary="R-precision that also rewards order: a wrong image costs more the earlier it comes.",
-            when_to_use="The best single number for an embedding: it is 1 only where every class is a cluster of its own, "
-            "and it tells spaces apart that tie in NMI, F1 and R@1.",
+            when_to_use="The best single number for an embedding: it is 1 only where every class is a cluster of its "
+            "own, and it tells spaces apart that tie in NMI, F1 and R@1.",
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i=1}^{R_q}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_REALITY,
         ),
@@ -87,8 +87,8 @@ METRICS = Catalog(
             title="MAP",
             family="retrieval",
             summary="Mean average precision over the ranking of all images, to the last.",
-            when_to_use="When the whole ranking matters. Images far down still count, so it is higher than MAP@R on the same "
-            "space.",
+            when_to_use="When the whole ranking matters. Images far down still count, so it is higher than MAP@R on "
+            "the same space.",
             formula=r"\frac1n\sum_q \frac1{R_q}\sum_{i}\big[\,y_{(i)}=y_q\,\big]\ \mathrm{precision}@i",
             reference=_MANNING,
         ),
@@ -116,7 +116,8 @@ METRICS = Catalog(
             title="Nearest mean",
             family="classification",
             summary="The share of images nearer to the mean of their own class than to that of any other.",
-            when_to_use="To see whether each class is one cluster: a class in several pieces has its mean between them.",
+            when_to_use="To see whether each class is one cluster: a class in several pieces has its mean between "
+            "them.",
             formula=r"\frac1n\sum_q \Big[\,\arg\min_c \|f_q-\bar f_c\|=y_q\,\Big]",
             reference="Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, PAMI 2013",
         ),
@@ -125,8 +126,8 @@ METRICS = Catalog(
             title="NMI",
             family="clustering",
             summary="How much clusters found by k-means and the classes tell of each other.",
-            when_to_use="When classes are to be found without labels. It depends on k-means and its seed, and is well above 0 "
-            "for many small clusters even by chance: AMI takes that off.",
+            when_to_use="When classes are to be found without labels. It depends on k-means and its seed, and is "
+            "well above 0 for many small clusters even by chance: AMI takes that off.",
             formula=r"\frac{2\,I(\text{classes};\text{clusters})}{H(\text{classes})+H(\text{clusters})}",
             reference="Strehl, Ghosh: Cluster ensembles, JMLR 2002",
         ),
@@ -145,8 +146,8 @@ METRICS = Catalog(
             title="Pairwise F1",
             family="clustering",
             summary="“In one cluster of k-means” as a guess at “of one class”, judged over all pairs.",
-            when_to_use="To compare with older papers, which report it with NMI. Large classes dominate: pairs grow with the "
-            "square.",
+            when_to_use="To compare with older papers, which report it with NMI. Large classes dominate: pairs grow "
+            "with the square.",
             formula=r"\frac{2\,P\,R}{P+R}\ \text{ over pairs}",
             reference="Manning, Raghavan, Schütze: Introduction to information retrieval, 2008, chapter 16",
         ),
@@ -155,8 +156,8 @@ METRICS = Catalog(
             title="ROC area",
             family="verification",
             summary="The chance that a pair of one class is nearer than a pair of two.",
-            when_to_use="When pairs will be judged by a threshold that is not chosen yet. It is near 1 early: look at the "
-            "false positives then.",
+            when_to_use="When pairs will be judged by a threshold that is not chosen yet. It is near 1 early: look "
+            "at the false positives then.",
             formula=r"\Pr(d_P < d_N)",
             reference="Fawcett: An introduction to ROC analysis, 2006",
         ),
@@ -175,7 +176,8 @@ METRICS = Catalog(
             title="FPR at 95 %",
             family="verification",
             summary="Of different pairs, the share let in by the threshold that accepts 95 % of the same ones.",
-            when_to_use="When nearly all true matches must be found and false ones cost something: patches, loop closure.",
+            when_to_use="When nearly all true matches must be found and false ones cost something: patches, loop "
+            "closure.",
             better="lower",
             formula=r"\Pr(d_N\le t),\quad \Pr(d_P\le t)=0.95",
             reference="Brown, Hua, Winder: Discriminative learning of local image descriptors, PAMI 2011",
@@ -186,8 +188,8 @@ METRICS = Catalog(
             family="verification",
             summary="How often a threshold is right about a pair, chosen on nine tenths of the pairs and judged on the "
             "last.",
-            when_to_use="To compare with face verification. As many same as different pairs are judged, which life seldom "
-            "offers.",
+            when_to_use="To compare with face verification. As many same as different pairs are judged, which life "
+            "seldom offers.",
             formula=r"\tfrac1{10}\sum_{k}\ \mathrm{accuracy}_k\big(\arg\max_t \mathrm{accuracy}_{\ne k}(t)\big)",
             reference=_LFW,
         ),
@@ -216,8 +218,8 @@ METRICS = Catalog(
             title="Effective rank",
             family="space",
             summary="How many directions of the space the embeddings really use.",
-            when_to_use="To see whether dimensions are wasted: ten classes pressed into points use nine directions, whatever "
-            "the net offers.",
+            when_to_use="To see whether dimensions are wasted: ten classes pressed into points use nine directions, "
+            "whatever the net offers.",
             high=None,
             better="",
             formula=r"\exp\Big(-\sum_i p_i\log p_i\Big),\quad p_i=\sigma_i\big/\textstyle\sum_j\sigma_j",
@@ -228,8 +230,8 @@ METRICS = Catalog(
             title="Mean norm",
             family="space",
             summary="The mean length of an embedding; 1 on the sphere.",
-            when_to_use="For free embeddings: a length that grows without end is a loss without a margin, or one that rewards "
-            "length.",
+            when_to_use="For free embeddings: a length that grows without end is a loss without a margin, or one "
+            "that rewards length.",
             high=None,
             better="",
             formula=r"\overline{\|f_i\|}",

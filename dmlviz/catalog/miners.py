@@ -45,9 +45,10 @@ MINERS = Catalog(
             title="Hard negative pairs",
             family="pairs",
             tuple_kind="pairs",
+            remedy_for="idle",
             summary="All positive pairs, and as many negative pairs: the closest of the batch.",
-            when_to_use="The usual choice with pair losses: the near negatives are those that still cost something. With"
-            " wrong labels it finds exactly these.",
+            when_to_use="The usual choice with pair losses: the near negatives are those that still cost something. "
+            "With wrong labels it finds exactly these.",
             formula=r"P\cup N',\quad N' = \text{the } |P| \text{ pairs of } N \text{ with the smallest } d",
             reference="Simo-Serra et al.: Discriminative learning of deep convolutional feature descriptors, ICCV 2015",
             parameters=(_DISTANCE,),
@@ -117,10 +118,11 @@ MINERS = Catalog(
             title="Semi-hard, nearest",
             family="triplets",
             tuple_kind="triplets",
+            remedy_for="collapsed",
             summary="For every anchor and positive the closest negative that is farther than the positive; where "
             "there is none, the farthest negative.",
-            when_to_use="The steady choice for a fresh start: negatives that are farther than the positive already, but "
-            "not by much. Near the end it leaves the truly wrong ones alone.",
+            when_to_use="The steady choice for a fresh start: negatives that are farther than the positive already, "
+            "but not by much. Near the end it leaves the truly wrong ones alone.",
             formula=r"n = \arg\min_{n\in N(a),\, d_{an}>d_{ap}} d_{an} \text{ for each } (a,p)",
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015, as implemented in TensorFlow",
             parameters=(_DISTANCE,),
@@ -132,7 +134,8 @@ MINERS = Catalog(
             tuple_kind="triplets",
             summary="For every anchor and positive one negative drawn from those farther than the positive, but by "
             "less than the margin.",
-            when_to_use="As semi-hard, nearest, with more variety: useful when the same few negatives come up all the time.",
+            when_to_use="As semi-hard, nearest, with more variety: useful when the same few negatives come up all "
+            "the time.",
             formula=r"n \sim \mathrm{Uniform}\{n\in N(a): 0 < d_{an}-d_{ap} < m\} \text{ for each } (a,p)",
             reference="Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015",
             parameters=(_margin(0.2, "the loss's margin: how much farther a semi-hard negative may be"), _DISTANCE),
@@ -142,9 +145,10 @@ MINERS = Catalog(
             title="Batch hard",
             family="triplets",
             tuple_kind="triplets",
+            remedy_for="idle",
             summary="For every anchor its farthest positive and its closest negative.",
-            when_to_use="For batches with few images of each class and clean labels; cheap, one triplet for each image. "
-            "Start with a small learning rate.",
+            when_to_use="For batches with few images of each class and clean labels; cheap, one triplet for each "
+            "image. Start with a small learning rate.",
             formula=r"p = \arg\max_{p\in P(a)} d_{ap},\quad n = \arg\min_{n\in N(a)} d_{an}",
             reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
             parameters=(_DISTANCE,),
@@ -156,8 +160,8 @@ MINERS = Catalog(
             tuple_kind="triplets",
             summary="For every anchor its closest positive and its closest negative: a class may keep "
             "several clusters.",
-            when_to_use="When a class has several faces and need not become one cluster, and when unseen classes matter:"
-            " only the nearest positive is pulled.",
+            when_to_use="When a class has several faces and need not become one cluster, and when unseen classes "
+            "matter: only the nearest positive is pulled.",
             formula=r"p = \arg\min_{p\in P(a)} d_{ap},\quad n = \arg\min_{n\in N(a)} d_{an}",
             reference="Xuan, Stylianou, Pless: Improved embeddings with easy positive triplet mining, WACV 2020",
             parameters=(_DISTANCE,),
@@ -169,8 +173,8 @@ MINERS = Catalog(
             tuple_kind="triplets",
             summary="For every anchor and positive one negative, drawn so that all distances on the sphere are seen "
             "equally often. Looks at directions only.",
-            when_to_use="With the margin loss, on the sphere, in many dimensions, where random negatives are nearly all "
-            "about √2 away.",
+            when_to_use="With the margin loss, on the sphere, in many dimensions, where random negatives are nearly "
+            "all about √2 away.",
             formula=r"\Pr(n\mid a) \propto 1/q(\max(d_{an}, \lambda)),\quad "
             r"q(d)=d^{\,D-2}\big(1-\tfrac14 d^2\big)^{(D-3)/2},\quad d_{an}<d_{\max}",
             reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",

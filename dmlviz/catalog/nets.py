@@ -9,7 +9,8 @@ NETS = Catalog(
             name="small",
             title="Small",
             summary="Strided convolutions: learns digits in seconds on a laptop. The net for watching.",
-            when_to_use="For watching and for trying losses: nearly as good as LeNet on digits in a fraction of the time.",
+            when_to_use="For watching and for trying losses: nearly as good as LeNet on digits in a fraction of the "
+            "time.",
         ),
         Spec(
             name="lenet",
@@ -22,7 +23,8 @@ NETS = Catalog(
             name="mlp",
             title="MLP",
             summary="Two hidden layers, no idea of neighboring pixels: the fastest, and a baseline.",
-            when_to_use="As a baseline: what convolution adds is the difference to this. Quickest of all on small images.",
+            when_to_use="As a baseline: what convolution adds is the difference to this. Quickest of all on small "
+            "images.",
         ),
         Spec(
             name="protonet",

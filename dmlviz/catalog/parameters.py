@@ -1,15 +1,20 @@
-"""How a choice is declared once: from a declaration come widget, option, validation, page and test row.
+"""Specs: what is declared once of a choice, so that widget, option, validation, page and tests can be made from it.
 
-This file and every `declared.py` import no torch, because the server shows the choices and has none.
+Nothing here imports torch, since the server shows the choices and loads none.
 """
 
 import math
 from ast import literal_eval
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
+
+from dmlviz.catalog import class_scores
+from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
+from dmlviz.catalog.plot_scene import PlotScene
 from dmlviz.errors import UnknownNameError, UserError
 
 LONGEST = 2000  # characters of a text that may spell a value
@@ -18,9 +23,10 @@ TRIES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One knob: `kind` is float, int, bool or str; numbers lie in [minimum, maximum] when these are given.
+    """One setting of a choice: `kind` is float, int, bool or str.
 
-    `choices` lists the words a str may be; `words` lists words a number may be instead (a margin of "soft").
+    A number lies in [minimum, maximum], where these are given. `choices` lists the words that a str may be;
+    `special_values` lists words that may stand for a number (a margin of "soft"). `step` is that of the page's widget.
     """
 
     name: str
@@ -114,7 +120,12 @@ def brief(value: Any, most: int = 80) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One choice: its name, what a person reads about it, and its parameters; `when` says when to use it."""
+    """One choice: what it is called, what a person reads about it, and its parameters.
+
+    `name` is what settings and files call it, `title` what the page calls it. `summary` says in one sentence what it
+    does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
+    from. `family` groups choices on the page.
+    """
 
     name: str
     title: str
@@ -137,14 +148,41 @@ class Spec:
         }
 
 
+Params = Mapping[str, Any]
+Weights = Mapping[str, np.ndarray]
+ClassScores = Callable[[np.ndarray, np.ndarray, Sequence[int], Params, Weights], np.ndarray]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LossSpec(Spec):
-    """A loss. `accepts` holds the kinds of tuples a miner may hand it ("pairs", "triplets").
+    """A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
 
-    `recommended` maps TrainConfig fields to the values this loss was found to train well with; they stand in for
-    whatever a config leaves out. `in_dimensions` holds, by the embedding's dimensions, what is recommended beyond that,
-    its "loss_params" being parameters of the loss. `on_sphere` says that it looks at directions only. `lesson` is
-    not empty for a loss that fails on purpose and says what it teaches.
+    What it takes and how it trains:
+
+    tuple_kinds: the kinds of tuples that a miner may hand it ("pairs", "triplets"); empty for a loss that looks at the
+        whole batch by itself.
+    needs_classes: whether it owns weights for each class, and so must know how many there are.
+    on_sphere: whether it looks at directions only.
+    recommended: TrainConfig fields with the values that this loss trains well with; they replace the usual defaults.
+    in_dimensions: by the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
+        the loss.
+    caveat: a sentence on what goes wrong with it; not empty for a loss that fails on purpose.
+
+    What the batch explorer shows:
+
+    compares: what the loss compares in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
+        triplet), "positive_pairs" (every positive pair against the anchor's negatives), "anchors" (each image against
+        its positives and negatives together), "classes" (each image with the classes).
+    thresholds: the distances from which on its terms are 0, from the parameters and the learned weights (arrays, by
+        name); None for those that follow from its parameters `margin` and `distance`.
+    class_scores: for a loss that compares "classes", how well each image goes with each class.
+    class_centers: what stands for a class on the map: "weights" (a learned direction for each class), "points" (a
+        learned point, called "centers"), "means" (the mean of the batch's images), or "" for nothing.
+    angular_margins: the margins m₁, m₂, m₃ of cos(m₁θ + m₂) − m₃ from the parameters; None for a loss without angles.
+
+    What the Learn page plots:
+
+    scene: which points move, along which axis; None for the scene that follows from `compares` and `on_sphere`.
     """
 
     tuple_kinds: frozenset[str] = frozenset()
@@ -153,6 +191,12 @@ class LossSpec(Spec):
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     caveat: str = ""
+    compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"] = "anchors"
+    thresholds: Callable[[Params, Weights], PairThresholds] | None = None
+    class_scores: ClassScores = class_scores.by_weight
+    class_centers: Literal["", "weights", "points", "means"] = ""
+    angular_margins: Callable[[Params], tuple[float, float, float]] | None = None
+    scene: PlotScene | None = None
 
     @property
     def needs_pairs(self) -> bool:
@@ -171,27 +215,69 @@ class LossSpec(Spec):
         """Return what holds with these parameters; only a loss made of other losses changes with them."""
         return self
 
+    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return name and parameters of each loss that this one is made of, by side ("a", "b"); empty for most."""
+        return {}
+
+    def thresholds_for(self, params: Params, weights: Weights) -> PairThresholds:
+        """Return the distances from which on its terms are 0, with these parameters and learned weights."""
+        if self.thresholds is None:
+            return default_thresholds(params, self.on_sphere, self.needs_classes)
+        return self.thresholds(params, weights)
+
+    @property
+    def plot_scene(self) -> PlotScene | None:
+        """What its plot shows; None for a loss made of other losses, which has no plot of its own."""
+        if self.scene is not None or self.parts(self.with_defaults({})):
+            return self.scene
+        if self.compares == "classes":
+            return PlotScene(kind="classes", axis="angle")
+        kind: Literal["pair", "triplet"] = "pair" if self.compares == "pairs" else "triplet"
+        return PlotScene(kind=kind, axis="angle" if self.on_sphere else "distance", listed=self.compares == "triplets")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MinerSpec(Spec):
-    """A miner; `makes` is "pairs" or "triplets"."""
+    """A miner.
+
+    tuple_kind: what it selects, "pairs" or "triplets".
+    remedy_for: the alarm against which it is suggested ("collapsed", "idle"), or "" for none; see
+        dmlviz/training/diagnostics.py.
+    """
 
     tuple_kind: str
+    remedy_for: Literal["", "collapsed", "idle"] = ""
 
 
 D = TypeVar("D", bound=Spec)
 
 
 class Catalog(Mapping[str, D], Generic[D]):
-    """Declarations by name, in the order in which they are offered."""
+    """Specs by name, in the order in which they are offered.
+
+    `noun` is what a message calls one of them; `plugged` holds the code of those that plug-ins brought.
+    """
 
     def __init__(self, noun: str, entries: Iterable[D]) -> None:
         self.noun = noun
+        self.plugged: dict[str, Callable[..., Any]] = {}
         self._entries: dict[str, D] = {}
         for entry in entries:
             if entry.name in self._entries:
                 raise ValueError(f"two {noun} entries are called {entry.name!r}")
             self._entries[entry.name] = entry
+
+    def add(self, entry: D, implementation: Callable[..., Any]) -> None:
+        """Offer what a plug-in brings, after all others; raise UserError if there is one of that name already."""
+        if entry.name in self._entries:
+            raise UserError(f"There is a {self.noun} called {entry.name!r} already: choose another name.")
+        self._entries[entry.name] = entry
+        self.plugged[entry.name] = implementation
+
+    def remove(self, name: str) -> None:
+        """Take away what a plug-in brought."""
+        del self.plugged[name]
+        del self._entries[name]
 
     def __getitem__(self, name: str) -> D:
         try:

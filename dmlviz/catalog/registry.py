@@ -1,4 +1,4 @@
-"""Binds the code of a choice to its declaration by name."""
+"""Binds the implementation of a choice to its spec, by name."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,14 +9,17 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 class Registry(dict[str, Callable[..., Any]]):
-    """Code by name; a name must be declared, and only once."""
+    """Implementations by name, those of plug-ins included; a name must have a spec, and only one implementation."""
 
     def __init__(self, catalog: Catalog[Any]) -> None:
         super().__init__()
         self.catalog = catalog
 
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        return self.catalog.plugged[name]
+
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorate the function or class that the declaration `name` describes."""
+        """Decorate the function or class that the spec `name` describes."""
 
         def bind(code: T) -> T:
             if name not in self.catalog:

@@ -100,6 +100,8 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         train, test = _load_custom(name, data_root(root))
     elif name == "digits":
         train, test = _digits()
+    elif name in DATASETS.plugged:
+        train, test = _load_plugged(name, declared, data_root(root))
     else:
         source = download.SOURCES[name]
         folder = data_root(root) / source.folder
@@ -139,6 +141,23 @@ def _load_custom(name: str, root: Path) -> tuple[Split, Split]:
         for part in custom_datasets.PARTS
     )
     return train, test
+
+
+def _load_plugged(name: str, declared: DatasetSpec, root: Path) -> list[Split]:
+    """What the plug-in's function gives, held against its spec."""
+    splits = []
+    for images, labels in DATASETS.plugged[name](root):
+        split = Split(np.asarray(images), np.asarray(labels, np.int64))
+        shape = (declared.size, declared.size) + (() if declared.channels == 1 else (declared.channels,))
+        in_range = len(labels) and split.labels.min() >= 0 and split.labels.max() < len(declared.classes)
+        if split.images.dtype != np.uint8 or split.images.shape != (len(labels), *shape) or not in_range:
+            raise DataUnavailableError(
+                f"The data set {name} is declared as uint8 images of shape {shape} with labels 0 to "
+                f"{len(declared.classes) - 1}; its plug-in gave {split.images.dtype} of shape {split.images.shape}, "
+                f"labels {split.labels.min(initial=0)} to {split.labels.max(initial=0)}: correct one of the two."
+            )
+        splits.append(split)
+    return splits
 
 
 def _idx_split(folder: Path, part: str, declared: DatasetSpec) -> Split:

@@ -23,6 +23,7 @@ from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.plugins import load_plugins
 from dmlviz.runs.run import Run
 
 NICENESS = 10
@@ -93,6 +94,10 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("give a folder, --wait or --serve")
     parent = ParentChannel()
     lower_priority()
+    try:
+        load_plugins()
+    except UserError as error:
+        sys.exit(str(error))
     if chosen.data is not None:
         DATASETS.add_search_path(chosen.data)
     if chosen.serve:

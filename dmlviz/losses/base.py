@@ -120,6 +120,12 @@ class Batch:
         """n × n: the positive pairs, each once unless the miner gave it a direction."""
         return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
 
+    def terms(
+        self, values: Tensor, mask: Tensor | None = None, reduction: str = "mean", *, smooth: bool = False
+    ) -> Terms:
+        """Return `Terms`, for a plug-in: its file need not import torch, which the server does without."""
+        return Terms(values, mask, reduction, smooth)
+
     def class_indices(self, count: int) -> Tensor:
         """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
         low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)

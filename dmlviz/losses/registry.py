@@ -1,19 +1,31 @@
-"""Binds each loss's code to its declaration.
+"""Binds the implementation of each loss to its spec.
 
-A loss without weights is a function of the batch: `@loss("name") def name(batch, *, margin, reduction) -> Terms`.
-A loss with weights is a class: `@IMPLEMENTED.implements("name") class Name(Loss)`, see base.py.
+A loss without weights is a function of the batch: `@register_loss("name") def name(batch, *, margin, reduction)`.
+A loss with weights is a class: `@REGISTRY.register("name") class Name(Loss)`, see base.py.
 """
 
+import inspect
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.registry import Registry
 from dmlviz.losses.base import Batch, FunctionLoss, LossParts
 
-REGISTRY = Registry(LOSSES)
-
 Formula = Callable[..., LossParts]
+
+
+class LossRegistry(Registry):
+    """Every loss as a callable of `embedding_dim`, `num_classes`, `seed` and its parameters that returns a `Loss`."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        plugged = super().__missing__(name)
+        is_formula = next(iter(inspect.signature(plugged).parameters), "") == "batch"
+        return partial(FunctionLoss, plugged) if is_formula else plugged
+
+
+REGISTRY = LossRegistry(LOSSES)
 
 
 def register_loss(name: str) -> Callable[[Formula], Formula]:

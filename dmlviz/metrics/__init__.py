@@ -3,7 +3,7 @@
 NumPy or torch in, plain floats out; torch is never imported. An embedding with a NaN or an infinity scores NaN.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,10 @@ from dmlviz.metrics.per_query import PerQueryResult, evaluate_per_query
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 
 __all__ = ["PerQueryResult", "confusion", "evaluate", "evaluate_per_query", "nearest_mean_accuracy"]
+
+
+PLUGGED: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {}
+"""Metrics of plug-ins, by name: functions of embeddings (n × d, float) and class ids (n) that return a number."""
 
 
 def evaluate(
@@ -103,7 +107,14 @@ def _parts(
             result |= _clustering.scores(queries)
         if verification:
             result |= _verification.scores(queries)
-    return result
+    return result | _plugged(queries)
+
+
+def _plugged(queries: LabeledEmbeddings) -> dict[str, float]:
+    if len(queries.points) < 2:
+        return dict.fromkeys(PLUGGED, float("nan"))
+    labels = queries.class_ids[queries.classes]
+    return {name: float(score(queries.points, labels)) for name, score in PLUGGED.items()}
 
 
 def _scores(

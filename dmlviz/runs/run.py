@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
-from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, reading, shape_of, take
@@ -447,7 +447,10 @@ def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple
     try:
         return kind(**told["config"])
     except UserError as error:
-        raise UnreadableRunError(path, one_line(str(error), 300).rstrip(".")) from None
+        why = one_line(str(error), 300).rstrip(".")
+        if isinstance(error, UnknownNameError):
+            why = f"it may need a plug-in, with --plugin FILE: {why}"
+        raise UnreadableRunError(path, why) from None
 
 
 def _one_thread() -> None:

@@ -234,15 +234,21 @@ def _margin(config: TrainConfig, times: float) -> list[Suggestion]:
 
 
 def _easier_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "semihard_nearest")
+    return _miner(config, "collapsed")
 
 
 def _harder_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "batch_hard", "hard_negative_pairs")
+    return _miner(config, "idle")
 
 
-def _miner(config: TrainConfig, *names: str) -> list[Suggestion]:
+def _miner(config: TrainConfig, alarm: str) -> list[Suggestion]:
     takes = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
-    fitting = [name for name in names if MINERS[name].tuple_kind in takes and name != config.miner]
+    remedies = [
+        name
+        for kind in ("triplets", "pairs")
+        for name, miner in MINERS.items()
+        if (miner.remedy_for, miner.tuple_kind) == (alarm, kind)
+    ]
+    fitting = [name for name in remedies if MINERS[name].tuple_kind in takes and name != config.miner]
     words = {name: f"{MINERS[name].title.lower().replace(',', '')} mining" for name in fitting}
     return [Suggestion(words[name], {"miner": name}) for name in fitting[:1]]

@@ -1,24 +1,21 @@
 """What a loss compares in a batch, and how hard each comparison is: pairs, triplets, or images with classes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thresholds
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.losses.sums import LossChoice
+from dmlviz.catalog.pair_thresholds import PairThresholds
+from dmlviz.catalog.parameters import LossSpec
 from dmlviz.config import TrainConfig
+from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.training.batch_record import BatchRecord
 
 EASY, SEMI_HARD, HARD = range(3)
 LISTED = 12_800  # comparisons that are listed one by one; all of them are counted
 OF_AN_ANCHOR = 4  # of each kind, where a loss sees every triplet of the batch
-
-_ONE_A_PAIR = ("nt_xent", "tuple_hinge", "tuplet_margin", "lifted", "lifted_hard", "n_pairs")
-_EVERY_TRIPLET = ("triplet", "triplet_ratio", "triplet_soft", "angular", "hierarchical_triplet")
-_BY_ANCHOR = ("multi_similarity", "circle")  # pair losses that weigh an anchor's pairs together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,29 +45,39 @@ class ComparingLoss:
 
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
-        if config.loss != "weighted_sum":
+        parts = LOSSES[config.loss].parts(config.loss_params)
+        if not parts:
             return cls(config.loss, config.loss_params, batch.loss_weights)
-        sides = {side: LossChoice.split(config.loss_params[side]) for side in ("a", "b")}
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None
-        side = next((side for side, (name, _) in sides.items() if kind in LOSSES[name].tuple_kinds), "a")
-        name, params = sides[side]
+        side = next((side for side, (name, _) in parts.items() if kind in LOSSES[name].tuple_kinds), "a")
+        name, params = parts[side]
         own = {key[2:]: value for key, value in batch.loss_weights.items() if key.startswith(f"{side}.")}
-        return cls(name, LOSSES[name].with_defaults(params), own)
+        return cls(name, params, own)
+
+    @property
+    def spec(self) -> LossSpec:
+        """What is declared of it."""
+        return LOSSES[self.name]
+
+    @property
+    def thresholds(self) -> PairThresholds:
+        """The distances from which on its terms are 0."""
+        return self.spec.thresholds_for(self.params, self.learned)
 
 
 def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
     """What the run's loss compares in this batch."""
     seer = ComparingLoss.from_config(config, batch)
-    space = _BatchDistances(batch, pair_thresholds(seer.name, seer.params, seer.learned))
+    space = _BatchDistances(batch, seer.thresholds)
     if batch.triplets is not None:
         return space.listed_triplets(batch.triplets, "selection")
     if batch.pairs is not None:
         return space.pairs(batch.pairs if batch.is_anchored else np.triu(batch.pairs), "selection")
-    if seer.name in _EVERY_TRIPLET:
+    if seer.spec.compares == "triplets":
         return space.every_triplet()
-    if seer.name in _ONE_A_PAIR:
+    if seer.spec.compares == "positive_pairs":
         return space.listed_triplets(space.nearest(), "nearest")
-    if LOSSES[seer.name].family == "pairs" and seer.name not in _BY_ANCHOR:
+    if seer.spec.compares == "pairs":
         return space.pairs(np.triu(np.ones((len(batch.labels),) * 2, bool), 1), "all")
     scores = class_scores(seer, batch, config.train_classes)
     if scores is None:
@@ -177,33 +184,6 @@ class _BatchDistances:
 
 def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]) -> np.ndarray | None:
     """How well each image goes with each of `classes` (n × classes) before any margin; None where there are none."""
-    if seer.name == "prototypical":
-        return _to_prototypes(batch, seer.params, classes)
-    weight = seer.learned.get("weight")
-    if weight is None or not LOSSES[seer.name].needs_classes:
+    if seer.spec.compares != "classes" or (seer.spec.needs_classes and "weight" not in seer.learned):
         return None
-    if "bias" in seer.learned:
-        return batch.embeddings_before @ weight.T + seer.learned["bias"]
-    cosine = 1 - distances(batch.embeddings_before, "cosine", weight)
-    if seer.name == "soft_triple":
-        cosine = cosine.reshape(len(cosine), -1, seer.params["centers"])
-        share = np.exp((cosine - 1) / seer.params["gamma"])
-        return (share * cosine).sum(axis=2) / share.sum(axis=2)
-    return cosine * np.linalg.norm(weight, axis=1) if seer.name == "large_margin_softmax" else cosine
-
-
-def _to_prototypes(batch: BatchRecord, params: Mapping[str, Any], classes: Sequence[int]) -> np.ndarray:
-    scores = np.full((len(batch.labels), len(classes)), -np.inf)
-    for label, center in prototypes(batch, params["support"]):
-        scores[:, np.searchsorted(classes, label)] = -distances(
-            batch.embeddings_before, params["distance"], center[None]
-        )[:, 0]
-    return scores
-
-
-def prototypes(batch: BatchRecord, support: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
-    """Each class of the batch with the mean of its first `support` images (leaving one), of all when None."""
-    for label in np.unique(batch.labels):
-        members = np.flatnonzero(batch.labels == label)
-        count = len(members) if support is None else max(1, min(support, len(members) - 1))
-        yield int(label), batch.embeddings_before[members[:count]].mean(axis=0)
+    return seer.spec.class_scores(batch.embeddings_before, batch.labels, classes, seer.params, seer.learned)

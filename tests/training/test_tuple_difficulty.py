@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dmlviz.catalog.loss_thresholds import distances, pair_thresholds
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
+from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import EASY, HARD, SEMI_HARD, classify_tuples
 
@@ -143,8 +143,8 @@ def test_a_batch_with_nothing_to_compare_is_no_fault():
 
 def test_the_reach_of_a_learned_boundary_moves_with_it():
     params = LOSSES["margin"].with_defaults({})
-    assert pair_thresholds("margin", params, {}).decision_boundary == 1.2
-    moved = pair_thresholds("margin", params, {"beta": np.array([0.9])})
+    assert LOSSES["margin"].thresholds_for(params, {}).decision_boundary == 1.2
+    moved = LOSSES["margin"].thresholds_for(params, {"beta": np.array([0.9])})
     assert (moved.positive_threshold, moved.negative_threshold) == (pytest.approx(0.7), pytest.approx(1.1))
 
 

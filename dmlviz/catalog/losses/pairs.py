@@ -1,12 +1,63 @@
-"""Losses on pairs, as they are offered."""
+"""The specs of losses on pairs."""
+
+import numpy as np
 
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
-from dmlviz.catalog.parameters import LossSpec, Parameter
+from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
+from dmlviz.catalog.parameters import LossSpec, Parameter, Params, Weights
+from dmlviz.catalog.plot_scene import Knob, Marks, PlotScene
 
 _PAIRS = frozenset({"pairs"})
 
 _LEFT_ALONE = "distance from which images of different classes are left alone"
 _CLOSE_ENOUGH = "distance up to which images of one class are left alone"
+
+_GAIN_AND_BIAS = (
+    Knob(name="gain", label="Gain (learned)", default=10, low=0, high=30, step=0.5),
+    Knob(name="bias", label="Bias (learned)", default=-5, low=-15, high=5, step=0.5),
+)
+
+
+def _between_margins(params: Params, weights: Weights) -> PairThresholds:
+    return PairThresholds.between(default_measure(params, False), params["pos_margin"], params["margin"])
+
+
+def _margin_marks(params: Params) -> Marks:
+    if default_measure(params, False) != "euclidean":
+        return ()
+    positive = ((params["pos_margin"], "m⁺"),) if params["pos_margin"] > 0 else ()
+    return (params["margin"], "m"), *positive
+
+
+def _squared_margin_marks(params: Params) -> Marks:
+    return (params["margin"] ** 0.5, "√m₂"), (params["pos_margin"] ** 0.5, "√m₁")
+
+
+def _boundary_thresholds(params: Params, weights: Weights) -> PairThresholds:
+    boundary, room = float(np.mean(weights.get("beta", params["beta"]))), params["alpha"]
+    return PairThresholds("euclidean", 2 * room, boundary - room, boundary, boundary + room)
+
+
+def _boundary_marks(params: Params) -> Marks:
+    alpha, beta = params["alpha"], params["beta"]
+    marks = (beta - alpha, "β−α"), (beta, "β"), (beta + alpha, "β+α")
+    return tuple((x, label) for x, label in marks if x > 0)
+
+
+def _logistic_thresholds(params: Params, weights: Weights) -> PairThresholds:
+    margin = params["margin"]
+    return PairThresholds("euclidean", NEGLIGIBLE_LOGIT, 0.0, margin, margin + NEGLIGIBLE_LOGIT, is_hinge=False)
+
+
+def _multi_similarity_thresholds(params: Params, weights: Weights) -> PairThresholds:
+    middle, pull, push = 1 - params["base"], NEGLIGIBLE_LOGIT / params["alpha"], NEGLIGIBLE_LOGIT / params["beta"]
+    return PairThresholds("cosine", push, middle - pull, middle, middle + push, is_hinge=False)
+
+
+def _circle_thresholds(params: Params, weights: Weights) -> PairThresholds:
+    m = params["margin"]
+    return PairThresholds("cosine", max(0.0, 1 - 2 * m), m, 0.5, 1 - m, is_hinge=False)
+
 
 PAIRS = [
     LossSpec(
@@ -21,6 +72,9 @@ PAIRS = [
         reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=_between_margins,
+        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
     ),
     LossSpec(
@@ -34,6 +88,9 @@ PAIRS = [
         reference="Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, §2",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=_between_margins,
+        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(
             margin(1.0, _LEFT_ALONE),
             margin(0.0, _CLOSE_ENOUGH, name="pos_margin"),
@@ -46,12 +103,15 @@ PAIRS = [
         title="Contrastive, two margins",
         family="pairs",
         summary="Contrastive on squared distances, which lets images of a class keep some distance.",
-        when_to_use="When a class has variety that should survive: its images may stay some way apart. Keep the positive"
-        " margin below the negative one, or no distance satisfies both.",
+        when_to_use="When a class has variety that should survive: its images may stay some way apart. Keep the "
+        "positive margin below the negative one, or no distance satisfies both.",
         formula=r"P:\ [d^2-m_1]_+^2 \qquad N:\ [m_2-d^2]_+^2",
         reference="A variant from lecture notes, after Hadsell, Chopra, LeCun, CVPR 2006",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=lambda p, w: PairThresholds.between("sqeuclidean", p["pos_margin"], p["margin"]),
+        scene=PlotScene(kind="pair", axis="distance", marks=_squared_margin_marks),
         parameters=(
             margin(0.2, "squared distance up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "squared distance from which images of different classes are left alone"),
@@ -68,21 +128,24 @@ PAIRS = [
         reference="For teaching",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
-        caveat="Nothing stops the pushing: the loss falls for ever while distances grow and neighbors stay wrong. "
-        "A margin says when far is far enough.",
+        caveat="Nothing stops the pushing: the loss decreases without bound while distances grow and neighbors stay "
+        "wrong. A margin says when far is far enough.",
+        compares="pairs",
     ),
     LossSpec(
         name="cosine_pair",
         title="Cosine regression",
         family="pairs",
         summary="The cosine itself should be 1 within a class and 0 between classes.",
-        when_to_use="When the cosine itself is wanted as a score between 0 and 1. It also pulls together what points in "
-        "opposite directions, so give it at least as many dimensions as there are classes.",
+        when_to_use="When the cosine itself is wanted as a score between 0 and 1. It also pulls together what points "
+        "in opposite directions, so give it at least as many dimensions as there are classes.",
         formula=r"(y-s)^2,\quad y=1 \text{ for } P,\ 0 \text{ for } N",
         reference="Cosine regression, without the usual ½",
         tuple_kinds=_PAIRS,
         on_sphere=True,
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=lambda p, w: PairThresholds.between("cosine", 0.0, 1.0),
         parameters=(reduction(),),
     ),
     LossSpec(
@@ -90,12 +153,15 @@ PAIRS = [
         title="Distance logistic",
         family="pairs",
         summary="Reads a distance as the probability that two images are of one class, and maximizes its likelihood.",
-        when_to_use="When a distance should be read as a probability, as in verification. It never quite lets go: pairs "
-        "that are right already still pull a little.",
+        when_to_use="When a distance should be read as a probability, as in verification. It never quite lets go: "
+        "pairs that are right already still pull a little.",
         formula=r"P:\ -\log p,\quad N:\ -\log(1-p),\quad p=\frac{1+e^{-m}}{1+e^{d-m}}",
         reference="Vo, Hays: Localizing and orienting street views using overhead imagery, ECCV 2016",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=_logistic_thresholds,
+        scene=PlotScene(kind="pair", axis="distance", marks=lambda p: ((p["margin"], "m"),)),
         parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
     ),
     LossSpec(
@@ -111,6 +177,8 @@ PAIRS = [
         "learning, CVPR 2019",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs", "learning_rate": 2e-3},
+        compares="pairs",
+        scene=PlotScene(kind="pair", axis="ratio"),
         parameters=(
             margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "ratio from which images of different classes are left alone"),
@@ -131,12 +199,15 @@ PAIRS = [
         title="Margin",
         family="pairs",
         summary="A learned boundary β: images of a class should lie within it, others beyond it.",
-        when_to_use="With distance-weighted negatives, as in its paper: where near ends is learned, not set. Look at the"
-        " distances of your space first: β should start between those within and those between classes.",
+        when_to_use="With distance-weighted negatives, as in its paper: where near ends is learned, not set. Look at "
+        "the distances of your space first: β should start between those within and those between classes.",
         formula=r"P:\ [d-\beta+\alpha]_+ \qquad N:\ [\beta+\alpha-d]_+",
         reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",
         tuple_kinds=_PAIRS | {"triplets"},
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        thresholds=_boundary_thresholds,
+        scene=PlotScene(kind="pair", axis="distance", marks=_boundary_marks),
         parameters=(
             margin(0.2, "room to keep on either side of the boundary", name="alpha"),
             margin(1.2, "where the boundary starts", name="beta"),
@@ -158,6 +229,8 @@ PAIRS = [
         tuple_kinds=_PAIRS,
         on_sphere=True,
         recommended={"miner": "multi_similarity"},
+        thresholds=_multi_similarity_thresholds,
+        scene=PlotScene(kind="pair", axis="angle"),
         parameters=(
             scale(2.0, "how much farther positives outweigh the others", name="alpha"),
             scale(50.0, "how much nearer negatives outweigh the others", name="beta"),
@@ -178,13 +251,14 @@ PAIRS = [
         title="Circle",
         family="pairs",
         summary="Each cosine is pulled towards its own optimum, the harder the farther it is from there.",
-        when_to_use="For retrieval with several images of each class in a batch, when one margin should set both what is"
-        " near enough and what is far enough. A large γ lets only the hardest pairs count: lower it while "
+        when_to_use="For retrieval with several images of each class in a batch, when one margin should set both "
+        "what is near enough and what is far enough. A large γ lets only the hardest pairs count: lower it while "
         "training is unsteady.",
         formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
         reference="Sun, Cheng, Zhang, Zhang, Zheng, Wang, Wei: Circle loss, CVPR 2020",
         tuple_kinds=_PAIRS,
         on_sphere=True,
+        thresholds=_circle_thresholds,
         parameters=(
             margin(0.4, "how far from 1 and from 0 the cosines may stay", maximum=1),
             scale(80.0, "how sharply the hardest pairs dominate", name="gamma"),
@@ -203,6 +277,8 @@ PAIRS = [
         "tracking, ECCV workshops 2016",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
+        compares="pairs",
+        scene=PlotScene(kind="pair", axis="angle", knobs=_GAIN_AND_BIAS),
         parameters=(reduction(),),
     ),
     LossSpec(
@@ -218,6 +294,8 @@ PAIRS = [
         "CVPR 2015",
         tuple_kinds=_PAIRS,
         recommended={"miner": "balanced_pairs"},
+        compares="pairs",
+        scene=PlotScene(kind="score", axis="score"),
         parameters=(
             Parameter(
                 name="hidden", kind=int, default=32, minimum=1, maximum=256, step=1, help="units of the decision net"

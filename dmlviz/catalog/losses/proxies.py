@@ -1,9 +1,11 @@
-"""Losses with class weights, as they are offered."""
+"""The specs of losses with class weights."""
 
 from typing import Any
 
+from dmlviz.catalog.class_scores import nearest_prototype, scaled_cosine, soft_nearest_center
 from dmlviz.catalog.losses._shared import distance, margin, scale
 from dmlviz.catalog.parameters import LossSpec, Parameter
+from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}
@@ -11,6 +13,8 @@ _SPHERE = {"sampler": "shuffled", "normalize": True}
 # weights that turn slowly wait until the images have come.
 _CIRCLE = {"loss_learning_rate": 1e-3, "steps": 1200}
 _ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
+
+_WITH_LENGTH = PlotScene(kind="classes", axis="angle", knobs=(length_knob(5),))
 
 
 def _multiplier(default: int, name: str = "margin") -> Parameter:
@@ -21,7 +25,7 @@ def _multiplier(default: int, name: str = "margin") -> Parameter:
         minimum=1,
         maximum=8,
         step=1,
-        help="how many times the angle to the own class counts",
+        help="multiplier of the angle to the true class",
     )
 
 
@@ -33,12 +37,13 @@ def _angle(default: float, name: str = "margin") -> Parameter:
         minimum=0,
         maximum=1.5,
         step=0.05,
-        help="added to the angle to the own class, in radians",
+        help="added to the angle to its own class, in radians",
     )
 
 
 def _proxies(name: str, **words: Any) -> LossSpec:
-    return LossSpec(name=name, family="proxies", needs_classes=True, **words)
+    usual = {"compares": "classes", "class_centers": "weights"}
+    return LossSpec(name=name, family="proxies", needs_classes=True, **usual | words)
 
 
 PROXIES = [
@@ -52,24 +57,26 @@ PROXIES = [
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}}",
         reference="Bridle: Probabilistic interpretation of feedforward classification network outputs, 1990",
         recommended=_FREE,
+        scene=_WITH_LENGTH,
     ),
     _proxies(
         "normalized_softmax",
         title="Normalized softmax",
         summary="Classification by direction only: features and class weights both lie on the sphere.",
-        when_to_use="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. The "
-        "scale matters: with a small one the loss cannot get small, however good the embedding.",
+        when_to_use="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. "
+        "The scale matters: with a small one the loss cannot get small, however good the embedding.",
         formula=r"-\log\frac{e^{s\cos\theta_y}}{\sum_c e^{s\cos\theta_c}}",
         reference="Wang, Xiang, Cheng, Yuille: NormFace, L2 hypersphere embedding for face verification, ACM MM 2017",
         on_sphere=True,
         recommended=_SPHERE,
         in_dimensions={2: _CIRCLE | {"loss_params": {"scale": 16}}},
+        angular_margins=lambda p: (1, 0, 0),
         parameters=(scale(20, "s: how sharply the nearest class wins"),),
     ),
     _proxies(
         "large_margin_softmax",
         title="Large-margin softmax",
-        summary="Softmax in which the angle to the own class counts several times.",
+        summary="Softmax in which the angle to its own class counts several times.",
         when_to_use="For the history of angle margins: hard to train from the start with a large multiplier, which its "
         "authors phase in. CosFace and ArcFace are the steadier heirs.",
         formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
@@ -77,25 +84,30 @@ PROXIES = [
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
+        angular_margins=lambda p: (p["margin"], 0, 0),
+        scene=_WITH_LENGTH,
+        class_scores=scaled_cosine,
         parameters=(_multiplier(4),),
     ),
     _proxies(
         "sphereface",
         title="SphereFace",
         summary="Large-margin softmax with class weights of length 1, so that only the angle decides.",
-        when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased in. "
-        "CosFace and ArcFace train more easily.",
+        when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased "
+        "in. CosFace and ArcFace train more easily.",
         formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
+        angular_margins=lambda p: (p["margin"], 0, 0),
+        scene=_WITH_LENGTH,
         parameters=(_multiplier(4),),
     ),
     _proxies(
         "cosface",
         title="CosFace",
-        summary="The cosine with the own class is lowered by a margin.",
+        summary="The cosine with its own class is lowered by a margin.",
         when_to_use="With many classes, and when classes that training never saw will be compared, as faces are. The "
         "easiest of the angle margins to train; with few classes a smaller scale does.",
         formula=r"-\log\frac{e^{s(\cos\theta_y-m)}}{e^{s(\cos\theta_y-m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
@@ -103,15 +115,16 @@ PROXIES = [
         on_sphere=True,
         recommended=_SPHERE,
         in_dimensions={2: _CIRCLE | {"loss_params": {"margin": 0.2, "scale": 16}}},
+        angular_margins=lambda p: (1, 0, p["margin"]),
         parameters=(
-            margin(0.35, "taken off the cosine with the own class", maximum=2),
+            margin(0.35, "taken off the cosine with its own class", maximum=2),
             scale(64, "s: how sharply the nearest class wins"),
         ),
     ),
     _proxies(
         "arcface",
         title="ArcFace",
-        summary="A margin is added to the angle to the own class: classes become arcs with gaps between them.",
+        summary="A margin is added to the angle to its own class: classes become arcs with gaps between them.",
         when_to_use="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
         "sphere; when training does not get going, lower it first.",
         formula=r"-\log\frac{e^{s\cos(\theta_y+m)}}{e^{s\cos(\theta_y+m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
@@ -119,12 +132,13 @@ PROXIES = [
         on_sphere=True,
         recommended=_SPHERE,
         in_dimensions={2: _CIRCLE | {"loss_params": {"margin": 0.2, "scale": 16}}},
+        angular_margins=lambda p: (1, p["margin"], 0),
         parameters=(_angle(0.5), scale(64, "s: how sharply the nearest class wins")),
     ),
     _proxies(
         "combined_margin",
         title="Combined margin",
-        summary="The angle to the own class multiplied and increased, its cosine lowered: SphereFace, ArcFace and "
+        summary="The angle to its own class multiplied and increased, its cosine lowered: SphereFace, ArcFace and "
         "CosFace in one.",
         when_to_use="To compare SphereFace, ArcFace and CosFace fairly, or to mix them. For results one of the three "
         "alone is easier to tune.",
@@ -134,10 +148,11 @@ PROXIES = [
         on_sphere=True,
         recommended=_SPHERE,
         in_dimensions={2: _CIRCLE | {"loss_params": {"m2": 0.1, "m3": 0.1, "scale": 16}}},
+        angular_margins=lambda p: (p["m1"], p["m2"], p["m3"]),
         parameters=(
             _multiplier(1, "m1"),
             _angle(0.3, "m2"),
-            margin(0.2, "taken off the cosine with the own class", name="m3", maximum=2),
+            margin(0.2, "taken off the cosine with its own class", name="m3", maximum=2),
             scale(64, "s: how sharply the nearest class wins"),
         ),
     ),
@@ -154,6 +169,7 @@ PROXIES = [
         on_sphere=True,
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
+        angular_margins=lambda p: (1, 0, 0),
         parameters=(scale(3, "s: length to which embeddings and proxies are brought", maximum=30),),
     ),
     _proxies(
@@ -168,6 +184,7 @@ PROXIES = [
         "ICCV 2019",
         on_sphere=True,
         recommended=_SPHERE,
+        class_scores=soft_nearest_center,
         parameters=(
             Parameter(name="centers", kind=int, default=10, minimum=1, maximum=100, help="centers of each class"),
             scale(20, "λ: how sharply the nearest class wins", name="la"),
@@ -178,9 +195,9 @@ PROXIES = [
                 minimum=0.001,
                 maximum=10,
                 step=0.01,
-                help="γ: small, and only the nearest center of a class counts",
+                help="γ: softmax temperature over the centers; small = nearest only",
             ),
-            margin(0.01, "δ: taken off the similarity to the own class", maximum=2),
+            margin(0.01, "δ: taken off the similarity to its own class", maximum=2),
         ),
     ),
     _proxies(
@@ -192,6 +209,8 @@ PROXIES = [
         reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
         "ECCV 2016",
         recommended=_FREE,
+        scene=_WITH_LENGTH,
+        class_centers="points",
         parameters=(
             Parameter(
                 name="weight",
@@ -215,6 +234,10 @@ PROXIES = [
         formula=r"-\log\frac{e^{-d^2(f,c_y)}}{\sum_k e^{-d^2(f,c_k)}},\quad c_k = \text{mean of the support of } k",
         reference="Snell, Swersky, Zemel: Prototypical networks for few-shot learning, NeurIPS 2017",
         recommended={"sampler": "balanced", "normalize": False},
+        compares="classes",
+        class_scores=nearest_prototype,
+        class_centers="means",
+        scene=PlotScene(kind="triplet", axis="distance", support_first=True),
         parameters=(
             Parameter(
                 name="support",

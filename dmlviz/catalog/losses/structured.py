@@ -1,7 +1,9 @@
-"""Losses on the structure of a batch, as they are offered."""
+"""The specs of losses on the structure of a batch."""
 
 from dmlviz.catalog.losses._shared import margin, reduction, scale
+from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds
 from dmlviz.catalog.parameters import LossSpec, Parameter
+from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _PAIRS = frozenset({"pairs"})
 
@@ -13,14 +15,16 @@ STRUCTURED = [
         title="NT-Xent",
         family="structured",
         summary="Each positive pair against all negatives of its anchor, as a softmax over cosines.",
-        when_to_use="A safe first choice, and the default here: each anchor meets all negatives of the batch at once, so"
-        " it needs no miner, and the temperature is all there is to set. Lower temperatures look at the "
+        when_to_use="A safe first choice, and the default here: each anchor meets all negatives of the batch at "
+        "once, so it needs no miner, and the temperature is all there is to set. Lower temperatures look at the "
         "nearest negatives only; larger batches help.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{(s_{an}-s_{ap})/\tau}\Big)",
         reference="van den Oord, Li, Vinyals: Representation learning with contrastive predictive coding, 2018; "
         "Chen, Kornblith, Norouzi, Hinton: A simple framework for contrastive learning (SimCLR), ICML 2020",
         tuple_kinds=_PAIRS,
         on_sphere=True,
+        compares="positive_pairs",
+        thresholds=lambda p, w: PairThresholds("cosine", NEGLIGIBLE_LOGIT * p["temperature"], is_hinge=False),
         parameters=(
             Parameter(
                 name="temperature",
@@ -48,6 +52,7 @@ STRUCTURED = [
         on_sphere=True,
         caveat="Following the nearest negative alone, from a cold start, pulls all images into one place; NT-Xent, "
         "which listens to all negatives, does not.",
+        compares="positive_pairs",
         parameters=(
             margin(0.0, "by how much the positive should win", maximum=2),
             reduction(),
@@ -64,6 +69,8 @@ STRUCTURED = [
         reference="Yu, Tao: Deep metric learning with tuplet margin loss, ICCV 2019",
         tuple_kinds=_PAIRS,
         on_sphere=True,
+        compares="positive_pairs",
+        thresholds=lambda p, w: PairThresholds("cosine", NEGLIGIBLE_LOGIT / p["scale"], is_hinge=False),
         parameters=(
             Parameter(
                 name="beta",
@@ -90,6 +97,7 @@ STRUCTURED = [
         reference=_LIFTED,
         tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
+        compares="positive_pairs",
         parameters=(
             margin(1.0, "how far negatives should be beyond the positive"),
             Parameter(name="squared", kind=bool, default=True, help="square the hinge and halve it, as in the paper"),
@@ -106,6 +114,7 @@ STRUCTURED = [
         reference=_LIFTED,
         tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
+        compares="positive_pairs",
         parameters=(margin(1.0, "how far negatives should be beyond the positive"), reduction()),
     ),
     LossSpec(
@@ -113,8 +122,8 @@ STRUCTURED = [
         title="Generalized lifted structure",
         family="structured",
         summary="Per image, its farthest positive against its nearest negative, both softly: all of them count.",
-        when_to_use="In place of batch hard where that is too nervous: the same comparison, but all images of the batch "
-        "have a say.",
+        when_to_use="In place of batch hard where that is too nervous: the same comparison, but all images of the "
+        "batch have a say.",
         formula=r"\Big[\log\sum_{p\in P(a)}e^{d_{ap}}+\log\sum_{n\in N(a)}e^{m-d_{an}}\Big]_+",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
         tuple_kinds=_PAIRS,
@@ -131,6 +140,8 @@ STRUCTURED = [
         reference="Sohn: Improved deep metric learning with multi-class N-pair loss objective, NeurIPS 2016",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
+        compares="positive_pairs",
+        scene=PlotScene(kind="two_pairs", axis="angle", knobs=(length_knob(2),)),
         parameters=(
             Parameter(
                 name="l2",
@@ -139,7 +150,7 @@ STRUCTURED = [
                 minimum=0,
                 maximum=10,
                 step=0.01,
-                help="keeps embeddings short: their inner products would otherwise grow for ever",
+                help="keeps embeddings short: their inner products would otherwise grow without bound",
             ),
             reduction(),
         ),
@@ -156,8 +167,11 @@ STRUCTURED = [
         reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighborhood components analysis, NeurIPS 2004",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
+        thresholds=lambda p, w: PairThresholds("sqeuclidean", NEGLIGIBLE_LOGIT / p["scale"], is_hinge=False),
         parameters=(
-            Parameter(name="log", kind=bool, default=True, help="−log p instead of −p: pulls hopeless images too"),
+            Parameter(
+                name="log", kind=bool, default=True, help="−log p instead of −p: also moves images far from their class"
+            ),
             scale(1.0, "how fast the chance falls with squared distance"),
             reduction(),
         ),

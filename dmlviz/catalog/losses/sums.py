@@ -40,10 +40,15 @@ class WeightedSumSpec(LossSpec):
 
     losses: Catalog[LossSpec]
 
+    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return name and parameters of the two losses, with the defaults filled in."""
+        values = self.with_defaults(params)
+        chosen = {side: LossChoice.split(values[side]) for side in ("a", "b")}
+        return {side: (name, self.losses[name].with_defaults(own)) for side, (name, own) in chosen.items()}
+
     def for_params(self, params: Mapping[str, Any]) -> LossSpec:
         """Return the sum as these two losses make it."""
-        values = self.with_defaults(params)
-        a, b = (self.losses[LossChoice.split(values[side])[0]] for side in ("a", "b"))
+        a, b = (self.losses[name] for name, _ in self.parts(params).values())
         return replace(
             self,
             tuple_kinds=a.tuple_kinds | b.tuple_kinds,

@@ -1,9 +1,13 @@
-"""Losses on triplets, as they are offered."""
+"""The specs of losses on triplets."""
 
 from dmlviz.catalog.losses._shared import distance, margin, reduction
+from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
 from dmlviz.catalog.parameters import LossSpec, Parameter
+from dmlviz.catalog.plot_scene import PlotScene
 
 _TRIPLETS = frozenset({"triplets"})
+# On the anchor's other side no negative would ever come near the mean of anchor and positive.
+_BESIDE = PlotScene(kind="triplet", axis="distance", same_side=True)
 
 TRIPLETS = [
     LossSpec(
@@ -12,8 +16,8 @@ TRIPLETS = [
         family="triplets",
         summary="The positive must be nearer to the anchor than the negative, by a margin. Without a miner all "
         "triplets of the batch count.",
-        when_to_use="When the order of distances matters and not their size: search and ranking. It lives on its miner: "
-        "most random triplets soon cost nothing, and the hardest can collapse a young net, so start with "
+        when_to_use="When the order of distances matters and not their size: search and ranking. It lives on its "
+        "miner: most random triplets soon cost nothing, and the hardest can collapse a young net, so start with "
         "random hard or semi-hard negatives.",
         formula=r"\big[m + d_{ap} - d_{an}\big]_+",
         reference="Weinberger, Saul: Distance metric learning for large margin nearest neighbor classification, "
@@ -21,6 +25,7 @@ TRIPLETS = [
         "triplet network, SIMBAD 2015",
         tuple_kinds=_TRIPLETS,
         recommended={"sampler": "balanced", "miner": "random_hard_negative", "normalize": True},
+        compares="triplets",
         parameters=(
             margin(0.2, "how much nearer than the negative the positive must be"),
             distance(),
@@ -32,12 +37,13 @@ TRIPLETS = [
         title="Triplet ratio",
         family="triplets",
         summary="The negative must be farther than the positive in proportion, whatever the size of the space.",
-        when_to_use="Zero exactly where the triplet loss is, but it pulls in proportion: hard where distances are small,"
-        " gently where they are large. Worth a try where the sizes of distances differ much.",
+        when_to_use="Zero exactly where the triplet loss is, but it pulls in proportion: hard where distances are "
+        "small, gently where they are large. Worth a try where the sizes of distances differ much.",
         formula=r"\Big[1 - \frac{d_{an}}{m + d_{ap}}\Big]_+",
         reference="Wohlhart, Lepetit: Learning descriptors for object recognition and 3D pose estimation, CVPR 2015",
         tuple_kinds=_TRIPLETS,
         recommended={"sampler": "balanced"},
+        compares="triplets",
         parameters=(
             margin(0.1, "distance below which the ratio is no longer trusted", minimum=0.001),
             distance(),
@@ -49,13 +55,15 @@ TRIPLETS = [
         title="Soft triplet",
         family="triplets",
         summary="The triplet loss without a margin: a triplet in order keeps being pulled, ever more weakly.",
-        when_to_use="When no margin should be chosen: it goes on pulling after the order is right, ever more weakly. For"
-        " free embeddings with hard mining; on the sphere, where distances end at 2, it cannot fall below "
+        when_to_use="When no margin should be chosen: it goes on pulling after the order is right, ever more weakly. "
+        "For free embeddings with hard mining; on the sphere, where distances end at 2, it cannot fall below "
         "0.13.",
         formula=r"\log\big(1 + e^{\,d_{ap} - d_{an}}\big)",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
         tuple_kinds=_TRIPLETS,
         recommended={"sampler": "balanced", "normalize": False},
+        compares="triplets",
+        thresholds=lambda p, w: PairThresholds(default_measure(p, False), NEGLIGIBLE_LOGIT, is_hinge=False),
         parameters=(distance(), reduction()),
     ),
     LossSpec(
@@ -63,8 +71,8 @@ TRIPLETS = [
         title="Batch hard",
         family="triplets",
         summary="For each anchor only the hardest triplet of the batch: farthest positive, closest negative.",
-        when_to_use="For clean labels: one wrong label becomes everybody's hardest example. Begin with two images of each "
-        "class and a small learning rate: with more, the farthest positives pull all images into one place, "
+        when_to_use="For clean labels: one wrong label becomes everybody's hardest example. Begin with two images of "
+        "each class and a small learning rate: with more, the farthest positives pull all images into one place, "
         "and the loss stays at the margin.",
         formula=r"\big[m + \max_{p\in P(a)} d_{ap} - \min_{n\in N(a)} d_{an}\big]_+",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
@@ -97,6 +105,7 @@ TRIPLETS = [
         tuple_kinds=_TRIPLETS,
         on_sphere=True,
         recommended={"sampler": "balanced", "normalize": True},
+        compares="triplets",
         parameters=(
             Parameter(
                 name="alpha",
@@ -115,12 +124,14 @@ TRIPLETS = [
         title="Coupled clusters",
         family="triplets",
         summary="Every image must be nearer to the mean of its class than the nearest image of another class is.",
-        when_to_use="When single images are unreliable anchors: the mean of the class stands in for them. Needs several "
-        "images of each class in a batch.",
+        when_to_use="When single images are unreliable anchors: the mean of the class stands in for them. Needs "
+        "several images of each class in a batch.",
         formula=r"\big[m + d(f_i, \bar f_y) - \min_{n\in N(i)} d(f_n, \bar f_y)\big]_+",
         reference="Liu, Tian, Yang, Pang, Huang: Deep relative distance learning, tell the difference between similar "
         "vehicles, CVPR 2016",
         recommended={"sampler": "balanced"},
+        class_centers="means",
+        scene=_BESIDE,
         parameters=(margin(0.2, "how much nearer to the class mean its own images must be"), reduction()),
     ),
     LossSpec(
@@ -133,6 +144,8 @@ TRIPLETS = [
         formula=r"\big[\max_{i\in c}\|f_i-\bar f_c\|^2 - \min_{c'\ne c}\|\bar f_c-\bar f_{c'}\|^2 + m\big]_+",
         reference="Person re-identification practice; after Liu et al.: Deep relative distance learning, CVPR 2016",
         recommended={"sampler": "balanced", "images_per_class": 5, "learning_rate": 1e-3},
+        class_centers="means",
+        scene=_BESIDE,
         # At 0.2, the usual margin of triplets, it stays below raw pixels at every learning rate and batch.
         parameters=(margin(1.0, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
@@ -149,6 +162,8 @@ TRIPLETS = [
         tuple_kinds=_TRIPLETS,
         on_sphere=True,
         recommended={"sampler": "balanced", "normalize": True},
+        compares="triplets",
+        thresholds=lambda p, w: PairThresholds("sqeuclidean", p["beta"]),
         parameters=(
             margin(0.1, "β: margin beyond what the tree asks for", name="beta", maximum=4),
             Parameter(name="levels", kind=int, default=16, minimum=1, maximum=100, help="L: levels of the class tree"),

@@ -1,0 +1,215 @@
+"""Plug-ins: a loss, miner, net, data set or metric from a file or an installed package.
+
+A plug-in declares what it brings with one decorator, for example::
+
+    from dmlviz.plugins import loss, margin, reduction
+
+    @loss(title="My loss", summary="…", formula=r"[m - d]_+", compares="pairs",
+          parameters=[margin(1.0, "distance from which negatives cost nothing"), reduction()])
+    def my_loss(batch, *, margin, reduction):
+        return batch.terms((margin - batch.distances("euclidean")).relu(), batch.negative, reduction)
+
+The function's name becomes the name of the choice. The server reads plug-ins too, to show what there is, and loads no
+torch: import torch inside functions, not at the top of the file. A file that imports it at the top works, but makes
+the server start seconds later and take some 200 MB more.
+
+Files come from `--plugin FILE` and from the environment variable DMLVIZ_PLUGINS (paths, separated as in PATH), which
+the processes that train inherit; packages name their modules as entry points `dmlviz.losses`, `dmlviz.miners`,
+`dmlviz.nets`, `dmlviz.datasets` and `dmlviz.metrics`.
+"""
+
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dmlviz import metrics
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
+from dmlviz.catalog.metrics import METRICS, MetricSpec
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.pair_thresholds import PairThresholds
+from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
+from dmlviz.catalog.plot_scene import PlotScene
+from dmlviz.errors import UserError
+
+__all__ = [
+    "PairThresholds",
+    "Parameter",
+    "PlotScene",
+    "dataset",
+    "distance",
+    "load_plugins",
+    "loss",
+    "margin",
+    "metric",
+    "miner",
+    "net",
+    "reduction",
+    "scale",
+]
+
+ENVIRONMENT = "DMLVIZ_PLUGINS"
+GROUPS = ("losses", "miners", "nets", "datasets", "metrics")
+FAMILY = "plug-ins"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_loaded: set[str] = set()  # paths of files and "group:name" of entry points
+
+
+def loss(
+    *, title: str, summary: str, parameters: Sequence[Parameter] = (), family: str = FAMILY, **fields: Any
+) -> Callable[[F], F]:
+    """Declare a loss.
+
+    Args:
+        title: what the page calls it.
+        summary: one sentence on what it does.
+        parameters: its parameters; the function takes each by keyword.
+        family: the group that it is listed in.
+        **fields: further fields of `dmlviz.catalog.parameters.LossSpec`, such as `formula`, `compares`, `tuple_kinds`.
+
+    Returns:
+        A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.base.Batch`) computes the
+        loss's terms. Any other is called with `embedding_dim`, `num_classes`, `seed` and the parameters by keyword
+        and returns a `dmlviz.losses.base.Loss`, for a loss with weights of its own.
+    """
+    fields["tuple_kinds"] = frozenset(fields.get("tuple_kinds", ()))
+    return _declare(LOSSES, LossSpec, title=title, summary=summary, parameters=parameters, family=family, **fields)
+
+
+def miner(
+    *, title: str, summary: str, tuple_kind: str, parameters: Sequence[Parameter] = (), **fields: Any
+) -> Callable[[F], F]:
+    """Declare a miner: a function of a `dmlviz.miners.base.Batch` that returns `Pairs` or `Triplets`.
+
+    `tuple_kind` is "pairs" or "triplets"; `fields` are further ones of `dmlviz.catalog.parameters.MinerSpec`.
+    """
+    if tuple_kind not in ("pairs", "triplets"):
+        raise UserError(f'A miner makes "pairs" or "triplets"; got tuple_kind={tuple_kind!r}.')
+    fields = {"family": FAMILY} | fields
+    return _declare(
+        MINERS, MinerSpec, title=title, summary=summary, tuple_kind=tuple_kind, parameters=parameters, **fields
+    )
+
+
+def net(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
+    """Declare a net: a function of `channels, size, embedding_dim` that returns a `torch.nn.Module`.
+
+    The module takes images (n × channels × size × size, float) and returns embeddings (n × embedding_dim).
+    """
+    return _declare(NETS, Spec, title=title, summary=summary, **fields)
+
+
+def dataset(
+    *, title: str, summary: str, classes: Sequence[str], size: int, mean: float, std: float, **fields: Any
+) -> Callable[[F], F]:
+    """Declare a data set: a function of the data folder that returns ((images, labels), (images, labels)).
+
+    The first pair is for training, the second for testing: images (n × size × size, or × 3 for `channels=3`, uint8)
+    and labels (n, whole numbers from 0). `mean` and `std` are those of the training pixels, scaled to [0, 1].
+    """
+    facts: dict[str, Any] = {"classes": tuple(classes), "size": size, "mean": mean, "std": std}
+    return _declare(DATASETS, DatasetSpec, title=title, summary=summary, **facts, **fields)
+
+
+def metric(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
+    """Declare a metric: a function of embeddings (n × d) and class ids (n), as NumPy arrays, that returns a number.
+
+    It is computed at every snapshot, so it should take milliseconds for a thousand images.
+    """
+    declare = _declare(METRICS, MetricSpec, title=title, summary=summary, **{"family": FAMILY} | fields)
+
+    def bind(function: F) -> F:
+        metrics.PLUGGED[function.__name__] = declare(function)
+        return function
+
+    return bind
+
+
+def _declare(
+    catalog: Catalog[Any], spec: type[Spec], *, parameters: Sequence[Parameter] = (), **fields: Any
+) -> Callable[[F], F]:
+    def bind(function: F) -> F:
+        taken = inspect.signature(function).parameters
+        missing = [parameter.name for parameter in parameters if parameter.name not in taken]
+        if missing and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+            raise UserError(
+                f"{function.__name__} declares the parameter {missing[0]} but its function does not take it."
+            )
+        try:
+            entry = spec(name=function.__name__, parameters=tuple(parameters), **fields)
+        except TypeError as error:  # a field that the spec does not have
+            raise UserError(
+                f"{function.__name__}: {str(error).removeprefix(spec.__name__ + '.__init__() ')}."
+            ) from None
+        entry.with_defaults({})
+        catalog.add(entry, function)
+        return function
+
+    return bind
+
+
+def load_plugins(files: Iterable[str | Path] = ()) -> None:
+    """Load `files`, the files that DMLVIZ_PLUGINS names, and the plug-ins of installed packages, each once.
+
+    `files` are added to DMLVIZ_PLUGINS, so that processes started later load them too. Raises UserError, in one
+    sentence, for a plug-in that cannot be loaded.
+    """
+    named = [path for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if path]
+    paths = list(dict.fromkeys([*named, *(str(Path(file).expanduser().resolve()) for file in files)]))
+    for path in paths:
+        if path not in _loaded:
+            _load_file(Path(path))
+            _loaded.add(path)
+    if paths:
+        os.environ[ENVIRONMENT] = os.pathsep.join(paths)
+    for group in GROUPS:
+        for point in entry_points(group=f"dmlviz.{group}"):
+            if (key := f"{group}:{point.value}") not in _loaded:
+                _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
+                _loaded.add(key)
+
+
+def _load_file(path: Path) -> None:
+    if not path.is_file():
+        raise UserError(f"There is no plug-in file {path}: give the path of a Python file.")
+    spec = importlib.util.spec_from_file_location(f"dmlviz_plugin_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"A plug-in is a Python file, ending in .py; got {path}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    _run(str(path), lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
+
+
+def _run(name: str, load: Callable[[], object]) -> None:
+    """Call `load`; if it fails, take back what it declared and say in one sentence what is wrong."""
+    catalogs: tuple[Catalog[Any], ...] = (LOSSES, MINERS, NETS, DATASETS, METRICS)
+    before = [set(catalog.plugged) for catalog in catalogs]
+    try:
+        load()
+    except (Exception, SystemExit) as error:
+        for catalog, names in zip(catalogs, before, strict=True):
+            for added in set(catalog.plugged) - names:
+                catalog.remove(added)
+                metrics.PLUGGED.pop(added, None) if catalog is METRICS else None
+        raise UserError(f"The plug-in {name} cannot be loaded: {_where(name, error)}.") from None
+
+
+def _where(file: str, error: BaseException) -> str:
+    """The last line of the file that the error came from, and the error in words."""
+    if isinstance(error, UserError):
+        words = str(error).rstrip(".")
+    else:
+        words = f"{type(error).__name__}: {error}".rstrip(": ").rstrip(".")
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    return f"line {line}: {words}" if line else words

@@ -1,0 +1,48 @@
+"""A plug-in loss in the app: offered in the sidebar, explained on the Learn page."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.content.catalog_index import to_json
+from dmlviz import plugins
+from dmlviz.catalog.losses import LOSSES
+
+ROOT = Path(__file__).parents[2]
+MAIN = Path(app.__file__).parent / "main.py"
+
+
+@pytest.fixture
+def plugged(monkeypatch):
+    monkeypatch.setattr(plugins, "_loaded", set())
+    monkeypatch.setenv(plugins.ENVIRONMENT, "")
+    plugins.load_plugins([ROOT / "examples" / "margin_ratio_loss.py"])
+    yield LOSSES["margin_ratio"]
+    LOSSES.remove("margin_ratio")
+
+
+def test_the_sidebar_offers_it_with_its_parameters(here, plugged):
+    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    test.selectbox(key="set.loss").select("margin_ratio").run()
+    assert not test.exception
+    keys = [widget.key for widget in [*test.number_input, *test.slider, *test.selectbox] if widget.key]
+    assert any(key.endswith("ratio") for key in keys), keys
+
+
+def test_learn_has_a_page_of_it_and_a_link_to_that(here, plugged):
+    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    test.switch_page("screens/learn.py").run()
+    assert any("loss=margin_ratio" in link.proto.query_string for link in test.get("page_link"))
+    test.query_params["loss"] = "margin_ratio"
+    test.switch_page("screens/learn.py").run()
+    assert not test.exception
+    said = " ".join(element.value for element in test.markdown)
+    for text in (plugged.title, plugged.summary, plugged.when_to_use, plugged.formula, "`ratio`"):
+        assert text in said
+
+
+def test_its_plot_follows_from_what_it_compares(plugged):
+    scene = to_json(plugged)["scene"]
+    assert (scene["kind"], scene["axis"], scene["listed"]) == ("triplet", "distance", False)

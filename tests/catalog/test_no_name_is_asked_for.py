@@ -1,0 +1,46 @@
+"""Outside the catalog no code asks for a loss, miner, net or sampler by its name: what it must know is in the spec."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import app
+import dmlviz
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+
+# Words of other meanings too: a key of a frame, a parameter, a kind of space, a group of runs.
+AMBIGUOUS = {"margin", "center", "circle"}
+NAMES = {*LOSSES, *MINERS, *NETS, *SAMPLERS} - AMBIGUOUS
+
+
+def comparisons(source: str) -> Iterator[str]:
+    """Every name that is compared with, matched, or used as a key of a table."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            parts = [node.value]
+        elif isinstance(node, ast.Dict):
+            parts = [key for key in node.keys if key is not None]
+        else:
+            continue
+        for constant in (one for part in parts for one in ast.walk(part) if isinstance(one, ast.Constant)):
+            if constant.value in NAMES:
+                yield f"{constant.lineno}: {constant.value}"
+
+
+def test_the_search_finds_what_it_is_for():
+    found = comparisons("x = name == 'arcface' or name in ('triplet', 'x')\ny = {'lenet': 1}")
+    assert set(found) == {"1: arcface", "1: triplet", "2: lenet"}
+
+
+def test_no_code_asks_for_a_choice_by_its_name():
+    roots = [Path(dmlviz.__file__).parent, Path(app.__file__).parent]
+    catalog = roots[0] / "catalog"
+    files = [path for root in roots for path in root.rglob("*.py") if catalog not in path.parents]
+    asked = {f"{path}:{where}" for path in files for where in comparisons(path.read_text())}
+    assert len(files) > 100
+    assert asked == set()

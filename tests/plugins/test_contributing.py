@@ -1,0 +1,68 @@
+"""What CONTRIBUTING.md shows works, and what it names is there."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dmlviz import data, metrics, miners, nets, plugins
+from dmlviz.plugins import load_plugins
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+LOSS, MINER, NET, METRIC, DATASET = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.fixture
+def load(tmp_path, no_plugins):
+    """`load(text)` loads a plug-in file that holds it."""
+
+    def run(text):
+        path = tmp_path / "shown.py"
+        path.write_text(text)
+        load_plugins([path])
+
+    return run
+
+
+def test_the_loss_is_the_example_file():
+    assert (ROOT / "examples" / "margin_ratio_loss.py").read_text() == LOSS
+
+
+def test_the_miner_selects(load):
+    torch = pytest.importorskip("torch")
+    load(MINER)
+    found = miners.build("first_negative")(torch.randn(3, 2), torch.tensor([1, 0, 1]))
+    assert [index.tolist() for index in found] == [[0, 2], [2, 0], [1, 1]]
+
+
+def test_the_net_embeds(load):
+    torch = pytest.importorskip("torch")
+    load(NET)
+    assert nets.build("linear", embedding_dim=5, size=8)(torch.zeros(2, 1, 8, 8)).shape == (2, 5)
+
+
+def test_the_metric_is_scored(load):
+    load(METRIC)
+    points = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
+    assert metrics.evaluate(points, [0, 0, 1, 1], clustering=False, verification=False)["median_norm"] == 2.5
+
+
+def test_the_data_set_loads(load):
+    load(DATASET)
+    found = data.load("stripes")
+    assert (len(found.train), len(found.test), found.size) == (100, 20, 16)
+
+
+def test_every_file_that_it_names_is_there():
+    named = set(re.findall(r"`((?:dmlviz|app|tests|examples)/[\w/.]*)`", TEXT)) | set(
+        re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    )
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_environment_variable_it_names_is_the_one():
+    assert f"`{plugins.ENVIRONMENT}`" in TEXT
+    assert all(f"`dmlviz.{group}`" in TEXT for group in plugins.GROUPS)

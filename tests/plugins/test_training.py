@@ -1,0 +1,66 @@
+"""A plug-in loss through the command line and through the processes that train for the app."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from dmlviz import plugins
+from dmlviz.config import TrainConfig
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.plugins import load_plugins
+from dmlviz.runs.store import Runs
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
+TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "40", "--num-snapshots", "2"]
+
+
+def dmlviz(*words):
+    """What the command line answers, in a process of its own: exit code and text."""
+    environment = {name: value for name, value in os.environ.items() if name != plugins.ENVIRONMENT}
+    environment["COLUMNS"] = "240"  # so that no table cuts what is looked for
+    done = subprocess.run(
+        [sys.executable, "-m", "dmlviz", *map(str, words)], capture_output=True, text=True, env=environment
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_train_takes_a_plug_in_wherever_the_option_stands(tmp_path):
+    code, said = dmlviz(*TRAIN, "--loss", "margin_ratio", "--plugin", EXAMPLE, "--runs", tmp_path)
+    assert code == 0, said
+    code, said = dmlviz("runs", f"--plugin={EXAMPLE}", "--runs", tmp_path)
+    assert "Margin ratio" in said
+    code, said = dmlviz("runs", "--runs", tmp_path)
+    assert code == 0
+    assert "--plugin FILE" in " ".join(said.split())  # a run whose plug-in is not there is not simply damaged
+    code, said = dmlviz(*TRAIN, "--loss", "margin_ratio")
+    assert (code, "There is no loss called 'margin_ratio'" in said) == (2, True)
+
+
+def test_a_broken_plug_in_ends_a_command_with_one_line(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("1 / 0\n")
+    code, said = dmlviz("runs", "--plugin", broken)
+    assert (code, said) == (
+        2,
+        f"The plug-in {broken} cannot be loaded: line 1: ZeroDivisionError: division by zero.\n",
+    )
+    assert dmlviz("runs", "--plugin") == (
+        2,
+        "--plugin takes a Python file, as in --plugin my_loss.py; got nothing.\n",
+    )
+
+
+def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):
+    load_plugins([EXAMPLE])
+    config = TrainConfig(loss="margin_ratio", dataset="digits", net="mlp", steps=40, num_snapshots=2)
+    jobs = JobScheduler(Runs(tmp_path), slots=1)
+    try:
+        run, deadline = jobs.submit(config), time.monotonic() + 120
+        while jobs.running_for() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert jobs.status(run).phase == "finished", jobs.status(run)
+    finally:
+        jobs.close()
+    assert Runs(tmp_path).get(run).metrics["precision_at_1"] > 0.5
