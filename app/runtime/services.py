@@ -38,7 +38,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Services:
-    """`routes` says whether /api is served beside the pages; without it the pages poll.
+    """What a server holds once.
 
     `audience` knows who looks at which runs, `evicted` which runs have made room for others.
     """
@@ -47,7 +47,6 @@ class Services:
     runs: Runs
     jobs: JobScheduler
     intake: UploadManager
-    routes: bool
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     evicted: list[Run | DamagedRun] = field(default_factory=list)
     _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
@@ -102,7 +101,7 @@ _lock = threading.Lock()
 _services: Services | None = None
 
 
-def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
+def start_services(settings: Settings, *, warm: bool = True) -> Services:
     """Start the process's services anew; what ran before is closed. With `warm`, a worker waits for the first job."""
     global _services
     with _lock:
@@ -113,13 +112,13 @@ def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Se
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
         jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
-        _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs), routes)
+        _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs))
         return _services
 
 
 def services() -> Services:
-    """The process's services; started from the environment where no server did (`streamlit run app/main.py`)."""
-    return _services or start_services(Settings(), routes=False)
+    """The process's services; started from the environment where no server did, as in a test of one page."""
+    return _services or start_services(Settings())
 
 
 def stop_services() -> None:

@@ -129,7 +129,7 @@ def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Services]:
     """The process's services over a folder of their own; jobs only start when asked, and without a warm worker."""
-    started = services.start_services(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), routes=True, warm=False)
+    started = services.start_services(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), warm=False)
     yield started
     services.stop_services()
 

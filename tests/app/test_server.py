@@ -92,7 +92,7 @@ from app.runtime import services
 from app.runtime.services import Settings
 services.start_services = partial(services.start_services, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
-test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
+test = AppTest.from_file(str(server.PAGE), default_timeout=60)
 test.query_params["pin"] = "3"
 test.run()
 assert not test.exception

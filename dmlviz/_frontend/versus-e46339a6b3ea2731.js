@@ -1,0 +1,1 @@
+export { versus as default } from "../dmlviz.map/page-f32b58053370adbb.js";
