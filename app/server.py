@@ -1,7 +1,6 @@
 """The server: Streamlit's pages and the routes beside them, in one process that never loads torch."""
 
 import asyncio
-import gc
 import importlib
 import signal
 import threading
@@ -15,12 +14,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from app.api import routes
-from app.api.middleware import SameOriginMiddleware
+from app.api.middleware import MIDDLEWARE
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
+from dmlviz.process_setup import freeze_garbage_collector
 from dmlviz.runs.damage import run_damage
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
@@ -69,7 +69,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
     return {
         "routes": routes.routes(),
-        "middleware": [Middleware(SameOriginMiddleware)],
+        "middleware": [Middleware(each) for each in MIDDLEWARE],
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }
@@ -86,8 +86,7 @@ def _warm_up(settings: Settings) -> None:
             continue
     for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
         run_damage(run)
-    gc.collect()
-    gc.freeze()
+    freeze_garbage_collector()
 
 
 def _close_streams_on_signals() -> None:

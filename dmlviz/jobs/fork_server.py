@@ -8,7 +8,6 @@ three pipes attached. It ends when the other end of the socket is closed.
 
 import atexit
 import contextlib
-import gc
 import itertools
 import json
 import os
@@ -23,10 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol
 
-ONE_THREAD = dict.fromkeys(
-    (f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")),
-    "1",
-)
+from dmlviz.process_setup import NICENESS, ONE_THREAD_ENV, freeze_garbage_collector
+
 MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
 SERVER_DIED = -signal.SIGKILL  # what became of the workers of a nursery that was killed
 
@@ -61,7 +58,7 @@ def launch(arguments: list[str], errors: IO[bytes]) -> Process:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
-        env=os.environ | ONE_THREAD,
+        env=os.environ | ONE_THREAD_ENV,
         start_new_session=True,  # Ctrl-C in the server's terminal is the server's affair
     )
 
@@ -142,7 +139,9 @@ class ForkServer:
                 [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialize it
+                env=os.environ
+                | ONE_THREAD_ENV
+                | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialize it
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -273,7 +272,7 @@ class _Forks:
             with contextlib.suppress(OSError):  # what `ps` and `top` call it
                 Path("/proc/self/comm").write_text("dmlviz worker")
             os.environ.clear()
-            os.environ.update(request.environment | ONE_THREAD)
+            os.environ.update(request.environment | ONE_THREAD_ENV)
             from dmlviz.jobs import worker
 
             worker.main(request.arguments)
@@ -309,14 +308,14 @@ def main() -> None:
     """Prepare, then fork until the server ends; an order that comes earlier is not made to wait for all of it."""
     from dmlviz.jobs import worker
 
-    os.nice(worker.NICENESS)
+    os.nice(NICENESS)  # its workers also offer their memory; were it killed, all would be
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
     for prepare in worker.warm_up_steps(forking=True):
         prepare()
         while forks.poll(patience=0):
             pass
         forks.fork_pending(urgent=True)
-    gc.freeze()
+    freeze_garbage_collector()
     while True:
         forks.fork_pending(urgent=False)
         forks.poll(patience=None)

@@ -23,9 +23,8 @@ from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_to_one_thread, lower_priority
 from dmlviz.runs.run import Run
-
-NICENESS = 10
 
 
 class StopFlag:
@@ -113,7 +112,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
     stop = StopFlag(lambda: parent.send(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
     parent.exit_with_parent()
-    _one_thread()
+    limit_to_one_thread()
     try:
         if folder.parent.name == "projections":
             from dmlviz.runs.projection_run import run_projection
@@ -135,7 +134,7 @@ def _serve(parent: ParentChannel) -> None:
     from dmlviz.runs.embed import handle_request
     from dmlviz.runs.writer import error_message
 
-    _one_thread()
+    limit_to_one_thread()
     parent.send(ready=True)
     while True:
         order = parent.orders.get()
@@ -166,7 +165,7 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
 
     With `forking` all but what must not be done before a fork: to use the graphics card.
     """
-    yield _one_thread
+    yield limit_to_one_thread
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _trial_step
@@ -174,27 +173,11 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
         yield partial(import_module, f"dmlviz.projection.{module}")
 
 
-def lower_priority() -> None:
-    """Leave the processor to others first, and the memory too: when that runs out, this process goes, no server."""
-    with contextlib.suppress(OSError):
-        os.nice(max(0, NICENESS - os.nice(0)))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")
-
-
 @cache
 def _trial_step() -> None:
     from dmlviz.training.loop import warm_up
 
     warm_up()
-
-
-def _one_thread() -> None:
-    import faiss
-    import torch
-
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)
 
 
 if __name__ == "__main__":

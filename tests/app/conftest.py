@@ -17,7 +17,7 @@ from streamlit.components.v2 import manifest_scanner
 from typing_extensions import is_typeddict
 
 from app.api import routes
-from app.api.middleware import SameOriginMiddleware
+from app.api.middleware import MIDDLEWARE
 from app.payloads import protocol
 from app.payloads.sprites import TestImages, test_images
 from app.runtime import services
@@ -164,7 +164,7 @@ def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
         routes=routes.routes(),
-        middleware=[Middleware(SameOriginMiddleware)],
+        middleware=[Middleware(each) for each in MIDDLEWARE],
         exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:

@@ -54,7 +54,7 @@ def read(intake, owner="a"):
 
 def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
     intake.upload("a", {"my_pets.zip": pets()})
-    look = read(intake).look
+    look = read(intake).preview
     assert look["title"] == "my pets"
     assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
     assert look["tiles"]["counts"] == [5, 5]
@@ -68,9 +68,9 @@ def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
 
 def test_the_same_files_can_be_read_otherwise(intake):
     intake.upload("a", {"pets.zip": pets()})
-    assert read(intake).look["side"] == 20
+    assert read(intake).preview["side"] == 20
     intake.reparse("a", 28, "gray")
-    look = read(intake).look
+    look = read(intake).preview
     assert look["side"] == 28
     kind, name = intake.accept("a", "")
     assert (kind, name) == ("pictures", look["name"])
@@ -109,7 +109,7 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
     labels = np.arange(60) % 3
     vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
     intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
-    look = read(intake).look
+    look = read(intake).preview
     assert look["kind"] == "vectors"
     assert "60 vectors of 7 dimensions in 3 classes" in look["summary"]
     kind, name = intake.accept("a", "Words")
