@@ -82,8 +82,8 @@ class Server:
             found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
             return [int(pid) for pid in found.stdout.split()]
 
-        nurseries = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
-        workers = [pid for nursery in nurseries for pid in children(nursery)]
+        fork_servers = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
+        workers = [pid for fork_server in fork_servers for pid in children(fork_server)]
         assert workers
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
