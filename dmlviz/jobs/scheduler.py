@@ -66,8 +66,14 @@ class _Job:
 class JobScheduler:
     """Runs trainings and projections in worker processes. Safe to use from many threads; close it at the end.
 
-    `slots` jobs at a time, the number of cores less one by default. Equal requests share one job and one result. With
-    `warm`, a worker that has imported everything waits for the next order, and another for pictures to place.
+    Equal requests share one job and one result.
+
+    Args:
+        runs: The runs, or the folder that holds them.
+        slots: How many jobs run at a time; the number of cores less one by default.
+        data_root: Where the data sets are.
+        warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.
+        likely: The data set that the first warm worker loads.
     """
 
     def __init__(
@@ -276,8 +282,8 @@ class JobScheduler:
         jobs = [*self._active.values(), *self._queue]
         if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
-                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, which is as many as one person may have; "
-                "stop one, or wait for one to end."
+                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, the most that one person "
+                "may have; stop one, or wait for one to end."
             )
 
     def _dispatch(self) -> None:
