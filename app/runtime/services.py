@@ -1,4 +1,4 @@
-"""What pages and routes share: settings, runs, jobs. One of each in a process, outside every session and cache."""
+"""What pages and routes share: settings, runs, jobs; one of each in a process, whatever sessions and caches do."""
 
 import threading
 import time
@@ -38,9 +38,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Services:
-    """What a server holds once.
+    """What a server has one of.
 
-    `audience` knows who looks at which runs, `evicted` which runs have made room for others.
+    Attributes:
+        audience: Which session shows which runs.
+        evicted: The runs that were deleted to make room for others.
     """
 
     settings: Settings
@@ -78,7 +80,7 @@ class Services:
         return known
 
     def enforce_quota(self) -> None:
-        """Keep the runs within the disk's limit, and forget what was deleted long ago."""
+        """Delete old runs beyond the disk limit, and empty the trash of what was deleted long ago."""
         self.runs.trash.empty()
         shown = self.audience.viewed_runs()
 
@@ -122,7 +124,7 @@ def services() -> Services:
 
 
 def stop_services() -> None:
-    """Close the jobs: their workers end."""
+    """End all jobs and their workers."""
     global _services
     with _lock:
         if _services is not None:

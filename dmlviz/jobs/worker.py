@@ -47,7 +47,7 @@ class StopFlag:
 
 
 class ParentChannel:
-    """The process at the other end of standard input: it sends jobs and reads answers, and this process ends with it."""
+    """The process at the other end of standard input: it sends jobs, reads answers, and this process ends with it."""
 
     def __init__(self) -> None:
         self.orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
