@@ -621,15 +621,15 @@ class MapAtRProps(TypedDict):
 # ---- answers of routes
 
 
-class Reach(TypedDict):
-    """See dmlviz/reach.py."""
+class PairThresholds(TypedDict):
+    """See dmlviz/catalog/loss_thresholds.py."""
 
     measure: Literal["euclidean", "sqeuclidean", "cosine"]
-    gap: float
-    near: float | None
-    middle: float | None
-    far: float | None
-    sharp: bool
+    margin: float
+    positive_threshold: float | None
+    decision_boundary: float | None
+    negative_threshold: float | None
+    is_hinge: bool
 
 
 class Compared(TypedDict):
@@ -685,7 +685,7 @@ class BatchAnswer(TypedDict):
     origin: list[float]
     view: str
     normalize: bool
-    reach: Reach
+    reach: PairThresholds
     seen: Compared
     selected_by: str
     anchored: bool
@@ -707,7 +707,7 @@ class DistancesAnswer(TypedDict):
     different: str
     images: int
     tracked: int
-    reach: Reach
+    reach: PairThresholds
 
 
 class MethodInfo(TypedDict):

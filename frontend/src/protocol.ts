@@ -546,14 +546,14 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** See dmlviz/reach.py. */
-export interface Reach {
+/** See dmlviz/catalog/loss_thresholds.py. */
+export interface PairThresholds {
   measure: "euclidean" | "sqeuclidean" | "cosine";
-  gap: number;
-  near: number | null;
-  middle: number | null;
-  far: number | null;
-  sharp: boolean;
+  margin: number;
+  positive_threshold: number | null;
+  decision_boundary: number | null;
+  negative_threshold: number | null;
+  is_hinge: boolean;
 }
 
 /** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
@@ -604,7 +604,7 @@ export interface BatchAnswer {
   origin: number[];
   view: string;
   normalize: boolean;
-  reach: Reach;
+  reach: PairThresholds;
   seen: Compared;
   selected_by: string;
   anchored: boolean;
@@ -625,7 +625,7 @@ export interface DistancesAnswer {
   different: string;
   images: number;
   tracked: number;
-  reach: Reach;
+  reach: PairThresholds;
 }
 
 /** What may not be read from a projection. */

@@ -1,1 +1,0 @@
-export { inspector as default } from "../dmlviz.map/page-f32b58053370adbb.js";

@@ -1,1 +1,0 @@
-export { spaces as default } from "../dmlviz.map/page-f32b58053370adbb.js";

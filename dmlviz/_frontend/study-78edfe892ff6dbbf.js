@@ -1,1 +1,0 @@
-export { study as default } from "../dmlviz.map/page-f32b58053370adbb.js";
