@@ -1,24 +1,8 @@
-"""The app's entry: pages on top."""
-
-from pathlib import Path
+"""The app for `streamlit run app/main.py`, which finds the routes too; `dmlviz serve` builds its own."""
 
 import streamlit as st
 
-from app.panels import navigation, sidebar
-from app.widgets.error_boundary import error_boundary
-from app.widgets.parameters import track_interrupted_rerun
+from app.server import PAGE, Settings, app_options
 
-APP_DIR = Path(__file__).resolve().parent
-
-st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
-st.html(APP_DIR / "page.css")
-pages = navigation.pages()
-page = st.navigation(list(pages.values()), position="hidden")
-navigation.top_bar(pages, page)
-with error_boundary(), track_interrupted_rerun():
-    if page is pages[navigation.HOME]:
-        sidebar.explore_sidebar()
-        page.run()
-    else:
-        page.run()  # what is seen comes before what is only kept
-        sidebar.other_page_sidebar()
+# `streamlit run` looks in this text for `… = st.App(…)`, so no function may do it.
+app = st.App(PAGE, **app_options(Settings(), on_ready=lambda address: print(f"dmlviz is at {address}", flush=True)))

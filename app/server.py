@@ -1,7 +1,6 @@
 """The server: Streamlit's pages and the routes beside them, in one process that never loads torch."""
 
 import asyncio
-import gc
 import importlib
 import signal
 import threading
@@ -15,17 +14,19 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from app.api import routes
-from app.api.middleware import SameOriginMiddleware
+from app.api.middleware import MIDDLEWARE
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
+from dmlviz.process_setup import freeze_garbage_collector
 from dmlviz.runs.damage import run_damage
 
-__all__ = ["Settings", "build_app", "options", "serve"]
+__all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
 APP_DIR = Path(__file__).resolve().parent
+PAGE = APP_DIR / "page.py"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -46,7 +47,14 @@ def options(settings: Settings) -> dict[str, Any]:
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
     """The ASGI app: pages, /api, the cookie that tells browsers apart."""
-    services.start_services(settings, routes=True)
+    return st.App(PAGE, **app_options(settings, on_ready))
+
+
+def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
+    """What `st.App` is told besides its script: routes, middleware, what happens before the first and after the last
+    request. Starts the services.
+    """
+    services.start_services(settings)
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
@@ -59,13 +67,12 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
             routes.event_hub.close()
             await asyncio.to_thread(services.stop_services)
 
-    return st.App(
-        APP_DIR / "main.py",
-        routes=routes.routes(),
-        middleware=[Middleware(SameOriginMiddleware)],
-        exception_handlers={UserError: routes.user_error},
-        lifespan=lifespan,
-    )
+    return {
+        "routes": routes.routes(),
+        "middleware": [Middleware(each) for each in MIDDLEWARE],
+        "exception_handlers": {UserError: routes.user_error},
+        "lifespan": lifespan,
+    }
 
 
 def _warm_up(settings: Settings) -> None:
@@ -79,8 +86,7 @@ def _warm_up(settings: Settings) -> None:
             continue
     for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
         run_damage(run)
-    gc.collect()
-    gc.freeze()
+    freeze_garbage_collector()
 
 
 def _close_streams_on_signals() -> None:

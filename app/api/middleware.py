@@ -1,16 +1,17 @@
-"""Who may ask: an opaque cookie tells browsers apart, and /api answers this site's own pages only."""
+"""What happens to every request before a route or Streamlit answers it, one duty a class."""
 
 import re
 import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.runtime.session_owner import COOKIE, TOKEN
+from app.runtime.session_owner import COOKIE, owner_from_cookies
 
-_YEAR = 365 * 24 * 3600
+_YEAR_S = 365 * 24 * 3600
 _HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
 
@@ -24,40 +25,58 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 class SameOriginMiddleware:
-    """ASGI middleware: refuses other origins on /api, gives each new browser its cookie with the page.
+    """ASGI middleware: refuses requests for /api that come from pages of other sites."""
 
-    Files whose address names their content may be kept for ever, which Streamlit does not say of them.
-    """
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http" and scope["path"].startswith("/api/") and not is_same_origin(Headers(scope=scope)):
+            app = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
+        await app(scope, receive, send)
+
+
+class BrowserCookieMiddleware:
+    """ASGI middleware: gives each new browser its cookie with the first page; `secure` sends it over HTTPS only."""
 
     def __init__(self, app: ASGIApp, secure: bool = False) -> None:
         self.app = app
-        self.secure = secure
+        self.secure = "; Secure" if secure else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        if scope["path"].startswith("/api/"):
-            if not is_same_origin(headers):
-                response = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
-                await response(scope, receive, send)
-                return
+        if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
 
-        known = TOKEN.search(headers.get("cookie", "").partition(f"{COOKIE}=")[2][:32])
-
-        async def with_headers(message: Message) -> None:
+        async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
-                answer = MutableHeaders(raw=message["headers"])
-                if message["status"] == 200 and _HASHED_ASSET.fullmatch(scope["path"]):
-                    answer["cache-control"] = f"public, max-age={_YEAR}, immutable"
-                if known is None and answer.get("content-type", "").startswith("text/html"):
-                    secure = "; Secure" if self.secure else ""
-                    token = secrets.token_hex(16)
-                    cookie = f"{COOKIE}={token}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure}"
-                    answer.append("set-cookie", cookie)
+                headers = MutableHeaders(raw=message["headers"])
+                if headers.get("content-type", "").startswith("text/html"):
+                    cookie = f"{COOKIE}={secrets.token_hex(16)}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    headers.append("set-cookie", cookie + self.secure)
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await self.app(scope, receive, with_cookie)
+
+
+class ImmutableAssetMiddleware:
+    """ASGI middleware: lets browsers keep files whose address names their content, which Streamlit does not say."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _HASHED_ASSET.fullmatch(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+
+        async def with_cache(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                MutableHeaders(raw=message["headers"])["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
+            await send(message)
+
+        await self.app(scope, receive, with_cache)
+
+
+MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware)

@@ -1,4 +1,4 @@
-"""What is served beside the pages, under /api: frames, sheets of tiles, labels, live events. Ids are checked."""
+"""The routes under /api: frames, sprite sheets, labels, live events, files. Every id is checked."""
 
 import asyncio
 import re
@@ -45,7 +45,7 @@ event_hub = StreamHub()
 
 
 def routes() -> list[Route]:
-    """Every route; all but the one that takes a run in only answer GET."""
+    """Every route; all but the import of a run answer GET only."""
     return [
         Route("/api/health", health),
         Route("/api/runs/import", import_archive, methods=["POST"]),
@@ -77,6 +77,7 @@ def user_error(_request: Request, error: Exception) -> Response:
 
 
 async def health(_request: Request) -> Response:
+    """Whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
 
 
@@ -86,10 +87,12 @@ async def methods(_request: Request) -> Response:
 
 
 async def not_found(request: Request) -> Response:
+    """Refuse an address that no route has."""
     raise UserError(f"There is nothing at {request.url.path[:80]}.")
 
 
 async def run_events(request: Request) -> Response:
+    """The events of a run, old and new, as server-sent events."""
     run = request.path_params["run"]
     record = await asyncio.to_thread(_readable, run)
 
@@ -101,6 +104,7 @@ async def run_events(request: Request) -> Response:
 
 
 async def projection_events(request: Request) -> Response:
+    """The events of a projection of a run, as `run_events`."""
     run, projection = request.path_params["run"], request.path_params["projection"]
     record = await asyncio.to_thread(_readable, run, projection)
 
@@ -112,11 +116,11 @@ async def projection_events(request: Request) -> Response:
 
 
 def _readable(run: str, projection: str | None = None) -> EventLogDir:
-    """A record whose log can be read to its end: lines are sent as they are, and a page believes them."""
+    """A run or projection with a log that is whole; otherwise raise DamagedFileError, since pages believe every line."""
     record: EventLogDir = services().runs.get(run)
     if projection is not None:
         record = services().runs.get(run).drawing(projection)
-    if not record.lock.locked:  # who writes it now has just made these lines
+    if not record.lock.locked:  # a log that is being written now was checked by its writer
         record.events()
     return record
 
@@ -130,6 +134,7 @@ def _stream(request: Request, record: EventLogDir, state: Callable[[], dict[str,
 
 
 async def frame(request: Request) -> Response:
+    """The positions of one frame: int16, quantized."""
     run, projection = request.path_params["run"], request.path_params.get("projection")
     record: EventLogDir = services().runs.get(run)
     if projection is not None:
@@ -142,6 +147,7 @@ async def frame(request: Request) -> Response:
 
 
 async def tracked_items(request: Request) -> Response:
+    """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
     tracked = run.tracked_indices
@@ -164,7 +170,7 @@ async def nearest(request: Request) -> Response:
 
 
 async def judged(request: Request) -> Response:
-    """What each image contributes to the scores, after `step` batches or, without one, at the end."""
+    """What each image contributes to the scores after `step` batches; without a step, at the end."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(per_query_bytes, run, _step(request))
     return Response(found, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
@@ -285,7 +291,7 @@ async def sheet(request: Request) -> Response:
 
 
 def cache() -> Path:
-    """Where sheets of tiles are kept."""
+    """The folder of sprite sheets and other files that can be made again."""
     return services().cache
 
 

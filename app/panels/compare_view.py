@@ -78,14 +78,14 @@ def _differences_text(pair: Pair) -> str:
     )
 
 
-def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> None:
+def progress(ui: CompareState, services: Services, pair: Pair) -> None:
     """How far the run is that learns."""
     live = compare.running_side(pair)
     if live is not None:
-        map_panel.progress_panel(compare.to_explore_state(live, ui), services, live, routes)
+        map_panel.progress_panel(compare.to_explore_state(live, ui), services, live)
 
 
-def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
+def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
     """Both maps, and below them scores, disagreements and neighbors."""
     here = compare.resolve_pair(ui, services, None)
     if here is None or compare_footer(here) != compare_footer(seen):
@@ -98,21 +98,20 @@ def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> 
             mount(
                 "map",
                 key=f"map.{side}",
-                data=compare_props.map_data(one, ui, here.same_dataset, routes),
+                data=compare_props.map_data(one, ui, here.same_dataset),
                 on_pinned_change=_copy_from_map(ui, f"map.{side}", "pinned"),
                 on_selected_change=lambda: None,
                 on_ended_change=lambda: None,
-                on_routes_change=lambda: None,
             )
     if not here.same_dataset:
         return
     table, *panels = st.columns([4, 3, 3])
     with table:
-        mount("versus", key="versus", data=compare_props.versus_data(here, routes))
+        mount("versus", key="versus", data=compare_props.versus_data(here))
     for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
         if one is not None:
             with column:
-                data = _neighbors(ui, one, side, routes)
+                data = _neighbors(ui, one, side)
                 mount(
                     "inspector",
                     key=f"inspector.{side}",
@@ -129,11 +128,11 @@ def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
     ]
 
 
-def _neighbors(ui: CompareState, one: RunView, side: str, routes: bool) -> dict[str, Any]:
+def _neighbors(ui: CompareState, one: RunView, side: str) -> dict[str, Any]:
     try:
         if ui.pinned is not None:
             near = one.run.neighbors(ui.pinned, 10)
-            data = component_props.pinned_data(one, compare.to_explore_state(one, ui), ui.pinned, near, routes)
+            data = component_props.pinned_data(one, compare.to_explore_state(one, ui), ui.pinned, near)
             return data | {"metric": "", "sheet": side == "a"}
     except UserError:  # not embedded at this step
         pass

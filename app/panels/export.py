@@ -16,15 +16,15 @@ SCRIPTS = {"python": as_python, "command": as_command}
 NOT_READY_MESSAGE = "Files are made of all test images, which are embedded when the training ends."
 
 
-def export_menu(shown: RunView, routes: bool) -> None:
+def export_menu(shown: RunView) -> None:
     """A popover; what is in it is made when it is open."""
     menu = st.popover("Keep", type="tertiary", key="keep", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
-            mount("keep", key="keep-panel", data=export_panel(shown, routes))
+            mount("keep", key="keep-panel", data=export_panel(shown))
 
 
-def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:
+def export_panel(shown: RunView) -> dict[str, Any]:
     """Scripts as text, files as addresses."""
     finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
     kept = RunExport(shown.run, shown.drawing if finished else None)
@@ -34,8 +34,6 @@ def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:
     about: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
     if not shown.complete:
         return about | {"note": NOT_READY_MESSAGE}
-    if not routes:
-        return about | {"note": f"This host passes no files on: dmlviz export {shown.run.id} makes them."}
     weights = (shown.run.path / "weights.safetensors").exists()
     files = [_file_row(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
     return about | {"files": files, "loading": loading(kept) if weights else ""}

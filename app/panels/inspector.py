@@ -54,12 +54,12 @@ def selected_tab() -> None:
 
 
 def inspector_panel(
-    ui: UIState, services: Services, shown: RunView, neighbors: list[Neighbor], routes: bool
+    ui: UIState, services: Services, shown: RunView, neighbors: list[Neighbor]
 ) -> query.QueryResult | None:
     """The inspector: the pinned image and its neighbors, or a picture of one's own. Returns what it said of that."""
     chosen = st.session_state[KEY]
     if chosen == "Selected":
-        _selected(ui, shown, neighbors, routes)
+        _selected(ui, shown, neighbors)
         return None
     if not shown.complete:
         st.caption("A picture can be asked about once the run has ended; until then the net changes with every step.")
@@ -76,18 +76,18 @@ def inspector_panel(
     except UserError as error:
         st.caption(f":orange[{escape_markdown(error)}]")
         return None
-    _inspector(ui, component_props.answer_data(shown, answer, routes) | {"below": chosen})
+    _inspector(ui, component_props.answer_data(shown, answer) | {"below": chosen})
     return answer
 
 
-def _selected(ui: UIState, shown: RunView, neighbors: list[Neighbor], routes: bool) -> None:
+def _selected(ui: UIState, shown: RunView, neighbors: list[Neighbor]) -> None:
     if ui.pinned is None or not neighbors:
         words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
         if ui.pinned is not None:
             words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
         _inspector(ui, {"placeholder": words})
     else:
-        _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbors, routes))
+        _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbors))
 
 
 def _drawing_pad() -> np.ndarray | None:

@@ -1,14 +1,11 @@
 """The map with what moves beside it: progress, readouts, loss curve."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from app import media
 from app.panels import inspector, projection_picker
 from app.payloads.query import QueryResult
-from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
@@ -16,24 +13,12 @@ from app.state.explore import COLOR_MODES, UIState
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
-from app.widgets.error_boundary import error_boundary
-from dmlviz.runs.run import EventLogDir, Neighbor
+from dmlviz.runs.run import Neighbor
 from dmlviz.training.diagnostics import SUGGESTIONS, suggestions
 
-POLL_INTERVAL_S = 1.0  # seconds between two looks where the host does not pass /api
 
-
-def progress_panel(ui: UIState, services: Services, shown: RunView, routes: bool) -> None:
-    """How far the run (or the projection) is, with its own Stop; without routes also what brings the events."""
-    if routes:
-        _progress(ui, services, shown, None)
-    else:
-        more = shown.drawing_live if shown.drawing is not None else shown.live
-        more = more or _fed(shown) < len(_record(shown).events())
-        st.fragment(_polled, run_every=POLL_INTERVAL_S if more else None)(ui, services, shown, more)
-
-
-def _progress(ui: UIState, services: Services, shown: RunView, fallback: dict[str, Any] | None) -> None:
+def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
+    """How far the run (or the projection) is, with its own Stop."""
     status = shown.status if shown.drawing_status is None else shown.drawing_status
     running = shown.drawing_live if shown.drawing is not None else shown.live
 
@@ -55,7 +40,7 @@ def _progress(ui: UIState, services: Services, shown: RunView, fallback: dict[st
     mount(
         "progress",
         key="progress",
-        data=component_props.run_source(shown, fallback is None)
+        data=component_props.run_source(shown)
         | {
             "title": shown.run.title if wanted is None else wanted.declared.title,
             "phase": status.phase,
@@ -66,39 +51,15 @@ def _progress(ui: UIState, services: Services, shown: RunView, fallback: dict[st
             "drawing": wanted is not None,
             "pausable": wanted is not None and wanted.resumable,
             "waits_for_pictures": shown.pictures is None,
-            "fallback": fallback,
         },
-        default={"fed": None},
         on_stop_change=stop,
         on_resume_change=resume,
         on_cancel_change=cancel,
-        on_fed_change=lambda: None,
         on_refresh_change=lambda: None,
     )
 
 
-def _polled(ui: UIState, services: Services, shown: RunView, timed: bool) -> None:
-    with error_boundary():
-        projection = shown.drawing.id if shown.drawing is not None else None
-        running = services.jobs.status(shown.run.id, projection).phase in LIVE_PHASES
-        fed = _fed(shown)
-        news = media.poll(_record(shown), running, fed)
-        _progress(ui, services, shown, {"stream": component_props.stream_key(shown)} | news)
-        if timed and not news["more"] and fed == news["from"] + len(news["events"]) - 1:
-            st.rerun()  # all is told: the page stops asking
-
-
-def _record(shown: RunView) -> EventLogDir:
-    return shown.drawing or shown.run
-
-
-def _fed(shown: RunView) -> int:
-    """How many events of what is shown the page says it has taken."""
-    said = st.session_state.get("progress", {}).get("fed") or {}
-    return int(said.get("count", 0)) if said.get("stream") == component_props.stream_key(shown) else 0
-
-
-def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None, routes: bool) -> None:
+def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
     """The map itself."""
 
     def pinned() -> None:
@@ -138,24 +99,22 @@ def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: Que
     mount(
         "map",
         key="map",
-        data=component_props.map_data(shown, ui, neighbors, answer, routes),
+        data=component_props.map_data(shown, ui, neighbors, answer),
         on_pinned_change=pinned,
         on_color_change=colored,
         on_selected_change=selected,
         on_step_change=left_standing,
         on_ended_change=lambda: None,
         on_remedy_change=remedied,
-        on_routes_change=lambda: None,
     )
 
 
-def scores_panel(shown: RunView, routes: bool) -> None:
+def scores_panel(shown: RunView) -> None:
     """Readouts and loss curve, both driven by the run's events."""
     left, right = st.columns([3, 2])
-    data = component_props.run_source(replace(shown, drawing=None), routes)
+    data = component_props.run_source(replace(shown, drawing=None))
     with left:
         mount("readouts", key="readouts", data=data)
     with right:
         mount("curve", key="curve", data=data)
-    if routes:
-        mount("study", key="study", data=data | component_props.sprite_props(shown, routes))
+    mount("study", key="study", data=data | component_props.sprite_props(shown))

@@ -15,12 +15,12 @@ RUNS_LISTED = 12
 POPOVER = 320  # pixels
 
 
-def toolbar(ui: UIState, services: Services, shown: RunView, routes: bool) -> None:
+def toolbar(ui: UIState, services: Services, shown: RunView) -> None:
     """Which run, how it is drawn, and how to keep it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         projection_picker.projection_picker(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            export.export_menu(shown, routes)
+            export.export_menu(shown)
             _runs(ui, services, shown)
 
 

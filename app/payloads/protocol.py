@@ -224,21 +224,8 @@ class SpriteSheets(TypedDict):
     per_sheet: NotRequired[int]
 
 
-# `from` is a keyword, so it needs the other way to write a type.
-Fallback = TypedDict(
-    "Fallback",
-    {
-        "from": int,
-        "events": list[RunEvent],
-        "frames": dict[str, str],
-        "more": NotRequired[bool],
-        "stream": NotRequired[str],
-    },
-)
-
-
 class Source(TypedDict):
-    """Which run, drawn how, begun when, and where its events are (nowhere on a host that passes no routes)."""
+    """Which run, drawn how, begun when, and where its events are (nowhere in an exported page)."""
 
     run: str
     view: str
@@ -303,7 +290,6 @@ class MapProps(Source):
     neighbors: list[int]
     link: NotRequired[str | None]
     height: NotRequired[int | Literal["fill"]]
-    fallback: NotRequired[Fallback | None]
 
 
 class Remedy(TypedDict):
@@ -388,14 +374,6 @@ class ProgressProps(Source):
     drawing: bool
     pausable: bool
     waits_for_pictures: bool
-    fallback: Fallback | None
-
-
-class Fed(TypedDict):
-    """How many events of which stream the page has taken."""
-
-    stream: str
-    count: int
 
 
 class DetailProps(Source):

@@ -1,4 +1,4 @@
-"""Who looks at which runs: what is looked at is not removed to make room."""
+"""Which sessions show which runs, so that a run that somebody looks at is not deleted to make room."""
 
 import threading
 from collections.abc import Iterable
@@ -8,21 +8,21 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
 class ActiveSessions:
-    """The runs that each session was shown last, page by page; sessions that are over count no more."""
+    """The runs that each page of each open session shows."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, str], frozenset[str]] = {}
         self._lock = threading.Lock()
 
     def mark_viewing(self, page: str, runs: Iterable[str]) -> None:
-        """Note that the session whose page is being drawn now is shown these runs there."""
+        """Note that the page that runs now shows these runs to its session."""
         context = get_script_run_ctx()
         if context is not None:
             with self._lock:
                 self._shown[context.session_id, page] = frozenset(runs)
 
     def viewed_runs(self) -> frozenset[str]:
-        """Every run that somebody is shown now."""
+        """Every run that an open session shows."""
         with self._lock:
             if runtime.exists():
                 here = runtime.get_instance()

@@ -9,7 +9,7 @@ from typing import Any
 
 from dmlviz.storage.files import LogFollower
 
-POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; what a frame waits at most before it is announced
+POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; the longest that a frame waits before it is announced
 STATUS_INTERVAL_S = 0.25  # seconds between two questions about queue and end
 HEARTBEAT_S = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
 
@@ -20,7 +20,7 @@ LIVE_PHASES = ("queued", "starting", "running", "stopping")
 
 
 class LogStream:
-    """Follows one log for as long as somebody listens; hands each line to all."""
+    """Reads one log while anybody listens, and gives each line to all listeners."""
 
     def __init__(self, log: Path, state: State) -> None:
         self.lines: list[str] = []
@@ -33,12 +33,13 @@ class LogStream:
         self._task: asyncio.Task[None] | None = None
 
     def join(self) -> None:
+        """Count one listener more; the first starts the reading."""
         self.listeners += 1
         if self._task is None:
             self._task = asyncio.create_task(self._read())
 
     def leave(self) -> bool:
-        """Whether the last listener left; the log is then no longer read."""
+        """Count one listener less; True if it was the last, with whom the reading ends."""
         self.listeners -= 1
         if self.listeners == 0 and self._task is not None:
             self._task.cancel()
@@ -57,7 +58,7 @@ class LogStream:
         while self.end is None:
             state = None
             if clock() - asked >= STATUS_INTERVAL_S:
-                # Asked before the log is read: what was written until the end is then certainly among the lines.
+                # Asked before the log is read, so that the lines then read include all that was written before the end.
                 state, asked = await asyncio.to_thread(self._state), clock()
             new = self._follower.read_new()
             if new and new[0][0] == 0 and self.lines:
@@ -97,30 +98,30 @@ class StreamHub:
         self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT_S
     ) -> AsyncIterator[str]:
         """Yield blocks of an event stream: every line after number `after`, queue positions, then the end."""
-        tail = self._open.get(log)
-        if tail is None or tail.end is not None:
-            tail = self._open[log] = LogStream(log, state)
-        tail.join()
+        stream = self._open.get(log)
+        if stream is None or stream.end is not None:
+            stream = self._open[log] = LogStream(log, state)
+        stream.join()
         sent, queue = after + 1, None
         try:
             yield "retry: 1000\n\n"
             while True:
-                changed = tail.changed
-                block = [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(tail.lines[sent:], sent)]
-                sent = max(sent, len(tail.lines))
-                if tail.queue is not None and tail.queue != queue:
-                    queue = tail.queue
+                changed = stream.changed
+                block = [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(stream.lines[sent:], sent)]
+                sent = max(sent, len(stream.lines))
+                if stream.queue is not None and stream.queue != queue:
+                    queue = stream.queue
                     block.append(f"data: {json.dumps(queue)}\n\n")
-                if tail.end is not None:
-                    block.append(f"data: {json.dumps(tail.end)}\n\n")
+                if stream.end is not None:
+                    block.append(f"data: {json.dumps(stream.end)}\n\n")
                 if block:
                     yield "".join(block)
-                if tail.end is not None or self.closing.is_set():
+                if stream.end is not None or self.closing.is_set():
                     return
-                if tail.changed is changed and not await self._woken(changed, heartbeat):
+                if stream.changed is changed and not await self._woken(changed, heartbeat):
                     yield ": still here\n\n"
         finally:
-            if tail.leave() and self._open.get(log) is tail:
+            if stream.leave() and self._open.get(log) is stream:
                 del self._open[log]
 
     async def _woken(self, changed: asyncio.Event, heartbeat: float) -> bool:
@@ -138,5 +139,5 @@ class StreamHub:
         return len(self._open)
 
     def close(self) -> None:
-        """End every stream now: the server is going down."""
+        """End every stream, because the server is ending."""
         self.closing.set()

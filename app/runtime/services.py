@@ -1,4 +1,4 @@
-"""What pages and routes share: settings, runs, jobs. One of each in a process, outside every session and cache."""
+"""What pages and routes share: settings, runs, jobs; one of each in a process, whatever sessions and caches do."""
 
 import threading
 import time
@@ -38,16 +38,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Services:
-    """`routes` says whether /api is served beside the pages; without it the pages poll.
+    """What a server has one of.
 
-    `audience` knows who looks at which runs, `evicted` which runs have made room for others.
+    Attributes:
+        audience: Which session shows which runs.
+        evicted: The runs that were deleted to make room for others.
     """
 
     settings: Settings
     runs: Runs
     jobs: JobScheduler
     intake: UploadManager
-    routes: bool
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     evicted: list[Run | DamagedRun] = field(default_factory=list)
     _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
@@ -79,7 +80,7 @@ class Services:
         return known
 
     def enforce_quota(self) -> None:
-        """Keep the runs within the disk's limit, and forget what was deleted long ago."""
+        """Delete old runs beyond the disk limit, and empty the trash of what was deleted long ago."""
         self.runs.trash.empty()
         shown = self.audience.viewed_runs()
 
@@ -102,7 +103,7 @@ _lock = threading.Lock()
 _services: Services | None = None
 
 
-def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Services:
+def start_services(settings: Settings, *, warm: bool = True) -> Services:
     """Start the process's services anew; what ran before is closed. With `warm`, a worker waits for the first job."""
     global _services
     with _lock:
@@ -113,17 +114,17 @@ def start_services(settings: Settings, *, routes: bool, warm: bool = True) -> Se
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
         jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
-        _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs), routes)
+        _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs))
         return _services
 
 
 def services() -> Services:
-    """The process's services; started from the environment where no server did (`streamlit run app/main.py`)."""
-    return _services or start_services(Settings(), routes=False)
+    """The process's services; started from the environment where no server did, as in a test of one page."""
+    return _services or start_services(Settings())
 
 
 def stop_services() -> None:
-    """Close the jobs: their workers end."""
+    """End all jobs and their workers."""
     global _services
     with _lock:
         if _services is not None:

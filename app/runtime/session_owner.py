@@ -1,4 +1,4 @@
-"""Whom a session belongs to: the browser's cookie, or the session alone where no server set one."""
+"""Who a session belongs to: the browser, by its cookie; without a cookie, the session itself."""
 
 import re
 import secrets
@@ -11,13 +11,13 @@ _KEY = "owner"
 
 
 def owner_from_cookies(cookies: object) -> str | None:
-    """The browser's token out of its cookies, None where it has none of ours."""
+    """The token of the browser among its cookies; None if we gave it none."""
     value = cookies.get(COOKIE) if hasattr(cookies, "get") else None
     return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
 def session_owner() -> str:
-    """An opaque name of the browser that this session belongs to."""
+    """An opaque name of the browser whose session this is."""
     known = owner_from_cookies(st.context.cookies)
     if known is not None:
         return known

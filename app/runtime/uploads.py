@@ -1,4 +1,4 @@
-"""What people bring, read in a process of its own and laid aside for a look; kept in the data or the runs folder."""
+"""Files that people upload: read in a process of their own, shown as a preview, then kept as a data set or a run."""
 
 import contextlib
 import re
@@ -25,7 +25,7 @@ LABELS = (".npy", ".csv", ".tsv", ".txt")
 
 @dataclass(frozen=True)
 class ImportStatus:
-    """How far a look is: reading, with a share of the files; then what was understood, or why not."""
+    """How far an upload is: the share of the files that is read; then what was understood, or why nothing was."""
 
     phase: Literal["reading", "understood", "failed"]
     share: float = 0.0
@@ -34,7 +34,7 @@ class ImportStatus:
 
 
 class UploadManager:
-    """The looks of one server: one a person, in folders beside the data, of which none is left behind."""
+    """The uploads of a server, at most one of each person, in temporary folders beside the data."""
 
     def __init__(self, data: Path, runs: Runs) -> None:
         self.data = data
@@ -45,7 +45,7 @@ class UploadManager:
             shutil.rmtree(left, ignore_errors=True)
 
     def upload(self, owner: str, files: dict[str, bytes]) -> None:
-        """Lay files aside and begin to read them; raise UserError where they cannot be one data set."""
+        """Save files and begin to read them; raise UserError if they cannot be one data set."""
         main, labels = _split_vectors_and_labels(list(files))
         self.discard(owner)
         folder = ensure_dir(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
@@ -61,7 +61,7 @@ class UploadManager:
         self._read(owner, folder)
 
     def reparse(self, owner: str, side: int | None, color: Color) -> None:
-        """Read the same files otherwise."""
+        """Read the same files again, with another side or color."""
         folder = self._end(owner)
         if folder is not None:
             write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "color": color})
@@ -77,7 +77,7 @@ class UploadManager:
         return read_json(folder / "order.json")
 
     def status(self, owner: str) -> ImportStatus | None:
-        """How far it is; None when this person brought nothing."""
+        """How far it is; None if this person uploaded nothing."""
         with self._lock:
             if owner not in self._of:
                 return None
@@ -117,7 +117,7 @@ class UploadManager:
         return kind, name
 
     def discard(self, owner: str) -> None:
-        """Forget what this person brought."""
+        """Delete what this person uploaded and did not keep."""
         folder = self._end(owner)
         with self._lock:
             self._of.pop(owner, None)
@@ -125,7 +125,7 @@ class UploadManager:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Forget what everybody brought."""
+        """Delete every upload that was not kept."""
         with self._lock:
             owners = list(self._of)
         for owner in owners:

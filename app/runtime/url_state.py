@@ -11,7 +11,11 @@ import streamlit as st
 
 
 class UrlState(Protocol):
-    """The state of a page; `last_query` is the query that it last read from the address or gave it, None before that."""
+    """The state of a page.
+
+    Attributes:
+        last_query: The query that it last read from the address or wrote there; None before that.
+    """
 
     last_query: dict[str, str] | None
 

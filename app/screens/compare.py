@@ -11,7 +11,6 @@ from app.widgets.markdown import escape_markdown
 
 here = services()
 ui = url_state.get_or_create(compare.CompareState, compare.KEY)
-routes = here.routes
 pair = compare.resolve_pair(ui, here, explore.saved_state().run)
 
 if pair is None:
@@ -23,7 +22,7 @@ else:
     for note in ui.notes:
         st.caption(f":orange[{escape_markdown(note)}]")
     compare_view.run_pickers(ui, here, pair)
-    compare_view.progress(ui, here, pair, routes)
+    compare_view.progress(ui, here, pair)
 
     seen = pair
 
@@ -31,7 +30,7 @@ else:
     def maps() -> None:
         """The part that a click on a map changes."""
         with error_boundary():
-            compare_view.map_pair(ui, here, seen, routes)
+            compare_view.map_pair(ui, here, seen)
             url_state.write_url(ui)
 
     maps()

@@ -22,14 +22,14 @@ else:
     left, right = st.columns([7, 3])
     if taught is None or taught.is_revealed:
         with left:
-            toolbar.toolbar(now.ui, now.services, now.shown, now.routes)
+            toolbar.toolbar(now.ui, now.services, now.shown)
     with right:
         inspector.selected_tab()
     said = "" if now.shown.live else told(run_damage(now.shown.run))
     if said:
         st.caption(f":orange[{escape_markdown(said)}]")
     with navigation.top_bar_slot():
-        map_panel.progress_panel(now.ui, now.services, now.shown, now.routes)
+        map_panel.progress_panel(now.ui, now.services, now.shown)
     seen, fresh = context_key(now), [now]
 
     @st.fragment
@@ -42,15 +42,15 @@ else:
             neighbors = inspector.pinned_neighbors(here.ui, here.shown)
             left, right = st.columns([7, 3])
             with right:
-                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbors, here.routes)
+                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbors)
             with left:
-                map_panel.map_view(here.ui, here.shown, neighbors, answer, here.routes)
+                map_panel.map_view(here.ui, here.shown, neighbors, answer)
             explore.publish(here.ui)
 
     map_and_inspector()
     if taught is None or taught.is_revealed or not taught.task.view_before_guess:
-        map_panel.scores_panel(now.shown, now.routes)
-        batch_explorer.lossview(now.shown, now.routes)
+        map_panel.scores_panel(now.shown)
+        batch_explorer.lossview(now.shown)
         curves.curves(now)
 
 explore.publish(now.ui)

@@ -42,21 +42,19 @@ class RunView:
 
 @dataclass(frozen=True)
 class PageContext:
-    """All that a run of the page, or of a part of it, starts from; `routes` says whether the page can use /api."""
+    """All that a run of the page, or of a part of it, starts from."""
 
     ui: UIState
     services: Services
     shown: RunView | None
-    routes: bool
 
 
 def page_context() -> PageContext:
     """What this session shows now."""
     ui, here = current(), services()
-    routes = here.routes and st.session_state.get("map", {}).get("routes") != "blocked"
     shown = resolve_view(ui, here, session_owner())
     here.audience.mark_viewing("explore", [shown.run.id] if shown is not None else [])
-    return PageContext(ui, here, shown, routes)
+    return PageContext(ui, here, shown)
 
 
 def context_key(now: PageContext) -> tuple[object, ...]:
@@ -65,7 +63,7 @@ def context_key(now: PageContext) -> tuple[object, ...]:
     if shown is None:
         return ()
     view = shown.drawing.id if shown.drawing is not None else LIVE
-    standing = shown.live, shown.drawing_live, shown.pictures is None, now.routes
+    standing = shown.live, shown.drawing_live, shown.pictures is None
     chosen = repr((now.ui.settings, now.ui.params))
     chosen += repr(now.ui.step) if now.ui.curves is not None else ""  # an open drawer follows the replay
     return shown.run.id, view, *standing, tuple(now.ui.messages), st.session_state.get("side"), chosen

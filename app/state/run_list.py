@@ -83,7 +83,7 @@ def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
         "disk": disk,
         "deleted": deleted,
         "note": ui.note,
-        "import": "/api/runs/import" if services.routes else None,
+        "import": "/api/runs/import",
     }
 
 
@@ -144,8 +144,8 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": run_size(run),
-        "export": f"/api/runs/{run.id}/run.zip" if services.routes and status.phase not in LIVE_PHASES else None,
-        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}" if services.routes else None,
+        "export": f"/api/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
+        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
     }
 
 

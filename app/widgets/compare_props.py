@@ -9,26 +9,26 @@ from app.widgets import component_props
 from dmlviz.errors import UserError
 
 
-def map_data(one: RunView, ui: CompareState, linked: bool, routes: bool) -> dict[str, Any]:
+def map_data(one: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
     """One of the maps: standing at its end, linked to the other."""
     try:
         neighbors = [] if ui.pinned is None else one.run.neighbors(ui.pinned, 10)
     except UserError:  # not embedded at this step
         neighbors = []
-    data = component_props.map_data(one, to_explore_state(one, ui), neighbors, None, routes)
+    data = component_props.map_data(one, to_explore_state(one, ui), neighbors, None)
     data.pop("autoplay", None)
     return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
 
 
-def versus_data(pair: Pair, routes: bool) -> dict[str, Any]:
+def versus_data(pair: Pair) -> dict[str, Any]:
     """Scores side by side, and the images that the two disagree about once both have come to their end."""
     assert pair.b is not None
     sides = [
-        component_props.run_source(one, routes) | {"title": one.run.title, "steps": one.run.config.steps}
+        component_props.run_source(one) | {"title": one.run.title, "steps": one.run.config.steps}
         for one in (pair.a, pair.b)
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
-    if pair.complete and routes:
+    if pair.complete:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from app import media
 from app.payloads.neighbor_history import query_neighbor_history
-from app.payloads.point_values import POINT_MEASURES, has_point_values, point_values
-from app.payloads.projection_info import TAUGHT, projection_infos
+from app.payloads.point_values import has_point_values
+from app.payloads.projection_info import TAUGHT
 from app.payloads.query import QueryResult
 from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
@@ -20,18 +19,12 @@ from dmlviz.runs.run import LIVE, Neighbor, Run
 _NO_SPRITES = {"urls": [], "tile": 28}
 
 
-def run_source(shown: RunView, routes: bool) -> dict[str, Any]:
+def run_source(shown: RunView) -> dict[str, Any]:
     """Which run and view are shown and where their events are, for every component that follows them."""
     run, drawing = shown.run, shown.drawing
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
-    url = f"/api/runs/{run.id}/{path}" if routes else None
-    return {"run": run.id, "view": view, "begun": run_version(shown), "events_url": url}
-
-
-def stream_key(shown: RunView) -> str:
-    """One name for the events of what is shown."""
-    return f"{shown.run.id}/{shown.drawing.id if shown.drawing is not None else LIVE}/{run_version(shown)}"
+    return {"run": run.id, "view": view, "begun": run_version(shown), "events_url": f"/api/runs/{run.id}/{path}"}
 
 
 def run_version(shown: RunView) -> str:
@@ -41,7 +34,7 @@ def run_version(shown: RunView) -> str:
     return f"{int(shown.run.created.timestamp() * 1000):x}"
 
 
-def sprite_props(shown: RunView, routes: bool) -> dict[str, Any]:
+def sprite_props(shown: RunView) -> dict[str, Any]:
     """Classes, labels and tiles of the test images."""
     run, found = shown.run, shown.pictures
     facts: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
@@ -49,21 +42,15 @@ def sprite_props(shown: RunView, routes: bool) -> dict[str, Any]:
         labels = run.labels
         known = [] if labels is None else [int(label) for label in labels]
         return facts | {"n": len(known), "labels": known, "sprites": _NO_SPRITES}
-    return facts | (found.describe() if routes else media.describe(found))
+    return facts | found.describe()
 
 
-def map_data(
-    shown: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None, routes: bool
-) -> dict[str, Any]:
+def map_data(shown: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None) -> dict[str, Any]:
     """The map: where frames, labels and tiles come from, what is pinned and linked."""
-    data = run_source(shown, routes) | sprite_props(shown, routes)
+    data = run_source(shown) | sprite_props(shown)
     place = answer.map_positions.get(data["view"]) if answer is not None else None
-    if routes:  # the map knows the addresses
-        has = {"tracked": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
-        data["kept"] = [name for name, there in has.items() if there]
-    else:
-        data["tracked"] = _tracked(shown.run)
-        data["values"] = _values(shown, ui)
+    has = {"tracked": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
+    data["kept"] = [name for name, there in has.items() if there]  # the map knows the addresses
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
         if answer.trajectory and data["view"] == LIVE and shown.run.end is not None:
@@ -76,14 +63,14 @@ def map_data(
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:
         data["autoplay"] = True
-    data["picture"] = _picture(shown, routes)
+    data["picture"] = _picture(shown)
     if neighbors:  # the distance of the first is what its link tells
         data["distance"] = round(neighbors[0].distance, 4)
     return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [near.item for near in neighbors]}
 
 
-def _picture(shown: RunView, routes: bool) -> dict[str, Any]:
-    """What kind of picture is shown; without routes also what may not be read from it."""
+def _picture(shown: RunView) -> dict[str, Any]:
+    """What kind of picture is shown."""
     run, drawing = shown.run, shown.drawing
     method = run.default_view if drawing is None else drawing.config.declared.name
     about: dict[str, Any] = {"method": method}
@@ -93,36 +80,26 @@ def _picture(shown: RunView, routes: bool) -> dict[str, Any]:
         about["axes"] = drawing.config.axes
     if drawing is None and method == "plane":
         about["space"] = space_overlay(run.config)
-    return about if routes else about | projection_infos()[method]
+    return about
 
 
-def _values(shown: RunView, ui: UIState) -> dict[str, str]:
-    """The addresses of numbers to color by, without routes: empty for those that nobody asks for yet."""
-    run, drawing = shown.run, shown.drawing
-    if not has_point_values(run, drawing):
-        return {}
-    if ui.color not in POINT_MEASURES:
-        return dict.fromkeys(POINT_MEASURES, "")
-    return dict.fromkeys(POINT_MEASURES, "") | {ui.color: media.numbers(point_values(run, drawing, ui.color), ui.color)}
-
-
-def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor], routes: bool) -> dict[str, Any]:
+def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor]) -> dict[str, Any]:
     """The inspector of a pinned test image."""
     labels = shown.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
-    return _tiles(shown, routes, neighbors, label) | {
+    return _tiles(shown, neighbors, label) | {
         "subject": {"item": item, "label": label},
         "near": _neighbor_props(neighbors),
         "metric": ui.metric,
-        "film": routes,
+        "film": True,
         "among": _num_test_images(shown.run) if shown.complete else None,
     }
 
 
-def answer_data(shown: RunView, answer: QueryResult, routes: bool) -> dict[str, Any]:
+def answer_data(shown: RunView, answer: QueryResult) -> dict[str, Any]:
     """The inspector of a drawn or uploaded picture."""
     classes = DATASETS[shown.run.config.dataset].classes
-    return _tiles(shown, routes, answer.neighbors) | {
+    return _tiles(shown, answer.neighbors) | {
         "subject": image_props(answer.steps[-1].image),
         "near": _neighbor_props(answer.neighbors),
         "vote": {"label": answer.label},
@@ -131,13 +108,13 @@ def answer_data(shown: RunView, answer: QueryResult, routes: bool) -> dict[str, 
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
         "way": len(answer.trajectory),
-        "film": query_neighbor_history(shown.run, answer, len(answer.neighbors)) if routes else None,
+        "film": query_neighbor_history(shown.run, answer, len(answer.neighbors)),
     }
 
 
-def _tiles(shown: RunView, routes: bool, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
+def _tiles(shown: RunView, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
     """Tiles, and the names of the classes that occur."""
-    known = sprite_props(shown, routes)
+    known = sprite_props(shown)
     labels = {neighbor.label for neighbor in neighbors} | ({label} if label is not None else set())
     names = {str(label): known["classes"][label] for label in sorted(labels)}
     return {"run": shown.run.id, "classes": names, "sprites": known["sprites"]}
@@ -168,8 +145,3 @@ def _trajectory(answer: QueryResult, last: int, place: list[float]) -> list[tupl
 def _num_test_images(run: Run) -> int:
     labels = run.labels
     return 0 if labels is None else len(labels)
-
-
-def _tracked(run: Run) -> list[int] | None:
-    tracked = run.tracked_indices
-    return None if tracked is None else [int(item) for item in tracked]

@@ -15,15 +15,6 @@ DataFolder = Annotated[
 ]
 
 
-def limit_to_one_thread() -> None:
-    """Compute on one thread, as the app's workers do: the same settings give the same numbers, and nothing spins."""
-    import faiss
-    import torch
-
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)
-
-
 def single_command_app() -> typer.Typer:
     """A Typer for one command."""
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False)

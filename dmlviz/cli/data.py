@@ -10,10 +10,11 @@ from rich.table import Table
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
+from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()

@@ -9,10 +9,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dmlviz.cli import limit_to_one_thread
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import read_table as read_table
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_to_one_thread
 
 
 def project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:

@@ -12,13 +12,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli import RunsFolder, limit_to_one_thread, single_command_app
+from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.maps import in_words, project_file, write_table
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder

@@ -14,12 +14,13 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
-from dmlviz.cli import DataFolder, RunsFolder, limit_to_one_thread, single_command_app
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.training.diagnostics import Alarm, TrainingMonitor, suggestions

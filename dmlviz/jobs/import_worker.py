@@ -4,8 +4,6 @@ The folder holds `order.json`: {"file", "labels", "title", "side", "color"}. Int
 are read, and at the end `look.json`: what was understood, or {"error": a sentence}.
 """
 
-import contextlib
-import os
 import sys
 import time
 from base64 import b64encode
@@ -16,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_resources, lower_priority
 from dmlviz.storage.files import read_json, write_json
 
-NICENESS = 10
 MAX_SECONDS = 900  # of processor time
 MAX_MEMORY = 6 * 1024**3
 PROGRESS_INTERVAL_S = 0.2  # seconds between two words on the progress
@@ -28,7 +26,8 @@ TILES, MOST_TILES = 8, 240  # of a class, and in all
 def main() -> None:
     """Do what the folder's order says."""
     folder = Path(sys.argv[1])
-    _be_modest()
+    lower_priority()
+    limit_resources(MAX_SECONDS, MAX_MEMORY)
     order = read_json(folder / "order.json")
     try:
         look = (
@@ -116,16 +115,6 @@ def _import_embeddings(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
         "warnings": [],
         "left_out": [],
     }
-
-
-def _be_modest() -> None:
-    with contextlib.suppress(OSError):
-        os.nice(NICENESS)
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
 
 
 if __name__ == "__main__":

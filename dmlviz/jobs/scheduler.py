@@ -1,7 +1,9 @@
-"""Who trains when: slots, a queue, one warm worker at the ready, stop, and no request done twice."""
+"""Which job runs when: slots, a queue, a warm worker for the next job, stop, and no equal request done twice."""
 
 import contextlib
+import logging
 import os
+import queue
 import threading
 import time
 from base64 import b64encode
@@ -16,7 +18,7 @@ import numpy as np
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
-from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
+from dmlviz.jobs.worker_process import EventQueue, WorkerProcess, worker_arguments
 from dmlviz.projection import check
 from dmlviz.runs.run import EventLogDir, ProjectionRun, RunNotFoundError
 from dmlviz.runs.store import Runs
@@ -64,8 +66,14 @@ class _Job:
 class JobScheduler:
     """Runs trainings and projections in worker processes. Safe to use from many threads; close it at the end.
 
-    `slots` jobs at a time, the number of cores less one by default. Equal requests share one job and one result. With
-    `warm`, a worker that has imported everything waits for the next order, and another for pictures to place.
+    Equal requests share one job and one result.
+
+    Args:
+        runs: The runs, or the folder that holds them.
+        slots: How many jobs run at a time; the number of cores less one by default.
+        data_root: Where the data sets are.
+        warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.
+        likely: The data set that the first warm worker loads.
     """
 
     def __init__(
@@ -84,8 +92,11 @@ class JobScheduler:
         self._queue: list[_Job] = []
         self._active: dict[WorkerProcess, _Job] = {}
         self._closed = False
-        self.crew = WorkerPool(data_root, warm, likely, self._on_message, self._on_exit)
+        self._events: EventQueue = queue.SimpleQueue()
+        self.pool = WorkerPool(data_root, warm, likely, self._events)
         self.inference_worker = RpcWorker(worker_arguments("--serve", data_root))
+        self._thread = threading.Thread(target=self._handle_events, name="scheduler", daemon=True)
+        self._thread.start()
 
     def submit(self, config: TrainConfig, owner: str = "") -> str:
         """The id of the run that this training is, started or queued; one that is under way or finished is shared.
@@ -213,11 +224,19 @@ class JobScheduler:
             self._closed = True
             self._queue.clear()
             active = list(self._active)
-        self.crew.close()
+            self.pool.close()
+            self._change.notify_all()
         for worker in active:
             worker.kill()
             worker.join(5)
+        self._events.put(None)
+        self._thread.join(5)
         self.inference_worker.close()
+
+    def prestart(self) -> None:
+        """Start a warm worker for the next job, unless there is one or none is wanted."""
+        with self._change:
+            self.pool.prestart()
 
     def _on_disk(self, key: Key) -> EventLogDir:
         run = self.runs.get(key.run)
@@ -263,8 +282,8 @@ class JobScheduler:
         jobs = [*self._active.values(), *self._queue]
         if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
-                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, which is as many as one person may have; "
-                "stop one, or wait for one to end."
+                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, the most that one person "
+                "may have; stop one, or wait for one to end."
             )
 
     def _dispatch(self) -> None:
@@ -275,13 +294,28 @@ class JobScheduler:
             if job is None:
                 return
             self._queue.remove(job)
-            job.worker = self.crew.dispatch(job.request, job.dataset)
+            try:
+                job.worker = self.pool.dispatch(job.request, job.dataset)
+            except OSError as error:  # too many processes or open files
+                self._write_end(job, "failed", f"No worker could be started: {error.strerror}.")
+                continue
             self._active[job.worker] = job
-            self._schedule(job, PRESTART_DELAY_S, self.crew.prestart)
+            self._schedule(job, PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
 
+    def _handle_events(self) -> None:
+        """Take what workers say and how they end, one after another, until `close`."""
+        for worker, message, why in iter(self._events.get, None):
+            try:
+                if message is None:
+                    self._on_exit(worker, why)
+                else:
+                    self._on_message(worker, message)
+            except Exception:  # of one job, as when no process can be started; the others go on
+                logging.getLogger(__name__).exception("a job's worker could not be dealt with")
+
     def _on_message(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
-        if message.get("ready") and self.crew.warm:
+        if message.get("ready") and self.pool.warm:
             with contextlib.suppress(UserError):  # closing down
                 self.inference_worker.start()  # not before: two that import at once are both late
         with self._change:
@@ -293,6 +327,8 @@ class JobScheduler:
 
     def _on_exit(self, worker: WorkerProcess, why: str) -> None:
         with self._change:
+            if self.pool.discard(worker):
+                return
             job = self._active.pop(worker, None)
             if job is not None:
                 self._cancel_timers(job)
@@ -300,7 +336,7 @@ class JobScheduler:
                     self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
             self._dispatch()
             if not self._active:
-                self.crew.prestart()
+                self.pool.prestart()
             self._change.notify_all()
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:

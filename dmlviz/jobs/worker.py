@@ -1,8 +1,9 @@
-"""A process that does one job and writes what happens into its folder: `python -m dmlviz.jobs.worker FOLDER`.
+"""A process that does one job and writes its events into the job's folder: `python -m dmlviz.jobs.worker FOLDER`.
 
-With --wait it imports everything first, prints {"ready":true} and takes its order as one line of JSON on standard
-input; with --serve it stays and answers {"job":"embed",…} line by line. It is nice, uses one thread, stops politely
-on SIGTERM, and dies with the process that holds the other end of its standard input.
+With --wait it imports everything first, prints {"ready":true}, and reads its job as one line of JSON from standard
+input. With --serve it stays and answers one question, {"job":"embed",…}, after another. It has a low priority and one
+thread, stops after the current batch on SIGTERM, and ends with the process that holds the other end of its standard
+input.
 """
 
 import argparse
@@ -24,20 +25,19 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.plugins import load_plugins
+from dmlviz.process_setup import limit_to_one_thread, lower_priority
 from dmlviz.runs.run import Run
-
-NICENESS = 10
 
 
 class StopFlag:
-    """Becomes true on SIGTERM; when it is first seen to be, `seen` is called."""
+    """Is true after SIGTERM; calls `seen` when that is first noticed."""
 
     def __init__(self, seen: Any = lambda: None) -> None:
         self.asked = False
         self._seen = seen
 
     def on_signal(self, *_: object) -> None:
-        """Take the wish down; what to do about it is the work's affair."""
+        """Note that the process should stop; the work looks at it between two batches."""
         self.asked = True
 
     def __call__(self) -> bool:
@@ -48,7 +48,7 @@ class StopFlag:
 
 
 class ParentChannel:
-    """The process at the other end of standard input: orders come from it, answers go to it, and its end is ours."""
+    """The process at the other end of standard input: it sends jobs, reads answers, and this process ends with it."""
 
     def __init__(self) -> None:
         self.orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -60,13 +60,13 @@ class ParentChannel:
             threading.Thread(target=self._listen, daemon=True).start()
 
     def send(self, **message: Any) -> None:
-        """Print one line of JSON; it does not matter when nobody reads it any more."""
+        """Print one line of JSON; nothing happens if nobody reads it any more."""
         with contextlib.suppress(OSError):
             self._answers.write(json.dumps(message) + "\n")
             self._answers.flush()
 
     def exit_with_parent(self) -> None:
-        """From here on let the system end this process with the pipe, even while a library keeps Python waiting."""
+        """Let the system end this process when the pipe is closed, even while a library keeps Python from running."""
         if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(0).st_mode):
             fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
             fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
@@ -118,7 +118,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
     stop = StopFlag(lambda: parent.send(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
     parent.exit_with_parent()
-    _one_thread()
+    limit_to_one_thread()
     try:
         if folder.parent.name == "projections":
             from dmlviz.runs.projection_run import run_projection
@@ -140,7 +140,7 @@ def _serve(parent: ParentChannel) -> None:
     from dmlviz.runs.embed import handle_request
     from dmlviz.runs.writer import error_message
 
-    _one_thread()
+    limit_to_one_thread()
     parent.send(ready=True)
     while True:
         order = parent.orders.get()
@@ -151,7 +151,7 @@ def _serve(parent: ParentChannel) -> None:
 
 
 def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) -> dict[str, Any]:
-    """Prepare what a job needs, unless the order is there already; give the likely data."""
+    """Prepare what a job needs, unless the job has been sent already; return the likely data set."""
     from dmlviz import data
 
     for prepare in warm_up_steps():
@@ -167,11 +167,12 @@ def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) 
 
 
 def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
-    """What a process does slowly the first time, in parts, the most needed first; each is done once.
+    """What a process does slowly the first time, in parts, the most needed first.
 
-    With `forking` all but what must not be done before a fork: to use the graphics card.
+    Args:
+        forking: Leave out what must not be done before a fork: to use the GPU.
     """
-    yield _one_thread
+    yield limit_to_one_thread
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _trial_step
@@ -179,27 +180,11 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
         yield partial(import_module, f"dmlviz.projection.{module}")
 
 
-def lower_priority() -> None:
-    """Leave the processor to others first, and the memory too: when that runs out, this process goes, no server."""
-    with contextlib.suppress(OSError):
-        os.nice(max(0, NICENESS - os.nice(0)))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")
-
-
 @cache
 def _trial_step() -> None:
     from dmlviz.training.loop import warm_up
 
     warm_up()
-
-
-def _one_thread() -> None:
-    import faiss
-    import torch
-
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)
 
 
 if __name__ == "__main__":

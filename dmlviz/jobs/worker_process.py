@@ -1,4 +1,4 @@
-"""A worker process seen from its parent: started, spoken to in lines of JSON, watched until it is gone."""
+"""A worker process as the server sees it: started, spoken to in lines of JSON, watched until it has ended."""
 
 import contextlib
 import json
@@ -6,32 +6,38 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeAlias
 
 from dmlviz.jobs import fork_server
 
 
-class WorkerProcess:
-    """One `dmlviz.jobs.worker`. Its standard input is a pipe held here, so that it ends when this process does.
+class WorkerEvent(NamedTuple):
+    """A message of a worker; or, with None in its place, that the worker has ended, and why."""
 
-    `on_message(worker, message)` hears every line of JSON it prints, `on_exit(worker, why)` its end; both are called
-    on a thread of their own.
+    worker: "WorkerProcess"
+    message: dict[str, Any] | None
+    why: str = ""
+
+
+EventQueue: TypeAlias = SimpleQueue[WorkerEvent | None]  # None: nobody listens any more
+
+
+class WorkerProcess:
+    """One `dmlviz.jobs.worker`; it ends with this process, which holds the other end of its standard input.
+
+    Args:
+        arguments: Its command line, for instance that of `worker_arguments`.
+        events: Where to put each message that it prints, and at last its end.
     """
 
-    def __init__(
-        self,
-        arguments: list[str],
-        on_message: Callable[["WorkerProcess", dict[str, Any]], object],
-        on_exit: Callable[["WorkerProcess", str], object],
-    ) -> None:
+    def __init__(self, arguments: list[str], events: EventQueue) -> None:
         self.ready = threading.Event()  # set when it has imported everything
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the worker is gone)
+        self._events = events
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (the thread closes it)
         self._process = fork_server.start(arguments, self._errors)
-        self._on_message = on_message
-        self._on_exit = on_exit
-        self._thread = threading.Thread(target=self._reader_thread, name="worker", daemon=True)
+        self._thread = threading.Thread(target=self._read_messages, name="worker", daemon=True)
         self._thread.start()
 
     @property
@@ -45,12 +51,12 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write one line of JSON to it; raise BrokenPipeError when it is gone."""
+        """Write one line of JSON to it; raise BrokenPipeError when it has ended."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
-        except ValueError:  # closed by the watching thread
+        except ValueError:  # closed by the thread
             raise BrokenPipeError from None
 
     def terminate(self) -> None:
@@ -64,12 +70,12 @@ class WorkerProcess:
             self._process.kill()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until it is gone and its end was told; one that has not even been forked is not waited for."""
+        """Wait until its end is in the queue; one that has not even been forked is not waited for."""
         unborn = isinstance(self._process, fork_server.ForkedProcess) and not self._process.started
-        if threading.current_thread() is not self._thread and not unborn:
+        if not unborn:
             self._thread.join(timeout)
 
-    def _reader_thread(self) -> None:
+    def _read_messages(self) -> None:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -77,19 +83,24 @@ class WorkerProcess:
             message = json.loads(line)
             if "ready" in message:
                 self.ready.set()
-            self._on_message(self, message)
+            self._events.put(WorkerEvent(self, message))
         status = process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        printed = self._errors.read().decode(errors="replace").strip().splitlines()
         self._errors.close()
         process.stdout.close()
         with contextlib.suppress(OSError):
             process.stdin.close()
-        self._on_exit(self, exit_message(status, said))
+        self._events.put(WorkerEvent(self, None, exit_message(status, printed)))
 
 
-def exit_message(status: int, said: list[str]) -> str:
-    """A sentence on how a process ended: `status` as subprocess gives it, `said` its last lines on standard error."""
+def exit_message(status: int, printed: list[str]) -> str:
+    """Say in a sentence how a process ended.
+
+    Args:
+        status: Its exit status, as `subprocess` gives it.
+        printed: Its last lines on standard error.
+    """
     if status == -signal.SIGKILL:
         return (
             "The worker was killed (signal 9): most likely out of memory; "
@@ -97,7 +108,7 @@ def exit_message(status: int, said: list[str]) -> str:
         )
     if status < 0:
         return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."
-    last = f": {said[-1][:200]}" if said else ""
+    last = f": {printed[-1][:200]}" if printed else ""
     return f"The worker ended before its work was done (exit status {status}){last}."
 
 

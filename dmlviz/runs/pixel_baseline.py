@@ -6,13 +6,13 @@ loads no torch.
 
 import argparse
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 
 from dmlviz import metrics
 from dmlviz.data import load
+from dmlviz.process_setup import lower_priority
 from dmlviz.runs.run import Run, RunNotFoundError
 
 
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="a run's folder")
     parser.add_argument("--data", type=Path, help="where the data sets are")
     chosen = parser.parse_args(arguments)
-    os.nice(10)
+    lower_priority()
     print(json.dumps(pixel_scores_for_run(Run(chosen.run), chosen.data)))
 
 

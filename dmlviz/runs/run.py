@@ -15,6 +15,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config, ProjectionConfig, TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
+from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, reading, shape_of, take
 from dmlviz.storage.files import EventLog, Lock, LogFollower, is_run_id
@@ -396,7 +397,7 @@ class Run(EventLogDir):
         if labels is None or tracked is None or not path.exists():
             raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
         items = np.arange(len(labels)) if step is None else np.asarray(tracked)
-        _one_thread()
+        limit_faiss_to_one_thread()
         return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
 
     def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
@@ -451,13 +452,6 @@ def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple
         if isinstance(error, UnknownNameError):
             why = f"it may need a plug-in, with --plugin FILE: {why}"
         raise UnreadableRunError(path, why) from None
-
-
-def _one_thread() -> None:
-    """Let FAISS search on the calling thread alone: for one query, waking others costs 100 times the search."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)
 
 
 @lru_cache(maxsize=8)

@@ -178,15 +178,7 @@ export interface SpriteSheets {
   per_sheet?: number;
 }
 
-export interface Fallback {
-  from: number;
-  events: RunEvent[];
-  frames: Record<string, string>;
-  more?: boolean;
-  stream?: string;
-}
-
-/** Which run, drawn how, begun when, and where its events are (nowhere on a host that passes no routes). */
+/** Which run, drawn how, begun when, and where its events are (nowhere in an exported page). */
 export interface Source {
   run: string;
   view: string;
@@ -250,7 +242,6 @@ export interface MapProps {
   neighbors: number[];
   link?: string | null;
   height?: number | "fill";
-  fallback?: Fallback | null;
 }
 
 /** Which remedy of which alarm a person chose. */
@@ -334,13 +325,6 @@ export interface ProgressProps {
   drawing: boolean;
   pausable: boolean;
   waits_for_pictures: boolean;
-  fallback: Fallback | null;
-}
-
-/** How many events of which stream the page has taken. */
-export interface Fed {
-  stream: string;
-  count: number;
 }
 
 /** What the closer look needs of the test images. */

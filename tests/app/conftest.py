@@ -17,7 +17,7 @@ from streamlit.components.v2 import manifest_scanner
 from typing_extensions import is_typeddict
 
 from app.api import routes
-from app.api.middleware import SameOriginMiddleware
+from app.api.middleware import MIDDLEWARE
 from app.payloads import protocol
 from app.payloads.sprites import ImageTiles, image_tiles
 from app.runtime import services
@@ -129,7 +129,7 @@ def write(runs: Runs, config: TrainConfig = CONFIG, upto: int | None = None) -> 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Services]:
     """The process's services over a folder of their own; jobs only start when asked, and without a warm worker."""
-    started = services.start_services(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), routes=True, warm=False)
+    started = services.start_services(Settings(runs=tmp_path / "runs", data=tmp_path / "data"), warm=False)
     yield started
     services.stop_services()
 
@@ -164,7 +164,7 @@ def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
         routes=routes.routes(),
-        middleware=[Middleware(SameOriginMiddleware)],
+        middleware=[Middleware(each) for each in MIDDLEWARE],
         exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 import app
 from app.state.run_list import RunListState
 
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 EXPLORE, RUNS = (str(MAIN.parent / "screens" / name) for name in ("explore.py", "runs.py"))
 
 

@@ -17,7 +17,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.storage.files import write_array
 
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 COMPARE = str(MAIN.parent / "screens" / "compare.py")
 DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
 

@@ -15,7 +15,7 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.jobs.scheduler import Status
 
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 
 
 class Page:

@@ -15,7 +15,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.jobs.scheduler import Status
 
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 
 
 class Page:
@@ -226,19 +226,6 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
     page.run()
     assert "once the run has ended" in page.captions
     assert page.data("pad") is None
-
-
-def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch):
-    from app.runtime import services
-
-    services.start_services(here.settings, routes=False, warm=False)
-    page = Page(run=run.id)
-    told = page.data("progress")["fallback"]
-    assert told["from"] == 0
-    assert told["events"][0]["event"] == "started"
-    assert all(len(text) > 1000 for text in told["frames"].values())
-    assert page.data("map")["events_url"] is None
-    assert not any("/api/" in str(value) for value in (page.data("map")["labels_url"], page.data("map")["sprites"]))
 
 
 def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):

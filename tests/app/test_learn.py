@@ -23,7 +23,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
 
 

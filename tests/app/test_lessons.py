@@ -11,7 +11,7 @@ from app.state.explore import UIState, settings_from_query
 from app.state.task_progress import task_config, task_measurements, task_view
 from dmlviz.catalog.metrics import METRICS
 
-MAIN = app.__path__[0] + "/main.py"
+MAIN = app.__path__[0] + "/page.py"
 TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
 NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
 

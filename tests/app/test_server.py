@@ -17,7 +17,7 @@ from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
 from app.api import routes
-from app.api.middleware import SameOriginMiddleware
+from app.api.middleware import MIDDLEWARE
 from app.runtime import services
 from app.runtime.services import Settings
 from app.runtime.session_owner import COOKIE, owner_from_cookies
@@ -92,7 +92,7 @@ from app.runtime import services
 from app.runtime.services import Settings
 services.start_services = partial(services.start_services, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
-test = AppTest.from_file(str(server.APP_DIR / "main.py"), default_timeout=60)
+test = AppTest.from_file(str(server.PAGE), default_timeout=60)
 test.query_params["pin"] = "3"
 test.run()
 assert not test.exception
@@ -159,18 +159,24 @@ def test_no_component_file_leads_out_of_its_folder(client):
     assert answer.status_code in (400, 404)
 
 
-def test_the_guard_leaves_other_kinds_of_connection_alone():
+@pytest.mark.parametrize("middleware", MIDDLEWARE)
+def test_no_middleware_touches_another_kind_of_connection(middleware):
     seen = []
 
     async def app(scope, receive, send):
-        seen.append(scope["type"])
+        seen.append((scope["type"], send))
 
     with ThreadPoolExecutor(1) as thread:  # the main one may hold the loop of a browser's driver
         for kind in ("lifespan", "websocket"):
-            thread.submit(
-                asyncio.run, SameOriginMiddleware(app)({"type": kind, "path": "/api/x", "headers": []}, None, None)
-            ).result()
-    assert seen == ["lifespan", "websocket"]
+            scope = {"type": kind, "path": "/api/x", "headers": [(b"sec-fetch-site", b"cross-site")]}
+            thread.submit(asyncio.run, middleware(app)(scope, None, None)).result()
+    assert seen == [("lifespan", None), ("websocket", None)]
+
+
+def test_a_page_of_another_site_is_refused_before_the_route(client):
+    refused = client.get("/api/health", headers={"Sec-Fetch-Site": "cross-site"})
+    assert refused.status_code == 403
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200  # a link leads here
 
 
 def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):

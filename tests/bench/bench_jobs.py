@@ -67,14 +67,14 @@ def main():
         try:
             warm_frames, cold_frames, ends, waiting, training = [], [], [], [], []
             for seed in range(ROUNDS):
-                until(lambda: jobs.crew.idle_worker is not None and jobs.crew.idle_worker.ready.is_set())
+                until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
                 time.sleep(3.5)  # the answering worker imports as well
-                waiting.append(memory(jobs.crew.idle_worker.pid))
+                waiting.append(memory(jobs.pool.idle_worker.pid))
                 warm_frames.append(first_frames(jobs, config.replace(seed=seed)))
                 time.sleep(3)
                 training.append(max(memory(worker.pid) for worker in jobs._active))
                 ends.append(stopped(jobs, config.replace(seed=seed).id))
-                until(lambda: jobs.crew.idle_worker is not None and jobs.crew.idle_worker.ready.is_set())
+                until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
                 with mock.patch.object(fork_server, "start", fork_server.launch):
                     cold_frames.append(first_frames(cold, config.replace(seed=seed)))
                 stopped(cold, config.replace(seed=seed).id)

@@ -46,11 +46,9 @@ def data_folder() -> Path | None:
 
 
 class Server:
-    """A server process; `log` is what it printed. Its address is found in there by a pattern, or given as `url`."""
+    """A server process; `log` is what it printed. Its address is found in there."""
 
-    def __init__(
-        self, command: list[str], environment: dict[str, str], pattern: str = r"http://\S+", url: str = ""
-    ) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -60,9 +58,7 @@ class Server:
             cwd=ROOT / "tests",  # from anywhere but the checkout's root
         )
         self.log = ""
-        self._pattern = re.compile(pattern)
         self._found = threading.Event()
-        self._told = url
         self.url = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -74,9 +70,9 @@ class Server:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.log += line
-            found = self._pattern.search(line)
+            found = re.search(r"dmlviz is at (http://\S+)", line)
             if found and not self.url:
-                self.url = self._told or found.group(0)
+                self.url = found[1]
                 self._found.set()
 
     def kill_workers(self) -> None:
@@ -86,8 +82,8 @@ class Server:
             found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
             return [int(pid) for pid in found.stdout.split()]
 
-        nurseries = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
-        workers = [pid for nursery in nurseries for pid in children(nursery)]
+        fork_servers = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
+        workers = [pid for fork_server in fork_servers for pid in children(fork_server)]
         assert workers
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
@@ -129,14 +125,14 @@ def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 
 @pytest.fixture
-def plain_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
-    """`streamlit run app/main.py`, as a host starts it that knows nothing of our routes."""
+def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
+    """`streamlit run app/main.py`, as a host starts it that knows Streamlit only."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py"), "--server.port", str(port)]
     folders = {"DMLVIZ_RUNS": str(runs), "DMLVIZ_DATA": str(tmp_path)}
-    started = Server(command, folders, "server started", f"http://127.0.0.1:{port}")
+    started = Server(command, folders)
     yield started
     started.close()
     assert "Traceback" not in started.log

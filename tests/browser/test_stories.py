@@ -311,8 +311,8 @@ def test_three_dimensions_are_turned_by_hand_and_stay_so(person, digits_run):
     expect(person.page.locator(".map .foot")).to_contain_text("component 3")
 
 
-def test_a_host_that_passes_no_routes_still_shows_and_trains(plain_server, visit, digits_run):
-    person = visit(at=plain_server)
+def test_streamlit_run_serves_everything(streamlit_server, visit, digits_run):
+    person = visit(at=streamlit_server)
     person.open(f"?run={digits_run.id}&pin=10")
     person.map_has("points", "596")
     expect(person.page.locator(".inspector button.row")).to_have_count(10)
@@ -320,7 +320,7 @@ def test_a_host_that_passes_no_routes_still_shows_and_trains(plain_server, visit
     person.train("dataset=digits&net=mlp&steps=61")
     person.map_has("state", "finished")
     person.map_has("points", "596")
-    assert not any("/api/" in url for url in person.requests)
+    assert any("/api/frames/" in url for url in person.requests)
 
 
 def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):

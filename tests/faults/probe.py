@@ -52,7 +52,7 @@ class Probe:
         self.bundled = folder.parent / f"{folder.name}-bundled"
         shutil.rmtree(self.bundled, ignore_errors=True)
         shutil.copytree(BUNDLED_RUNS / OTHER, self.bundled / OTHER)
-        self.here = services.start_services(Settings(runs=folder, data=data), routes=True, warm=False)
+        self.here = services.start_services(Settings(runs=folder, data=data), warm=False)
         self.here.runs.bundled = self.bundled
         app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error})
         self.client = TestClient(app, base_url="http://localhost")

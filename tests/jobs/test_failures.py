@@ -1,5 +1,6 @@
 """What dies, is damaged or is closed down: a sentence, no process left, and the next job runs."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -30,14 +31,31 @@ def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, 
 
 
 def test_a_warm_worker_that_died_is_replaced(jobs, until, short):
-    jobs.crew.prestart()
-    spare = jobs.crew.idle_worker
+    jobs.prestart()
+    spare = jobs.pool.idle_worker
     os.kill(spare.pid, signal.SIGKILL)
     run = jobs.submit(short.replace(seed=31))
     until(lambda: jobs.status(run).phase not in ("queued", "starting", "running"))
     assert jobs.status(run).phase in ("finished", "failed")
     again = jobs.submit(short.replace(seed=31))
     until(lambda: jobs.status(again).phase == "finished")
+
+
+def test_a_worker_that_cannot_be_started_fails_its_job_and_no_other(jobs, until, short, long, monkeypatch):
+    running = jobs.submit(long.replace(seed=32))
+    failing = jobs.submit(short.replace(seed=33))
+    with monkeypatch.context() as patch:
+
+        def refuse(*_):
+            patch.undo()
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+        patch.setattr(jobs.pool, "dispatch", refuse)
+        jobs.stop(running)
+        until(lambda: jobs.status(failing).phase == "failed")
+    assert "No worker could be started" in jobs.status(failing).reason
+    following = jobs.submit(short.replace(seed=34))
+    until(lambda: jobs.status(following).phase == "finished")
 
 
 def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
@@ -70,8 +88,8 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, aliv
     jobs = JobScheduler(tmp_path, slots=1)
     run = jobs.submit(long)
     until(lambda: jobs.status(run).phase == "running")
-    jobs.crew.prestart()
-    pids = [worker_of(jobs, run).pid, jobs.crew.idle_worker.pid]
+    jobs.prestart()
+    pids = [worker_of(jobs, run).pid, jobs.pool.idle_worker.pid]
     assert all(map(alive, pids))
     jobs.close()
     assert not any(map(alive, pids))
@@ -86,7 +104,7 @@ def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_
         "from pathlib import Path\n"
         "jobs = JobScheduler(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
         "while not jobs.runs.get(run).snapshot_steps: time.sleep(0.01)\n"
-        "jobs.crew.prestart(); pids = [*[w.pid for w in jobs._active], jobs.crew.idle_worker.pid]\n"
+        "jobs.prestart(); pids = [*[w.pid for w in jobs._active], jobs.pool.idle_worker.pid]\n"
         "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
         "print(*pids, *children.split(), flush=True)\n"
         "time.sleep(60)"

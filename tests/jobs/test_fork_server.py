@@ -4,6 +4,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(wo
 def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
     monkeypatch.setattr(fork_server, "_instance", None)
     begun = time.monotonic()
-    worker = WorkerProcess(["--wait"], lambda *_: None, lambda *_: None)
+    worker = WorkerProcess(["--wait"], SimpleQueue())
     worker.kill()
     worker.join(5)
     fork_server._instance.close()
@@ -91,7 +92,7 @@ def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
     worker.join(5)
 
 
-def test_a_nursery_that_was_killed_takes_its_workers_along_and_another_is_made(workers):
+def test_a_fork_server_that_was_killed_takes_its_workers_along_and_another_is_made(workers):
     lost = workers("--wait")
     assert ready(lost)
     os.kill(parent_of(lost.pid), 9)

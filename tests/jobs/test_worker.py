@@ -16,8 +16,8 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.jobs import fork_server
-from dmlviz.jobs.fork_server import ONE_THREAD
 from dmlviz.jobs.worker_process import exit_message
+from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
@@ -79,7 +79,7 @@ def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
     command = [sys.executable, "-m", "dmlviz.jobs.worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     seen = set()
-    with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:
+    with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD_ENV, **pipes) as process:
         while process.poll() is None:
             seen.add(os.getpriority(os.PRIO_PROCESS, process.pid))
             time.sleep(0.05)

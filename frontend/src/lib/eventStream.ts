@@ -1,5 +1,5 @@
 // A run's events, once per page: one EventSource a run, whatever the number of components that listen.
-import type { EndEvent, Fallback, RunEvent } from "../protocol.ts";
+import type { RunEvent } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
 
 /** The connection was lost or is back; the same run is trained again. Neither comes from the server. */
@@ -15,7 +15,6 @@ interface Channel {
   url: string | null;
   events: StreamEvent[];
   last: number;
-  fedLines: number;
   listeners: Set<(event: StreamEvent) => void>;
   source: EventSource | null;
   /** The number of the question; 0 where nobody asks. */
@@ -41,7 +40,6 @@ export function createStreams({
 } = {}) {
   const channels = new Map<string, Channel>();
   const fed = new Map<string, ArrayBuffer>();
-  let probing: Promise<boolean> | null = null;
   let asked = 0;
 
   const keyOf = (run: string, pid: string | null | undefined) => (pid ? `${run}/${pid}` : run);
@@ -54,7 +52,6 @@ export function createStreams({
         url: null,
         events: [],
         last: -Infinity,
-        fedLines: 0,
         listeners: new Set(),
         source: null,
         wanted: 0,
@@ -154,7 +151,7 @@ export function createStreams({
       channel.begun = begun;
       if (!again) return;
       close(channel);
-      Object.assign(channel, { events: [], last: -Infinity, fedLines: 0, wanted: 0, ended: false });
+      Object.assign(channel, { events: [], last: -Infinity, wanted: 0, ended: false });
       deliver(channel, { event: "begun" });
       turn();
     },
@@ -185,41 +182,22 @@ export function createStreams({
       turn();
     },
 
-    /**
-     * Take events that came by polling instead. `from` is the number of lines before the first of them (0: all
-     * lines so far, repeated each time); lines already known are passed over. `frames` maps hashes to base64.
-     */
+    /** Take a whole record that lies in the page itself, once; `frames` maps hashes to base64. */
     feed({
       run,
       pid = null,
       events,
-      frames = {},
-      from = 0,
-    }: StreamName & Pick<Fallback, "events"> & Partial<Fallback>): void {
+      frames,
+    }: StreamName & { events: RunEvent[]; frames: Record<string, string> }): void {
       for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
       const channel = channelOf(run, pid);
-      const lines = events.filter((event) => !NON_REPLAYED.has(event.event));
-      for (const event of events.filter((event) => event.event === "queue")) deliver(channel, event);
-      for (const event of lines.slice(Math.max(0, channel.fedLines - from))) deliver(channel, event);
-      channel.fedLines = Math.max(channel.fedLines, from + lines.length);
-      const end = events.find((event): event is EndEvent => event.event === "end");
-      if (end && !channel.ended) {
-        channel.ended = true;
-        deliver(channel, end);
-      }
+      if (channel.ended) return;
+      for (const event of events) deliver(channel, event);
+      channel.ended = true;
     },
 
     /** The bytes of a frame that `feed` brought, or undefined. */
     frame: (id: string): ArrayBuffer | undefined => fed.get(id),
-
-    /** Whether the server's own routes can be reached; asked once a page. */
-    probe(url = "/api/health", fetch: typeof globalThis.fetch = globalThis.fetch): Promise<boolean> {
-      probing ??= fetch(url, { headers: { accept: "application/json" } })
-        // A host that does not pass the routes answers with the app's own page.
-        .then(async (response) => response.ok && typeof (await response.json()) === "object")
-        .catch(() => false);
-      return probing;
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 // The page of an exported run: map, inspector, scores and curve as in the app, fed from the file instead of a server.
-import type { Fallback } from "../protocol.ts";
+import type { RunEvent } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
 import renderMap from "../map/control/main.ts";
@@ -19,7 +19,7 @@ interface PageData {
   tracked: number[];
   near: { k: number; wide: NumberKind; items: string; distances: string; unit: number };
   sprites: { pngs: string[]; tile: number };
-  streams: { pid: string | null; events: Fallback["events"]; frames: Record<string, string> }[];
+  streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string> }[];
 }
 
 const HINT = "Click a point of the map: its nearest test images in the embedding appear here, with their distances.";

@@ -195,21 +195,15 @@ describe("stream", () => {
     );
   });
 
-  it("takes polled events, all of them each time or only new ones, once each", () => {
-    const { streams } = browser();
+  it("takes the record of an exported page once, with its frames by their hash", () => {
+    const { streams, open } = browser();
     const { names } = heard(streams, "a");
-    streams.feed({ run: "a", events: [step(1)] });
-    streams.feed({ run: "a", events: [step(1), step(2)] });
-    streams.feed({ run: "a", events: [step(3)], from: 2 });
-    streams.feed({ run: "a", events: [step(3)], from: 2 });
-    streams.feed({ run: "a", events: [{ event: "end", state: "finished" }], from: 3 });
-    streams.feed({ run: "a", events: [{ event: "end", state: "finished" }], from: 3 });
-    assert.deepEqual(names(), [1, 2, 3, "end"]);
-  });
-
-  it("keeps polled frames by their hash", () => {
-    const { streams } = browser();
-    streams.feed({ run: "a", events: [], frames: { f1: btoa("\x01\x02") } });
+    const record = { run: "a", events: [step(1), step(2)], frames: { f1: btoa("\x01\x02") } };
+    streams.feed(record);
+    streams.feed(record);
+    streams.open({ run: "a", events_url: "/a" });
+    assert.deepEqual(names(), [1, 2]);
+    assert.deepEqual(open(), []);
     assert.deepEqual([...new Uint8Array(streams.frame("f1"))], [1, 2]);
     assert.equal(streams.frame("f2"), undefined);
   });
@@ -217,25 +211,11 @@ describe("stream", () => {
   it("forgets runs that nobody listens to, but none that somebody does", () => {
     const { streams } = browser();
     const { names } = heard(streams, "kept");
-    streams.feed({ run: "kept", events: [step(1)] });
-    for (let i = 0; i < 20; i++) streams.feed({ run: `r${i}`, events: [step(i)] });
+    const frames = {};
+    for (let i = 0; i < 20; i++) streams.feed({ run: `r${i}`, events: [step(i)], frames });
+    streams.feed({ run: "kept", events: [step(1)], frames });
     assert.deepEqual(heard(streams, "r0").names(), []);
-    streams.feed({ run: "kept", events: [step(2)], from: 1 });
-    assert.deepEqual(names(), [1, 2]);
-  });
-
-  it("asks once whether routes pass; the app's own page in their place means no", async () => {
-    const answer =
-      (body, ok = true) =>
-      async () => ({ ok, json: async () => JSON.parse(body) });
-    let asked = 0;
-    const streams = createStreams({});
-    const count = async () => (asked++, answer('{"ok": true}')());
-    assert.deepEqual(await Promise.all([streams.probe("/h", count), streams.probe("/h", count)]), [true, true]);
-    assert.equal(asked, 1);
-    assert.equal(await createStreams({}).probe("/h", answer("<!doctype html>")), false);
-    assert.equal(await createStreams({}).probe("/h", answer("{}", false)), false);
-    assert.equal(await createStreams({}).probe("/h", async () => Promise.reject(new Error("offline"))), false);
+    assert.deepEqual(names(), [1]);
   });
 });
 

@@ -125,20 +125,6 @@ def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
     assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
 
 
-def test_polled_events_and_frames_draw_the_same_map(open_map):
-    page = open_map("?n=3000&polled=1", ready=False)
-    page.wait_for_function("window.polled === true")
-    page.shows(state="finished", points=3000, step=600)
-    asked = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert [name for name in asked if "/api/frames" in name] == page.evaluate("fetchedForPolling")
-
-
-def test_a_host_that_passes_no_routes_is_told_to_python(open_map):
-    page = open_map("?n=3000&health=0", ready=False)
-    page.wait_for_function("said.some(([name]) => name === 'routes')")
-    assert page.said("routes") == ["blocked"]
-
-
 def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)

@@ -70,7 +70,6 @@ export class PropsReceiver {
       void this.follow(data, state.pid);
     }
     this.before = data;
-    if (data.fallback) stream.feed({ run: data.run, pid: state.pid, ...data.fallback });
     this.syncControlled(data);
   }
 
@@ -164,17 +163,12 @@ export class PropsReceiver {
   }
 
   private listen(data: MapData, pid: string | null): void {
-    if (data.fallback || !data.events_url) return;
+    if (!data.events_url) return;
     const own = pid && !data.events_url.includes(`/projections/${pid}/`);
     const url = own ? data.events_url.replace(/\/events(?=$|\?)/, `/projections/${pid}/events`) : data.events_url;
     if (this.open && this.open.run !== data.run) stream.close(this.open.run, this.open.pid);
     this.open = { run: data.run, pid };
     stream.open({ run: data.run, pid, events_url: url });
-    void stream.probe(`${data.api ?? "/api"}/health`).then((here) => {
-      if (here || this.destroyed) return;
-      stream.close(data.run, pid);
-      this.parts.sendState("routes", "blocked");
-    });
   }
 
   // Values that the person changes here and Python may change too: taken when Python's has changed.

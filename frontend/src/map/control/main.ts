@@ -1,7 +1,7 @@
 // The map as a Streamlit component (Components v2). The default export runs at every change of data or theme with the
 // same parentElement: the map is made once and updated in place. What it is told and what it tells is in protocol.ts:
-// state `pinned`, `selected` {count, bits}, `step` (where a person left the replay standing; null at its end), `color`,
-// `routes` ("blocked"); triggers `ended` (how a run that was running ended), `remedy`.
+// state `pinned`, `selected` {count, bits}, `step` (where a person left the replay standing; null at its end), `color`;
+// triggers `ended` (how a run that was running ended), `remedy`.
 import type { ComponentArguments } from "../../lib/mount.ts";
 import type { MapInput } from "../data/expandProps.ts";
 import { MapView } from "./mapView.ts";

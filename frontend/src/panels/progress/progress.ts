@@ -1,9 +1,8 @@
 // One line above the map: how the run or projection stands, how long it will take, and a way to stop it.
-// Where the host does not pass the event routes, this is also where polled events enter the page.
-import type { Fallback, Fed, ProgressProps } from "../../protocol.ts";
+import type { ProgressProps } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { h, setData } from "../../lib/dom.ts";
-import { stream, type StreamEvent } from "../../lib/eventStream.ts";
+import type { StreamEvent } from "../../lib/eventStream.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import {
   initialStatus,
@@ -55,7 +54,6 @@ class Progress {
   private status: Status;
   /** What Python was asked for and has not done yet. */
   private asked: Request | null = null;
-  private fed: Fed | null = null;
   private refreshed: string | null = null; // for which run Python was told to look again
   private subscription: RunSubscription;
 
@@ -93,17 +91,7 @@ class Progress {
     this.data = data;
     const pid = data.view && data.view !== "live" ? data.view : null;
     this.subscription.subscribe({ run: data.run, pid, begun: data.begun });
-    if (data.fallback) this.feed(data.run, pid, data.fallback);
     this.draw();
-  }
-
-  private feed(run: string, pid: string | null, fallback: Fallback): void {
-    const { stream: name = "", from, events } = fallback;
-    stream.feed({ run, pid, ...fallback });
-    const count = from + events.filter((event) => event.event !== "end").length;
-    if (this.fed?.stream === name && this.fed.count >= count) return;
-    const fed = (this.fed = { stream: name, count });
-    setTimeout(() => this.host.setStateValue("fed", fed), 0);
   }
 
   private onEvent(event: StreamEvent): void {

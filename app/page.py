@@ -1,0 +1,24 @@
+"""The script that Streamlit runs for every page: what all have in common, then the page itself."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.panels import navigation, sidebar
+from app.widgets.error_boundary import error_boundary
+from app.widgets.parameters import track_interrupted_rerun
+
+APP_DIR = Path(__file__).resolve().parent
+
+st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
+st.html(APP_DIR / "page.css")
+pages = navigation.pages()
+page = st.navigation(list(pages.values()), position="hidden")
+navigation.top_bar(pages, page)
+with error_boundary(), track_interrupted_rerun():
+    if page is pages[navigation.HOME]:
+        sidebar.explore_sidebar()
+        page.run()
+    else:
+        page.run()  # what is seen comes before what is only kept
+        sidebar.other_page_sidebar()

@@ -1,1 +1,0 @@
-export { pad as default } from "../dmlviz.map/page-4a2335332969ec25.js";

@@ -1,0 +1,1 @@
+export { spaces as default } from "../dmlviz.map/page-36725a6ee26453e3.js";

@@ -1,1 +1,0 @@
-export { versus as default } from "../dmlviz.map/page-4a2335332969ec25.js";
