@@ -85,15 +85,15 @@ def test_a_stop_is_heard_while_the_library_works(digits, monkeypatch):
 
 
 def test_a_progress_bar_that_nobody_waits_for_ends_the_work():
-    told = reference._Told("compiling")
-    ticks = reference._Ticks(told)
-    ticks.write("\r0")
-    assert (told.words, told.iteration) == ("compiling", 0)
-    ticks.write("\r17")
-    assert told.iteration == 17
-    told.given_up = True
+    progress = reference._Progress("compiling")
+    file = reference._ProgressFile(progress)
+    file.write("\r0")
+    assert (progress.words, progress.iteration) == ("compiling", 0)
+    file.write("\r17")
+    assert progress.iteration == 17
+    progress.cancelled = True
     with pytest.raises(SystemExit):
-        ticks.write("\r18")
+        file.write("\r18")
 
 
 def test_what_the_library_refuses_is_a_sentence(digits, monkeypatch):
