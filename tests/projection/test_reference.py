@@ -108,7 +108,7 @@ def test_what_the_library_refuses_is_a_sentence(digits, monkeypatch):
 def test_points_without_a_place_are_a_sentence(digits, monkeypatch):
     lost = np.full((80, 2), np.nan, np.float32)
     monkeypatch.setattr(reference, "_tsne", lambda *_: reference.ReferenceLayout(lost, None, 250))
-    with pytest.raises(UserError, match=r"80 of 80 points no place.*more neighbors"):
+    with pytest.raises(UserError, match=r"80 of 80 points no position.*more neighbors"):
         project(digits[0][:80], reference_tsne())
 
 
@@ -134,7 +134,7 @@ def test_what_the_points_do_not_allow_is_said_before_any_work():
         check(reference_tsne(), 60, 1)
     with pytest.raises(UserError, match="5,001: use method = barnes_hut"):
         check(reference_tsne(method="exact"), 5_001, 64)
-    with pytest.raises(UserError, match="does not go on"):
+    with pytest.raises(UserError, match="cannot resume"):
         project(np.eye(80, dtype=np.float32), reference_tsne(), start=np.zeros((80, 2)), begun=10)
 
 
@@ -178,7 +178,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
 
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
-        "import sys, dmlviz.projection as p; p.project, p.project_epochs, p.place_on; "
+        "import sys, dmlviz.projection as p; p.project, p.project_sequence, p.place_on; "
         "import dmlviz.projection.reference, dmlviz.runs.projection_run, dmlviz.jobs.worker, app.server; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
     )
