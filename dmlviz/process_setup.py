@@ -1,5 +1,6 @@
-"""How a process is set up for its part: threads, priority, limits, garbage collection; with what each was measured to
-bring. None of it changes a result.
+"""How a process is set up: threads, priority, limits, garbage collection, each with what it was measured to bring.
+
+None of it changes a result.
 
 One setting has no line here: uvicorn takes uvloop where it is installed. A rerun of Explore takes 27 ms with it and
 49 ms without.

@@ -26,6 +26,7 @@ from dmlviz.plugins import Parameter, distance, loss, reduction
     ],
 )
 def margin_ratio(batch, *, ratio, distance, reduction):
+    """Return [d_ap − ρ · min d_an]₊ for each positive pair."""
     d = batch.distances(distance)  # n × n
     nearest_negative = d.masked_fill(~batch.negative, float("inf")).amin(dim=1, keepdim=True)
     return batch.terms((d - ratio * nearest_negative).relu(), batch.positive & batch.has_both[:, None], reduction)

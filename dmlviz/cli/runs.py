@@ -115,7 +115,7 @@ def _list(known: Runs) -> None:
             "ready-made" if known.is_bundled(run) else f"{run.created.astimezone():%Y-%m-%d}",
         )
     for broken in damaged:
-        said = f"{broken.error.said}; dmlviz runs delete {broken.id} removes it."
+        said = f"{broken.error.description}; dmlviz runs delete {broken.id} removes it."
         table.add_row(
             broken.id,
             f"{broken.title}\n[yellow]{escape(said)}[/yellow]",

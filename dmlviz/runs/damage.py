@@ -11,7 +11,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
-from dmlviz.storage.arrays import reading, shape_of
+from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
 
@@ -49,7 +49,7 @@ def told(damage: Damage) -> str:
     kept = [part for part in PARTS if part not in lost]
     what = f"Its {_listed(kept)} can still be had" if kept else "Nothing of it can be shown"
     but = f"; its {_listed(gone)} cannot, or not wholly." if gone and kept else "."
-    return f"{damage[0].said}{more}. {what}{but}"
+    return f"{damage[0].description}{more}. {what}{but}"
 
 
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
@@ -152,7 +152,7 @@ def _caught(look: Callable[..., object], *given: Any) -> Iterator[DamagedFileErr
 
 def _shaped(run: Run, wanted: tuple[int | None, int], step: int) -> None:
     path = run.path / "snapshots" / f"{step}.npy"
-    shape = shape_of(path)
+    shape = read_shape(path)
     if shape is None or len(shape) != 2 or shape[1] != wanted[1] or (wanted[0] or shape[0]) != shape[0]:
         raise DamagedFileError(path, "it does not hold the embeddings of the tracked images")
 
