@@ -1,47 +1,50 @@
-"""What a person is told when something cannot be done."""
+"""The exceptions whose messages a user reads."""
 
 import re
 from pathlib import Path
 
 
 class UserError(ValueError):
-    """A broken rule, said in one or two sentences: the rule, what was received, what to do.
+    """Invalid input or state, with a message in one or two sentences: the rule, the value received, the remedy.
 
-    The command line prints the text and the page shows it; neither shows a traceback.
+    The command line prints the message and the page displays it; neither shows a traceback.
     """
 
 
 class UnknownNameError(UserError, KeyError):
-    """A name that no catalog entry has. Also a KeyError, so that `name in LOSSES` works."""
+    """A name without a catalog entry. Also a KeyError, so that `name in LOSSES` works."""
 
     __str__ = ValueError.__str__
 
 
 class DataUnavailableError(UserError):
-    """A data set that is not on disk and could not be fetched, or files that are not what they claim."""
+    """A data set that is not on disk and could not be downloaded, or whose files are invalid."""
 
 
-MISSING = "it is not there"
+MISSING = "it is not there"  # the reason for a file that does not exist
 
 
 class DamagedFileError(UserError):
-    """A file on disk that is not what its name says: cut off, changed, or written by somebody else.
+    """A missing, truncated or otherwise invalid file.
 
-    `file` is its name, in a run's folder from that folder on; `why` says what is wrong with it, in a few words,
-    `said` both of them.
+    Attributes:
+        path: The file.
+        reason: The defect in a few words, or MISSING.
+        file: The file's name; inside a run, its path relative to the run's folder.
+        description: File and defect in one clause.
     """
 
-    def __init__(self, path: Path, why: str) -> None:
-        self.path, self.why = path, why
-        owner, self.file = _owner_and_name(path)
-        self.said = f"{self.file} is missing" if why == MISSING else f"{self.file} is damaged ({why})"
-        whose = f"{self.file} of run {owner}" if owner else self.file
-        super().__init__(f"{whose} cannot be read: {why}. Delete what it belongs to, or make it again.")
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        run_id, self.file = _split_run_path(path)
+        self.description = f"{self.file} is missing" if reason == MISSING else f"{self.file} is damaged ({reason})"
+        label = f"{self.file} of run {run_id}" if run_id else self.file
+        super().__init__(f"{label} cannot be read: {reason}. Delete what it belongs to, or make it again.")
 
 
-def _owner_and_name(path: Path) -> tuple[str, str]:
-    """The run that a file lies in, and its name from that run's folder on; no run and the bare name elsewhere."""
-    for place, part in enumerate(path.parts[:-1]):
+def _split_run_path(path: Path) -> tuple[str, str]:
+    """Split a path into run ID and path within the run; ID "" and the bare name for a file outside any run."""
+    for depth, part in enumerate(path.parts[:-1]):
         if re.fullmatch("[0-9a-f]{16}", part):
-            return part, "/".join(path.parts[place + 1 :])
+            return part, "/".join(path.parts[depth + 1 :])
     return "", path.name

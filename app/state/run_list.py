@@ -115,7 +115,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.said}, so that the run cannot be opened.{left}",
+        "damage": f"{run.error.description}, so that the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": run_size(run),

@@ -116,7 +116,7 @@ def _print_list(store: Runs) -> None:
             "ready-made" if store.is_bundled(run) else f"{run.created.astimezone():%Y-%m-%d}",
         )
     for broken in damaged:
-        warning = f"{broken.error.said}; dmlviz runs delete {broken.id} removes it."
+        warning = f"{broken.error.description}; dmlviz runs delete {broken.id} removes it."
         table.add_row(
             broken.id,
             f"{broken.title}\n[yellow]{escape(warning)}[/yellow]",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.arrays import NUMBERS, names_of, read_array, read_arrays
+from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 
 if TYPE_CHECKING:
     import pyarrow
@@ -81,7 +81,7 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
     try:
         found = read_array(path, ANY)
     except DamagedFileError as error:
-        raise UserError(f"{path.name} could not be read as npy: {error.why}.") from None
+        raise UserError(f"{path.name} could not be read as npy: {error.reason}.") from None
     if found is None:
         raise UserError(f"There is no file {path.name}.")
     return found, None
@@ -89,7 +89,7 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        listed = names_of(path)
+        listed = array_names(path)
         names = {name.lower(): name for name in listed}
         vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
         if vectors is None:
@@ -97,7 +97,7 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
-        raise UserError(f"{path.name} could not be read as npz: {error.why}.") from None
+        raise UserError(f"{path.name} could not be read as npz: {error.reason}.") from None
     return stored[vectors], None if labels is None else stored[labels]
 
 

@@ -1,4 +1,4 @@
-"""Nearest neighbors among a fixed set of embeddings, exact. Loads no torch."""
+"""Exact k-nearest-neighbor search in a labeled gallery of embeddings. NumPy and FAISS only, no torch."""
 
 from typing import Any, Literal
 
@@ -11,10 +11,21 @@ Metric = Literal["euclidean", "cosine"]
 
 
 class Gallery:
-    """Embeddings (n × d) with their class ids (n), searched by Euclidean distance or by 1 − cosine.
+    """Labeled embeddings, searched by Euclidean or by cosine distance (1 − cosine).
 
-    Raises UserError for wrong shapes and for embeddings that are not finite. By cosine a zero vector is at distance 1
-    from everything.
+    Args:
+        embeddings: n × d, finite; NumPy or torch.
+        labels: n class ids.
+        metric: "euclidean" or "cosine". The cosine distance of a zero vector from any other vector is 1.
+
+    Raises:
+        UserError: For a wrong shape, embeddings that are not finite, or an unknown metric.
+
+    Example:
+        >>> gallery = Gallery([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]], [0, 1, 1])
+        >>> distances, indices = gallery.search([0.0, 1.0], k=2)
+        >>> indices.tolist()
+        [[0, 1]]
     """
 
     def __init__(self, embeddings: Any, labels: Any, metric: Metric = "euclidean") -> None:
@@ -36,9 +47,17 @@ class Gallery:
         return len(self._points)
 
     def search(self, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest items of each query (q × d, or one of d): distances (q × k, float32) and indices (int64).
+        """Return the k nearest items of each query.
 
-        Nearest first, of equally near ones the earlier first; all items where there are fewer than k.
+        Args:
+            queries: q × d, or one vector (d).
+            k: Number of neighbors; all items if the gallery holds fewer.
+
+        Returns:
+            Distances (q × k, float32) and indices (q × k, int64), nearest first, ties by index.
+
+        Raises:
+            UserError: For a wrong shape, queries that are not finite, or a k below 1.
         """
         points = _rows(queries, "Queries are", single=True)
         if points.shape[1] != self._dimension:
@@ -49,25 +68,25 @@ class Gallery:
         return self._search(self._prepared(points), _count(k))
 
     def kneighbors(self, index: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k items nearest to item `index`: distances (k) and indices (k); without itself, with its duplicates."""
+        """Return distances (k) and indices (k) of the k items nearest to item `index`, excluding the item itself."""
         if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < len(self):
             raise UserError(f"Items of this gallery are 0 to {len(self) - 1}; got {index!r}.")
-        distances, found = self._search(self._points[index : index + 1], _count(k) + 1)
-        others = found[0] != index
-        return distances[0][others][:k], found[0][others][:k]
+        distances, indices = self._search(self._points[index : index + 1], _count(k) + 1)
+        others = indices[0] != index
+        return distances[0][others][:k], indices[0][others][:k]
 
     def kneighbors_all(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k items nearest to each: distances (n × k) and indices (n × k), nearest first; as `pinned_neighbors`."""
-        distances, found = self._search(self._points, _count(k) + 1)
-        others = found != np.arange(len(self))[:, None]
-        others[others.all(axis=1), -1] = False  # where more than k items coincide, an item need not find itself
+        """Return `kneighbors` of every item: distances (n × k) and indices (n × k), nearest first."""
+        distances, indices = self._search(self._points, _count(k) + 1)
+        others = indices != np.arange(len(self))[:, None]
+        others[others.all(axis=1), -1] = False  # among more than k duplicates, an item may be missing from its own list
         shape = len(self), min(k, len(self) - 1)
-        return distances[others].reshape(shape), found[others].reshape(shape)
+        return distances[others].reshape(shape), indices[others].reshape(shape)
 
     def _prepared(self, points: np.ndarray) -> np.ndarray:
-        """As they are; for the cosine on the unit sphere, where half the squared distance is 1 − cosine.
+        """Put points on the unit sphere for the cosine: half the squared distance is then 1 − cosine.
 
-        A zero vector has an axis of its own there, and so is at distance 1 from every other.
+        Zero vectors share an extra axis, so that they are at distance 1 from every other vector.
         """
         if self.metric == "euclidean":
             return points
@@ -77,12 +96,12 @@ class Gallery:
         return np.concatenate([points / np.where(norms > 0, norms, 1), norms == 0], axis=1)
 
     def _search(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        squared, found = self._nearest.search(points, min(k, len(self)))
+        squared, indices = self._nearest.search(points, min(k, len(self)))
         if self.metric == "euclidean":
-            return np.sqrt(squared).astype(np.float32), found
+            return np.sqrt(squared).astype(np.float32), indices
         zero = points[:, -1] > 0
-        squared[zero], found[zero] = 2, np.arange(found.shape[1])  # from other zero vectors too
-        return (squared / 2).astype(np.float32), found
+        squared[zero], indices[zero] = 2, np.arange(indices.shape[1])  # from other zero vectors too
+        return (squared / 2).astype(np.float32), indices
 
 
 def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
@@ -102,5 +121,5 @@ def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
 
 def _count(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UserError(f"k is a whole number from 1: how many neighbors to find; got {k!r}.")
+        raise UserError(f"k, the number of neighbors, is a whole number from 1; got {k!r}.")
     return int(k)

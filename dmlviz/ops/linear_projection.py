@@ -1,4 +1,4 @@
-"""Linear pictures of an embedding space: the space itself, its principal axes, or its classes fanned out."""
+"""Linear projections to 2-D or 3-D: identity, PCA, and class fan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +11,27 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import read_arrays, take
 
 ProjectionKind = Literal["plane", "pca", "fan"]
-MAX_FAN_CLASSES = 20  # more classes than this are no longer told apart on a ring
-_BLOCK = 8192
+MAX_FAN_CLASSES = 20  # more classes cannot be distinguished on a ring
+_BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True)
 class LinearProjection:
-    """A linear map from the embedding space to the picture: (x − mean) · componentsᵀ.
+    """A linear projection of embeddings: (x − mean) · componentsᵀ.
 
-    `mean` (d), `components` (dims × d, orthonormal rows), `explained` (dims) the share of the variance on each axis;
-    `view` is what the picture is called.
+    Attributes:
+        mean: d.
+        components: dims × d, orthonormal rows.
+        explained_variance_ratio: dims; each axis's share of the variance.
+        kind: "plane" (identity), "pca" or "fan".
+
+    Example:
+        >>> points = np.array([[0.0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0]])
+        >>> projection = LinearProjection.pca(points)
+        >>> projection.explained_variance_ratio.round(2).tolist()
+        [0.8, 0.2]
+        >>> projection.project(points).shape
+        (4, 2)
     """
 
     mean: np.ndarray
@@ -30,9 +41,9 @@ class LinearProjection:
 
     @classmethod
     def pca(cls, embeddings: np.ndarray, dims: int = 2) -> Self:
-        """The space itself when it has no more than `dims` dimensions, otherwise the first principal axes.
+        """Return the first `dims` principal axes of embeddings (n × d); the identity when d ≤ dims.
 
-        Rows that are not finite are left out. The sign of an axis makes its largest entry positive.
+        Rows that are not finite are skipped. Axes are signed so that their largest loading is positive.
         """
         d = embeddings.shape[1]
         finite = embeddings[np.isfinite(embeddings).all(axis=1)]
@@ -43,10 +54,17 @@ class LinearProjection:
 
     @classmethod
     def joint_pca(cls, epochs: Sequence[np.ndarray], axes: Sequence[int]) -> Self:
-        """The principal axes of those numbers, 1 being the widest, of one or several epochs (each n × d) together.
+        """Return selected principal axes of one or several epochs together.
 
-        Each points to where its largest loading is positive, so that equal data give equal maps. Axes beyond the d-th
-        are zero. Raises UserError for no epochs, or epochs of several spaces.
+        Args:
+            epochs: Embeddings of each epoch (each n × d).
+            axes: Numbers of the principal axes, 1 for the largest variance. Axes beyond the d-th are zero.
+
+        Returns:
+            The projection; axes are signed so that their largest loading is positive.
+
+        Raises:
+            UserError: For no epochs, or epochs of different dimensions.
         """
         if len(epochs) == 0 or len({np.shape(epoch)[1] for epoch in epochs}) > 1:
             raise UserError("A joint PCA takes epochs of one embedding space; got none, or several dimensions.")
@@ -54,28 +72,38 @@ class LinearProjection:
         mean = sum(np.asarray(epoch).sum(axis=0, dtype=np.float64) for epoch in epochs) / count
         scatter = np.zeros((d, d))
         for epoch in epochs:
-            for start in range(0, len(epoch), _BLOCK):
-                rows = np.asarray(epoch[start : start + _BLOCK], np.float32) - mean.astype(np.float32)
+            for start in range(0, len(epoch), _BLOCK_ROWS):
+                rows = np.asarray(epoch[start : start + _BLOCK_ROWS], np.float32) - mean.astype(np.float32)
                 scatter += rows.T @ rows
         variances, directions = np.linalg.eigh(scatter)
         missing = max(0, max(axes) - d)
         variances = np.pad(np.maximum(variances[::-1], 0), (0, missing))
         directions = np.pad(directions.T[::-1], ((0, missing), (0, 0)))
-        chosen = [axis - 1 for axis in axes]
-        components, explained = directions[chosen], variances[chosen] / max(variances.sum(), np.finfo(np.float64).tiny)
+        columns = [axis - 1 for axis in axes]
+        components = directions[columns]
+        explained = variances[columns] / max(variances.sum(), np.finfo(np.float64).tiny)
         largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
         return cls(mean, components * np.sign(largest), explained, "pca")
 
     @classmethod
     def class_fan(cls, embeddings: np.ndarray, labels: np.ndarray, dims: int = 2) -> Self:
-        """The orthonormal view in which the class centers come nearest to evenly spread directions, class by class.
+        """Return the orthonormal projection that best maps class centers to evenly spaced directions.
 
-        A simplex, which is what most losses make of the classes, lands as a regular ring. It is the orthogonal
-        Procrustes problem (Schönemann 1966) between the centers and `directions`. Rows that are not finite are left
-        out. Raises UserError for fewer than dims + 1 classes or no more than `dims` dimensions.
+        Most losses arrange the classes as a simplex; its class fan is a regular ring.
+
+        Args:
+            embeddings: n × d; rows that are not finite are skipped.
+            labels: n class ids.
+            dims: 2 or 3.
+
+        Raises:
+            UserError: For fewer than dims + 1 classes or dimensions.
+
+        Reference:
+            Schönemann 1966 (orthogonal Procrustes problem).
         """
         usable = np.isfinite(embeddings).all(axis=1)
-        finite, known = embeddings[usable].astype(np.float64), np.asarray(labels)[usable]
+        finite, finite_labels = embeddings[usable].astype(np.float64), np.asarray(labels)[usable]
         classes = np.unique(labels)
         if len(classes) <= dims or embeddings.shape[1] <= dims:
             raise UserError(
@@ -83,61 +111,67 @@ class LinearProjection:
                 f"got {len(classes)} classes in {embeddings.shape[1]} dimensions: draw the PCA instead."
             )
         mean = finite.mean(axis=0) if len(finite) else np.zeros(embeddings.shape[1])
-        centers = [finite[known == label].mean(axis=0) if (known == label).any() else mean for label in classes]
+        members = (finite[finite_labels == label] for label in classes)
+        centers = [points.mean(axis=0) if len(points) else mean for points in members]
         u, _, vt = np.linalg.svd(
             evenly_spaced_directions(len(classes), dims).T @ (np.stack(centers) - mean), full_matrices=False
         )
         return cls(mean, u @ vt, _explained(finite, u @ vt), "fan")
 
     def project(self, embeddings: np.ndarray) -> np.ndarray:
-        """Positions (n × dims, float32) of embeddings (n × d)."""
+        """Return positions (n × dims, float32) of embeddings (n × d)."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return ((np.asarray(embeddings, np.float64) - self.mean) @ self.components.T).astype(np.float32)
+            centered = np.asarray(embeddings, np.float64) - self.mean
+            return np.asarray(centered @ self.components.T, np.float32)
 
     def aligned_to(self, embeddings: np.ndarray, target: np.ndarray) -> "LinearProjection":
-        """The same picture, rotated or mirrored so that `embeddings` land as near `target` as they can (Procrustes).
+        """Rotate or mirror a PCA so that positions of `embeddings` come closest to `target` (Procrustes).
 
-        Plane and fan stay as they are: there the axes are the space itself, or the classes give the direction. Meant
-        for a basis fresh from `fit`.
+        Plane and fan are returned unchanged: their axes have a meaning. Call it on a PCA that was not rotated yet.
+
+        Args:
+            embeddings: n × d.
+            target: Positions (n × dims), for example of the previous frame.
         """
         if self.kind != "pca":
             return self
-        placed = self.project(embeddings)
-        known = np.isfinite(placed).all(axis=1) & np.isfinite(target).all(axis=1)
-        if known.sum() < 2:
+        positions = self.project(embeddings)
+        finite = np.isfinite(positions).all(axis=1) & np.isfinite(target).all(axis=1)
+        if finite.sum() < 2:
             return self
-        placed, target = placed[known].astype(np.float64), target[known].astype(np.float64)
-        u, _, vt = np.linalg.svd((placed - placed.mean(axis=0)).T @ (target - target.mean(axis=0)))
-        turn = (u @ vt).T
-        # Principal axes are uncorrelated, so that the variances along turned ones follow from those along the first.
-        return LinearProjection(self.mean, turn @ self.components, turn**2 @ self.explained_variance_ratio, self.kind)
+        positions, target = positions[finite].astype(np.float64), target[finite].astype(np.float64)
+        u, _, vt = np.linalg.svd((positions - positions.mean(axis=0)).T @ (target - target.mean(axis=0)))
+        rotation = (u @ vt).T
+        # Principal axes are uncorrelated, so that the variances along rotated axes follow from theirs.
+        explained = rotation**2 @ self.explained_variance_ratio
+        return LinearProjection(self.mean, rotation @ self.components, explained, self.kind)
 
     def save(self, file: IO[bytes]) -> None:
-        """Write mean, components and explained as npz (no pickle)."""
+        """Write the projection as npz, without pickle."""
         np.savez(
             file, mean=self.mean, components=self.components, explained=self.explained_variance_ratio, view=self.kind
         )
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; raise DamagedFileError for anything else."""
+        """Read a file written by `save`; raise DamagedFileError for any other."""
         stored = read_arrays(path)
         mean, components, explained = (take(path, stored, name, "f") for name in ("mean", "components", "explained"))
         view = str(take(path, stored, "view", "U"))
         if view not in get_args(ProjectionKind) or not all(
             np.isfinite(part).all() for part in (mean, components, explained)
         ):
-            raise DamagedFileError(path, "it is no linear picture")
+            raise DamagedFileError(path, "it is no linear projection")
         return cls(mean, components, explained, view)  # type: ignore[arg-type]
 
 
 def display_dims(embedding_dim: int) -> int:
-    """Dimensions of the picture that a run plays: three for a space of three, otherwise two."""
+    """Return the dimensions of a run's default view: 3 for 3-D embeddings, otherwise 2."""
     return 3 if embedding_dim == 3 else 2
 
 
 def default_kind(embedding_dim: int, classes: int) -> ProjectionKind:
-    """The picture that a run plays: its space where that can be drawn as it is, else its fan, else its PCA."""
+    """Return the kind of a run's default view: the plane if it fits, else the class fan, else PCA."""
     dims = display_dims(embedding_dim)
     if embedding_dim <= dims:
         return "plane"
@@ -145,7 +179,7 @@ def default_kind(embedding_dim: int, classes: int) -> ProjectionKind:
 
 
 def default_projection(embeddings: np.ndarray, labels: np.ndarray | None) -> LinearProjection:
-    """The basis of `default_kind` for embeddings (n × d) with their labels (n), if these are known."""
+    """Return the projection of kind `default_kind` for embeddings (n × d) with their labels (n), if known."""
     classes = 0 if labels is None else len(np.unique(labels))
     dims = display_dims(embeddings.shape[1])
     if labels is not None and default_kind(embeddings.shape[1], classes) == "fan":
@@ -154,7 +188,7 @@ def default_projection(embeddings: np.ndarray, labels: np.ndarray | None) -> Lin
 
 
 def evenly_spaced_directions(count: int, dims: int) -> np.ndarray:
-    """`count` unit vectors (count × dims, dims 2 or 3) spread evenly: clockwise from the top, or along a spiral."""
+    """Return `count` evenly spaced unit vectors (count × dims): clockwise from the top in 2-D, on a spiral in 3-D."""
     if dims == 2:
         angle = 2 * np.pi * np.arange(count) / count
         return np.stack([np.sin(angle), np.cos(angle)], axis=1)
@@ -168,5 +202,5 @@ def _explained(finite: np.ndarray, components: np.ndarray) -> np.ndarray:
     if len(finite) == 0:
         return np.zeros(len(components))
     total = finite.var(axis=0, dtype=np.float64).sum()
-    along = (finite.astype(np.float64) @ components.T).var(axis=0)
-    return along / total if total > 0 else np.zeros(len(components))
+    variances = (finite.astype(np.float64) @ components.T).var(axis=0)
+    return variances / total if total > 0 else np.zeros(len(components))

@@ -1,6 +1,7 @@
-"""Distances, cosines and masked reductions: the only place with numerical tricks.
+"""Distances, cosines and masked reductions, numerically stable.
 
-float16 and bfloat16 are computed in float32, autocast or not. Nothing is larger than n × n (n × m against proxies).
+float16 and bfloat16 are computed in float32, with or without autocast. No intermediate result is larger than n × n
+(n × m against proxies).
 """
 
 from collections.abc import Callable, Iterator
@@ -18,19 +19,27 @@ Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 Reduction = Literal["mean", "nonzero", "sum", "none"]
 DISTANCES = ("euclidean", "sqeuclidean", "cosine")
 
-# Pairs nearer than 3e-5 of the largest norm, here squared, are measured by their differences: the product of all points
-# has lost digits of their distance, and float32 those of its direction.
+# Pairs nearer than 3e-5 of the largest norm (squared: 1e-9) are measured from differences: the matrix product has lost
+# digits of their distance, and float32 those of its direction.
 _NEAR = 1e-9
-# Nearer than this many roundings of the largest norm there is no direction left: the points coincide.
+# Points nearer than this many roundings of the largest norm have no direction left: they count as equal.
 _COINCIDENT_ULPS = 32
 
-_SAFE_NORM_RANGE = 1e-15, 1e15  # between these a vector's length can be had from its squares, in float32 too
+_SAFE_NORM_RANGE = 1e-15, 1e15  # squares of such norms neither overflow nor underflow in float32
 
 
 def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
-    """Return the embeddings as they are and the labels as int64 on the same device.
+    """Validate a batch.
 
-    Raises UserError for embeddings that are no n × d matrix of floats and for labels that are no n whole numbers.
+    Args:
+        embeddings: n × d, a tensor of floats.
+        labels: n whole numbers.
+
+    Returns:
+        The embeddings unchanged, and the labels as int64 on the same device.
+
+    Raises:
+        UserError: For another shape or type.
     """
     if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
         kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
@@ -45,23 +54,26 @@ def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int
             f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
         )
     if labels.is_floating_point() or labels.is_complex():
-        whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
-        if not whole.all():
-            wrong = labels[~whole][0].item()
-            raise UserError(f"Labels are whole numbers; got {wrong}: pass class numbers, not scores.")
+        is_whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
+        if not is_whole.all():
+            invalid = labels[~is_whole][0].item()
+            raise UserError(f"Labels are whole numbers; got {invalid}: pass class numbers, not scores.")
     return embeddings, labels.to(torch.int64)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Compute in the type that the tensors have; where autocast is off anyway, nothing is entered, which costs time."""
+    """Return a context that disables autocast; a null context where it is off already, because entering costs time."""
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
 
 
 def upcast_half(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Return `x` in float32, or float64 if it is that; gradients on their way back to half precision saturate."""
-    return x if x.dtype in (torch.float32, torch.float64) else _Upcast.apply(x)
+    """Return half-precision `x` as float32; the gradient saturates on its way back. float64 stays float64."""
+    if x.dtype in (torch.float32, torch.float64):
+        return x
+    wide: Tensor = _Upcast.apply(x)
+    return wide
 
 
 class _Upcast(torch.autograd.Function):
@@ -77,9 +89,9 @@ class _Upcast(torch.autograd.Function):
 
 
 def clamp_range(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Return `working(x)` with numbers beyond ±1e6 (float64: ±1e49) held there, so that their fourth powers add up.
+    """Return `upcast_half(x)` clamped to ±1e6 (float64: ±1e49), so that sums of fourth powers stay finite.
 
-    A space that large has diverged: its losses are then large numbers without a gradient, not infinities.
+    Embeddings that large have diverged: their loss is then a large number without a gradient, not infinity.
     """
     x = upcast_half(x)
     limit = torch.finfo(x.dtype).max ** 0.16
@@ -87,12 +99,18 @@ def clamp_range(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 def l2_normalize(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Return the rows at length 1, exactly for any norm from 1e-30 to 1e38; a zero row stays zero."""
-    return _Directions.apply(upcast_half(x))
+    """Return the rows scaled to length 1, exact for norms from 1e-30 to 1e38; a zero row stays zero.
+
+    Example:
+        >>> l2_normalize(torch.tensor([[0.0, 5.0], [0.0, 0.0]])).tolist()
+        [[0.0, 1.0], [0.0, 0.0]]
+    """
+    unit: Tensor = _Normalize.apply(upcast_half(x))
+    return unit
 
 
-class _Directions(torch.autograd.Function):
-    """One step for autograd, which takes as long for many small ones as a loss on class weights does."""
+class _Normalize(torch.autograd.Function):
+    """L2 normalization as one autograd node; several small ones take as long as a whole loss on class weights."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -102,7 +120,7 @@ class _Directions(torch.autograd.Function):
             direction = x / lengths
             ctx.save_for_backward(x, direction, lengths)
             return direction
-        scaled, largest = _Directions.scaled(x)
+        scaled, largest = _Normalize.scaled(x)
         lengths = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
         direction = scaled.div_(lengths)
         ctx.save_for_backward(x, direction, lengths, largest)
@@ -110,24 +128,24 @@ class _Directions(torch.autograd.Function):
 
     @staticmethod
     def scaled(x: Tensor) -> tuple[Tensor, Tensor]:
-        """The rows with their longest coordinate at 1, so that lengths are 1 … √d, and what they were divided by."""
+        """Return rows divided by their largest coordinate, so that norms are in [1, √d], and the divisors."""
         largest = x.detach().abs().amax(dim=1, keepdim=True)
         largest = largest.masked_fill_(largest < 1e-30, 1.0)
         return x / largest, largest
 
     @staticmethod
     def plain(x: Tensor) -> Tensor:
-        scaled, _ = _Directions.scaled(x)
+        scaled, _ = _Normalize.scaled(x)
         return scaled / scaled.square().sum(dim=1, keepdim=True).clamp_min(1.0).sqrt()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         x, direction, *lengths = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return differentiable_gradients(_Directions.plain, (x,), gradient)[0]
+            return differentiable_gradients(_Normalize.plain, (x,), gradient)[0]
         along = (gradient * direction).sum(dim=1, keepdim=True)
         result = torch.addcmul(gradient, direction, along, value=-1)
-        for length in lengths:  # one after the other: their product may be too large or too small for a number
+        for length in lengths:  # one by one: their product may overflow or underflow
             result = result.div_(length)
         return result
 
@@ -135,10 +153,14 @@ class _Directions(torch.autograd.Function):
 def differentiable_gradients(
     plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], gradient: Tensor
 ) -> tuple[Tensor, ...]:
-    """Return the gradients of `plain(*inputs)`, which plain operations compute, with a graph of their own.
+    """Return gradients that can be differentiated again, for `backward` with `create_graph=True`.
 
-    For the backward of an autograd function when second derivatives are wanted (`create_graph=True`): what it kept for
-    the first ones are numbers that know nothing of the inputs.
+    The tensors that a custom autograd function saves carry no graph, so its own gradients have no second derivative.
+
+    Args:
+        plain: The same function in plain torch operations.
+        inputs: Its arguments.
+        gradient: Gradient of its result.
     """
     with torch.enable_grad():
         return torch.autograd.grad(plain(*inputs), inputs, gradient, create_graph=True)
@@ -156,10 +178,19 @@ def safe_sqrt(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[Tensor, "n n"]:
-    """Return all distances among the rows: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
+    """Return the pairwise distances of the rows.
 
-    The diagonal is exactly 0, and so is the gradient where two points coincide. Do not write into the result: within
-    `sharing()` it is everybody's.
+    Args:
+        x: n × d.
+        kind: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
+
+    Returns:
+        n × n; the diagonal is exactly 0, and so is the gradient between equal points. Read-only: inside
+        `cache_pairwise()` it is shared.
+
+    Example:
+        >>> distance_matrix(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
+        [[0.0, 5.0], [5.0, 0.0]]
     """
     if kind == "cosine":
         cosine = cosine_matrix(x)
@@ -173,22 +204,22 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
 
 
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-    """Return all cosines among the rows; those of a zero row are 0. Do not write into the result."""
+    """Return the pairwise cosines of the rows (n × n), 0 for a zero row. Read-only, as `distance_matrix`."""
     return _memoize("cosine", x, lambda x: cross_cosine(x, None))
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
-    """Return the distances from the rows of `x` to those of `y` (proxies, centers); gradients reach both."""
+    """Return the distances (n × m) from the rows of `x` to those of `y` (proxies, centers), differentiable in both."""
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
     dtype = torch.promote_types(upcast_half(x).dtype, upcast_half(y).dtype)
     squared = kind == "sqeuclidean"
-    distance = _Distance.apply(clamp_range(x).to(dtype), clamp_range(y).to(dtype), squared)
+    distance: Tensor = _Distance.apply(clamp_range(x).to(dtype), clamp_range(y).to(dtype), squared)
     return distance if squared else _to_kind(distance, kind)
 
 
 def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
-    """Return the cosines between the rows of `x` and those of `y` (`x` itself when None)."""
+    """Return the cosines (n × m) between the rows of `x` and those of `y`; of `x` with itself when `y` is None."""
     with without_autocast(x.device):
         x = l2_normalize(x)
         return x @ (x if y is None else l2_normalize(y).to(x.dtype)).T
@@ -201,11 +232,11 @@ def _to_kind(distance: Tensor, kind: str) -> Tensor:
 
 
 class _Distance(torch.autograd.Function):
-    """Euclidean distances, or their squares, by one float64 product of centered points: exact after any offset, cheap.
+    """Euclidean distances, or their squares, from one float64 product of centered points: exact after any offset.
 
-    Keeps the points for backward, and the distances where their root is asked for, nothing else; goes back in single
-    precision unless some points are very near each other. There are no masks in what every batch goes through: on a
-    CPU a masked fill costs as much as several sums.
+    Saves the points for backward, and the distances unless squared. Backward runs in single precision unless some
+    points are very near each other. The common path uses no masks: on a CPU a masked fill costs as much as several
+    sums.
     """
 
     @staticmethod
@@ -237,8 +268,8 @@ class _Distance(torch.autograd.Function):
         if distance is None:
             pull = 2 * gradient
         elif torch.is_grad_enabled():  # as below, but the second derivative is 0, too, where the distance is 0
-            apart = distance > 0
-            pull = torch.where(apart, gradient / torch.where(apart, distance, 1.0), 0.0)
+            positive = distance > 0
+            pull = torch.where(positive, gradient / torch.where(positive, distance, 1.0), 0.0)
         else:  # gradient / distance, and 0 where the distance is 0
             pull = gradient * distance / (distance.square() + torch.finfo(distance.dtype).tiny)
         pull = pull.to(a.dtype)
@@ -262,14 +293,14 @@ def _centered(x: Tensor, y: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, 
 
 
 def _measure_near(squared: Tensor, x: Tensor, y: Tensor | None, near: float, largest: float) -> bool:
-    """Write the squared distances of up to `near` anew, from differences; return whether any of them is not 0."""
+    """Recompute squared distances of up to `near` from differences, in place; return whether any of them is not 0."""
     rows = (squared <= near).any(dim=1).nonzero().squeeze(1)
-    some, all_ = x[rows].to(squared.dtype), (x if y is None else y).to(squared.dtype)
-    exact = torch.cdist(some, all_, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    points, others = x[rows].to(squared.dtype), (x if y is None else y).to(squared.dtype)
+    exact = torch.cdist(points, others, compute_mode="donot_use_mm_for_euclid_dist").square_()
     exact.masked_fill_(exact <= (_COINCIDENT_ULPS * torch.finfo(exact.dtype).eps) ** 2 * largest, 0.0)
-    chosen = squared[rows] <= near
-    squared[rows] = torch.where(chosen, exact, squared[rows])
-    return bool((exact[chosen] > 0).any())
+    is_near = squared[rows] <= near
+    squared[rows] = torch.where(is_near, exact, squared[rows])
+    return bool((exact[is_near] > 0).any())
 
 
 class _CacheEntry(NamedTuple):
@@ -279,28 +310,28 @@ class _CacheEntry(NamedTuple):
     matrix: Tensor
 
 
-_shared: ContextVar[list[_CacheEntry] | None] = ContextVar("shared", default=None)
+_cache: ContextVar[list[_CacheEntry] | None] = ContextVar("pairwise_cache", default=None)
 
 
 @contextmanager
 def cache_pairwise() -> Iterator[None]:
-    """Within it, miner, loss and statistics of the same embeddings share one distance and one cosine matrix.
+    """Cache distance and cosine matrices, so that miner, loss and statistics of one batch share them.
 
-    With gradients enabled the matrix carries them, otherwise (`torch.no_grad()`, detached embeddings) it comes
-    detached. As the matrix is part of one graph, call backward once within it.
+    With gradients enabled a cached matrix carries its graph; otherwise (`torch.no_grad()`, detached embeddings) it is
+    detached. All users share one graph, so call backward once.
     """
-    if _shared.get() is not None:
+    if _cache.get() is not None:
         yield
         return
-    token = _shared.set([])
+    token = _cache.set([])
     try:
         yield
     finally:
-        _shared.reset(token)
+        _cache.reset(token)
 
 
 def _memoize(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    entries = _shared.get()
+    entries = _cache.get()
     if entries is None:
         return compute(x)
     version = 0 if x.is_inference() else x._version
@@ -311,64 +342,64 @@ def _memoize(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tenso
                 return entry.matrix.detach()
             if entry.source is x and entry.matrix.requires_grad:
                 return entry.matrix
-    with torch.set_grad_enabled(x.requires_grad):  # a miner comes first, without gradient; the loss will want it
+    with torch.set_grad_enabled(x.requires_grad):  # the miner runs first, without gradient; the loss needs the graph
         matrix = compute(x)
     entries.append(_CacheEntry(name, x, version, matrix))
     return matrix if with_graph else matrix.detach()
 
 
 def _lookup(name: str, x: Tensor) -> bool:
-    """Whether that matrix of `x` is shared already."""
+    """Return whether that matrix of `x` is cached."""
     version = 0 if x.is_inference() else x._version
-    entries = _shared.get() or ()
+    entries = _cache.get() or ()
     return any(entry.name == name and entry.version == version and _same_numbers(entry.source, x) for entry in entries)
 
 
 def _same_numbers(a: Tensor, b: Tensor) -> bool:
-    # The entry holds on to its tensor, so equal addresses are the same memory.
+    # The cache keeps the tensor alive, so equal addresses mean the same memory.
     return a is b or (
         a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride() and a.dtype == b.dtype
     )
 
 
 def most_negative(values: Tensor) -> float:
-    """As good as −∞ in a maximum or a log-sum-exp, but sums and differences of two stay finite."""
+    """Return a stand-in for −∞ in a maximum or log-sum-exp; sums and differences of two of them stay finite."""
     return torch.finfo(values.dtype).min / 4
 
 
 def masked_sum(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
-    """Return the sum of the selected values; 0 where none is."""
+    """Return the sum of the selected values; 0 where none is selected."""
     return torch.where(mask, values, 0.0).sum(dim=dim)
 
 
 def masked_mean(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
-    """Return the mean of the selected values; 0 where none is."""
+    """Return the mean of the selected values; 0 where none is selected."""
     return masked_sum(values, mask, dim) / mask.sum(dim=dim).clamp_min(1)
 
 
 def masked_max(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return the greatest selected value along `dim`; `lowest(values)` where none is."""
+    """Return the greatest selected value along `dim`; `most_negative(values)` where none is selected."""
     selected = torch.where(mask, values, most_negative(values))
     return selected.amax(dim=dim) if values.shape[dim] else selected.sum(dim=dim) + most_negative(values)
 
 
 def masked_min(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return the least selected value along `dim`; `-lowest(values)` where none is."""
+    """Return the least selected value along `dim`; `-most_negative(values)` where none is selected."""
     return -masked_max(-values, mask, dim)
 
 
 def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return log Σ exp over the selected values along `dim`; `lowest(values)` where none is."""
+    """Return log Σ exp over the selected values along `dim`; `most_negative(values)` where none is selected."""
     if not values.shape[dim]:
         return values.sum(dim=dim) + most_negative(values)
-    result, _ = _LogSumExp.apply(values, mask, dim)
+    result: Tensor = _LogSumExp.apply(values, mask, dim)[0]
     return result
 
 
 class _LogSumExp(torch.autograd.Function):
-    """By way of a softmax, which is its own gradient; torch's logsumexp takes 10 to 30 times as long where e^x is 0.
+    """Log-sum-exp through a softmax, which is its gradient; torch's own takes 10 to 30 times as long where e^x is 0.
 
-    The softmax is a result, too: nobody else takes it, but as a result it can be differentiated again.
+    The softmax is a second output only so that it can be differentiated again.
     """
 
     @staticmethod
@@ -384,28 +415,41 @@ class _LogSumExp(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None, None]:
-        share, some = ctx.saved_tensors
-        pull = None if gradient is None else (gradient.unsqueeze(ctx.dim) * some) * share
+        share, has_any = ctx.saved_tensors
+        result = None if gradient is None else (gradient.unsqueeze(ctx.dim) * has_any) * share
         if of_share is not None:
-            turn = softmax_gradient(share * some, of_share, ctx.dim)
-            pull = turn if pull is None else pull + turn
-        return pull, None, None
+            second = softmax_gradient(share * has_any, of_share, ctx.dim)
+            result = second if result is None else result + second
+        return result, None, None
 
 
 def softmax_gradient(share: Tensor, gradient: Tensor, dim: int) -> Tensor:
-    """Return the gradient of what a softmax, which gave `share`, was taken of."""
+    """Return the gradient of a softmax's input, given its output `share` and the gradient of that output."""
     return share * (gradient - (gradient * share).sum(dim=dim, keepdim=True))
 
 
 def softplus(x: Tensor) -> Tensor:
-    """Return log(1 + eˣ), exact to rounding in float64 too (torch's default is linear from 20 on)."""
+    """Return log(1 + eˣ), accurate in float64 too (torch's default is linear from 20 on)."""
     return torch.nn.functional.softplus(x, threshold=40)
 
 
 def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "mean") -> Tensor:
-    """Reduce the selected values (all, without a mask): their "mean", the mean of those not 0 ("nonzero") or "sum".
+    """Reduce the selected values to one number.
 
-    "none" gives a vector of them. Nothing selected gives 0 with its graph; a NaN that is selected gives NaN.
+    Args:
+        values: Any shape.
+        mask: Selected values; None for all.
+        reduction: "mean", "nonzero" (mean of the values that are not 0), "sum", or "none" (the values as a vector).
+
+    Returns:
+        The result, part of the graph; 0 if nothing is selected, NaN if a selected value is NaN.
+
+    Raises:
+        UserError: For an unknown reduction.
+
+    Example:
+        >>> reduce(torch.tensor([0.0, 1.0, 5.0]), None, "nonzero").item()
+        3.0
     """
     if mask is None:
         if reduction == "mean" and values.numel():
@@ -423,8 +467,9 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "m
 
 
 def keep_graph(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
-    """Return `loss` as part of the embeddings' graph, whatever it was made of; NaN where an embedding holds a NaN."""
-    return _KeepGraph.apply(loss, embeddings)
+    """Return `loss` connected to the graph of the embeddings, so that backward works; NaN if an embedding is NaN."""
+    connected: Tensor = _KeepGraph.apply(loss, embeddings)
+    return connected
 
 
 class _KeepGraph(torch.autograd.Function):

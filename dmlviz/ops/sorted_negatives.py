@@ -1,4 +1,4 @@
-"""Each anchor's negatives in order of distance: what semi-hard, random-hard and all triplets are counted with."""
+"""Negatives of every anchor sorted by distance; used by triplet miners and all-triplets losses."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SortedNegatives:
-    """Row a holds anchor a's negatives, nearest first: `distance` (then inf), `index`; `count` says how many."""
+    """Negatives of each anchor, nearest first.
+
+    Attributes:
+        distance: n × n; row a holds the distances of anchor a's negatives, ascending, padded with infinity.
+        index: n × n; their indices in the batch.
+        count: n; the number of negatives.
+    """
 
     distance: Float[Tensor, "n n"]
     index: Int[Tensor, "n n"]
@@ -18,26 +24,33 @@ class SortedNegatives:
 
     def count_closer(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
         """Count the negatives of each row with a distance < bound."""
-        return self._at_most_count(torch.searchsorted(self.distance, bounds))
+        return self._clamp(torch.searchsorted(self.distance, bounds))
 
     def count_at_most(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
         """Count the negatives of each row with a distance <= bound."""
-        return self._at_most_count(torch.searchsorted(self.distance, bounds, right=True))
+        return self._clamp(torch.searchsorted(self.distance, bounds, right=True))
 
-    def _at_most_count(self, found: Tensor) -> Tensor:
-        # A bound that is NaN or infinite lands behind the padding.
-        return torch.minimum(found, self.count[:, None])
+    def _clamp(self, positions: Tensor) -> Tensor:
+        # A bound that is NaN or infinite sorts behind the padding.
+        return torch.minimum(positions, self.count[:, None])
 
 
 def sort_negatives(distances: Float[Tensor, "n n"], negative: Bool[Tensor, "n n"]) -> SortedNegatives:
-    """Sort every row's negatives; NaN and infinite distances count as the farthest finite one."""
+    """Sort the negatives of each row by distance; NaN and infinite distances count as the largest float.
+
+    Example:
+        >>> distances = torch.tensor([[0.0, 3.0, 1.0]])
+        >>> negatives = sort_negatives(distances, torch.tensor([[False, True, True]]))
+        >>> negatives.index[0, :2].tolist()
+        [2, 1]
+    """
     padded = finite(distances).masked_fill_(~negative, torch.inf)
     index = _argsort(padded)
     return SortedNegatives(padded.gather(1, index), index, negative.sum(1))
 
 
 def finite(distances: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    """Copy without gradient, NaN and infinity replaced by the largest number: infinity is left free to say "none"."""
+    """Return a detached copy with NaN and infinity replaced by the largest float, so that infinity can mean "none"."""
     return torch.nan_to_num(distances.detach(), nan=torch.finfo(distances.dtype).max)
 
 
@@ -58,9 +71,14 @@ def _argsort(rows: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class PairTable:
-    """The positive pairs (a[i], p[i]), and the column `slot[i]` that pair i has in a table with one row per anchor.
+    """Positive pairs (a[i], p[i]), arranged as a table with one row per anchor.
 
-    `width` is the largest number of positives that an anchor has.
+    Attributes:
+        a: Anchors.
+        p: Positives.
+        slot: Column of each pair in its anchor's row.
+        anchors: Number of rows.
+        width: Number of columns: the largest number of positives of any anchor.
     """
 
     a: Int[Tensor, " pairs"]
@@ -70,18 +88,18 @@ class PairTable:
     width: int
 
     def table(self, values: Float[Tensor, " pairs"], fill: float) -> Float[Tensor, "anchors width"]:
-        """Lay one value per pair out as rows by anchor, padded with `fill`."""
+        """Scatter one value per pair into the table, padded with `fill`."""
         table = values.new_full((self.anchors, self.width), fill)
         table[self.a, self.slot] = values
         return table
 
     def flat(self, table: Tensor) -> Tensor:
-        """Take the values of the pairs back out of a table."""
+        """Gather the values of the pairs from a table."""
         return table[self.a, self.slot]
 
 
 def pair_table(positive: Bool[Tensor, "n n"]) -> PairTable:
-    """List the pairs of a mask, row by row."""
+    """Return the pairs of a mask, row by row."""
     a, p = positive.nonzero(as_tuple=True)
     count = positive.sum(1)
     slot = torch.arange(len(a), device=a.device) - (count.cumsum(0) - count)[a]

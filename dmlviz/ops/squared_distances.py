@@ -1,4 +1,4 @@
-"""One pass over all distances between queries and gallery, in chunks: n × n is never held at once.
+"""Exact squared distances between queries and gallery, in chunks: the m × n matrix is never in memory at once.
 
 Measured on two cores, 10,000 × 64 against themselves with the 1,044 nearest of each: FAISS 1.7 s, torch matmul
 and topk 1.2 s, NumPy matmul with partition and sort of packed keys (retrieval.py) 0.3 s; in double precision, so that
@@ -16,17 +16,26 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 ChunkVisitor = Callable[[slice, np.ndarray], None]
-_ROWS, _MOST = 64, 1 << 20  # of a chunk: what stays in the cache on its way through the visits, measured
-_PAIRS = 1 << 15  # numbers of a few pairs' differences
+_CHUNK_ROWS, _MAX_CHUNK_ENTRIES = 64, 1 << 20  # measured: such a chunk stays in the cache
+_MAX_DIFFERENCES = 1 << 15  # numbers in memory at a time
 _NEAR = 2.0**-24  # of the squared norms: below this, even float64 leaves too few digits of |a|² − 2ab + |b|²
 
 
 class SquaredDistances:
-    """Squared Euclidean distances from queries (m × d) to a gallery (n × d), right however near two points are.
+    """Squared Euclidean distances from queries to a gallery, accurate for very near points too.
 
-    A matrix product in float64 gives most of them, differences give the near ones. Equal points of the gallery are
-    equally far from any query, to the last bit. Results are of type `kind`. Points are used as they are: see
-    `conditioned`.
+    Most come from a matrix product in float64, near ones from differences. Equal gallery points have bit-identical
+    distances. Points are used as they are; `rescale` prepares points with a large offset or scale.
+
+    Args:
+        queries: m × d, finite.
+        gallery: n × d, finite.
+        kind: Type of the results.
+
+    Example:
+        >>> points = np.array([[0.0, 0.0], [3.0, 4.0]])
+        >>> SquaredDistances(points, points, np.dtype(np.float32)).of(slice(0, 1)).tolist()
+        [[0.0, 25.0]]
     """
 
     def __init__(self, queries: np.ndarray, gallery: np.ndarray, kind: np.dtype) -> None:
@@ -36,19 +45,19 @@ class SquaredDistances:
         self.kind = kind
         self.query_norms, self.gallery_norms = _squares(self.queries), _squares(self.gallery)
         m, n = len(self.queries), len(self.gallery)
-        # The norms are part of the product: this saves two passes over its result.
+        # With the norms inside the product, two passes over its result are saved.
         self._left = np.concatenate([self.queries, np.ones((m, 1)), self.query_norms[:, None]], axis=1)
         self._right = np.concatenate([-2 * self.gallery.T, self.gallery_norms[None], np.ones((1, n))])
 
     def of(self, rows: slice | np.ndarray) -> np.ndarray:
-        """Those of the queries `rows` to the whole gallery (rows × n), a new array."""
+        """Return the squared distances of some queries to the whole gallery (rows × n), as a new array."""
         product = self._left[rows] @ self._right
         squared = product.astype(self.kind, copy=False)
         self._refine(squared, self.queries[rows], self.query_norms[rows])
         return squared if len(self._column) == len(self.gallery) else np.take(squared, self._column, axis=1)
 
     def _refine(self, squared: np.ndarray, queries: np.ndarray, norms: np.ndarray) -> None:
-        """Measure near pairs by differences, and with them all that the product made negative."""
+        """Recompute near pairs from differences, and with them all negative results of the product."""
         limit = (_NEAR * (norms + self.gallery_norms.max())).astype(self.kind)
         row, column = np.divmod(np.flatnonzero(squared <= limit[:, None]), squared.shape[1])
         near = squared[row, column] <= _NEAR * (norms[row] + self.gallery_norms[column])
@@ -59,12 +68,16 @@ class SquaredDistances:
 def for_each_distance_chunk(
     queries: np.ndarray, gallery: np.ndarray, kind: np.dtype, visit: ChunkVisitor, threads: int | None = None
 ) -> None:
-    """Call `visit(rows, squared)` for consecutive rows of queries; `squared` holds their squared distances (b × n).
+    """Call `visit` for every chunk of the distance matrix, in any order, from several threads.
 
-    Visits come in any order, from `threads` threads: as many as torch was given, where torch is loaded, otherwise
-    one per core.
+    Args:
+        queries: m × d, finite.
+        gallery: n × d, finite.
+        kind: Type of the distances.
+        visit: Called as `visit(rows, squared)`, with a slice of the queries and their squared distances (rows × n).
+        threads: Number of threads; by default that of torch if it is loaded, else one per core.
     """
-    step = max(1, min(_ROWS, _MOST // len(gallery)))
+    step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // len(gallery)))
     chunks = [slice(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
     distances = SquaredDistances(queries, gallery, kind)
     workers = min(threads or available_threads(), len(chunks))
@@ -79,29 +92,30 @@ def for_each_distance_chunk(
 
 
 def squared_differences(a: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The squared distances of the pairs (a[first], b[second]), a few at a time, so that they stay in the cache."""
+    """Return the squared distances of the pairs (a[first], b[second]), computed in blocks that stay in the cache."""
     squared = np.empty(len(first))
-    step = max(1, _PAIRS // a.shape[1])
+    step = max(1, _MAX_DIFFERENCES // a.shape[1])
     for start in range(0, len(first), step):
-        some = slice(start, start + step)
-        squared[some] = _squares(a[first[some]] - b[second[some]])
+        block = slice(start, start + step)
+        squared[block] = _squares(a[first[block]] - b[second[block]])
     return squared
 
 
 def first_of_equals(points: np.ndarray) -> np.ndarray:
-    """For each row of float64 points (n × d) the index of the first row that is equal to it."""
-    bits = (points + 0.0).view(np.uint64)  # −0 and 0 are equal and have other bits
+    """Return, for each row of points (n × d, float64), the index of the first row equal to it."""
+    bits = (points + 0.0).view(np.uint64)  # −0 and 0 are equal, but differ in their bits
     odd = np.random.default_rng(0).integers(2**63, size=points.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = bits ^ (bits >> np.uint64(32))  # few digits leave the low bits 0, and a product never carries downwards
     hashes = (mixed * odd).sum(axis=1, dtype=np.uint64)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    found = first[group]
-    return np.where((points[found] == points).all(axis=1), found, np.arange(len(points)))
+    candidate = first[group]
+    return np.where((points[candidate] == points).all(axis=1), candidate, np.arange(len(points)))
 
 
 def single_threaded_blas() -> AbstractContextManager[object]:
-    """Keep NumPy's BLAS on one thread for a while: below threads of ours its own spin, at up to five times the cost."""
-    return _loaded_blas().limit(limits=1, user_api="blas")
+    """Limit NumPy's BLAS to one thread; inside our own threads, BLAS threads cost up to five times as much."""
+    limit: AbstractContextManager[object] = _loaded_blas().limit(limits=1, user_api="blas")
+    return limit
 
 
 @cache
@@ -110,19 +124,26 @@ def _loaded_blas() -> ThreadpoolController:
 
 
 def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Move and scale finite points, in float64, so that squared distances lose no digits; also the unit taken out.
+    """Center and scale finite points, so that squared distances lose no digits to an offset or a far outlier.
 
-    The scale is a power of two and the center the gallery's median, so that points on a grid stay on a grid and equal
-    distances stay equal. A far outlier or an offset of all points costs nothing.
+    The center is the gallery's median and the scale a power of two: points on a grid stay on a grid, and equal
+    distances stay equal.
+
+    Args:
+        queries: m × d.
+        gallery: n × d.
+
+    Returns:
+        Queries and gallery in float64, and the unit by which to multiply their distances.
     """
     same, gallery = queries is gallery, gallery.astype(np.float64)
     queries = gallery if same else queries.astype(np.float64)
     unit = 1.0
     for center in (False, True):
         if center:
-            middle = np.median(gallery, axis=0)
-            gallery = gallery - middle
-            queries = gallery if same else queries - middle
+            median = np.median(gallery, axis=0)
+            gallery = gallery - median
+            queries = gallery if same else queries - median
         size = max(float(np.abs(queries).max()), float(np.abs(gallery).max()))
         if size > 0:
             scale = 2.0 ** np.frexp(size)[1]
@@ -133,7 +154,7 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def available_threads() -> int:
-    """As many threads as torch was given, where it is loaded; otherwise the cores this process may use."""
+    """Return torch's number of threads if torch is loaded, else the number of cores available to this process."""
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_num_threads"):
         return int(torch.get_num_threads())
@@ -141,4 +162,4 @@ def available_threads() -> int:
 
 
 def _squares(rows: np.ndarray) -> np.ndarray:
-    return np.einsum("nd,nd->n", rows, rows)
+    return np.asarray(np.einsum("nd,nd->n", rows, rows))

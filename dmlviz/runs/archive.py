@@ -64,7 +64,7 @@ def import_run(file: IO[bytes], runs: Runs) -> Run:
             checked = _validate(staged)
         except DamagedFileError as error:
             raise UserError(
-                f"{error.file} in the zip cannot be read: {error.why}. Take one that Export wrote."
+                f"{error.file} in the zip cannot be read: {error.reason}. Take one that Export wrote."
             ) from None
         place = runs.folder / checked.name
         if place.exists():

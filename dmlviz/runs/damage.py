@@ -11,7 +11,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
-from dmlviz.storage.arrays import reading, shape_of
+from dmlviz.storage.arrays import reading, read_shape
 
 Damage = tuple[DamagedFileError, ...]
 
@@ -57,7 +57,7 @@ def damage_summary(damage: Damage) -> str:
         consequence = f"Unavailable or incomplete: {', '.join(affected)}. Still available: {', '.join(usable)}."
     else:
         consequence = f"Still available: {', '.join(usable)}."
-    return f"{damage[0].said}{more}. {consequence}"
+    return f"{damage[0].description}{more}. {consequence}"
 
 
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
@@ -163,7 +163,7 @@ def _damage_of(read: Callable[..., object], *arguments: Any) -> Iterator[Damaged
 
 def _check_snapshot(run: Run, expected: tuple[int | None, int], step: int) -> None:
     path = run.path / "snapshots" / f"{step}.npy"
-    shape = shape_of(path)
+    shape = read_shape(path)
     if shape is None or len(shape) != 2 or shape[1] != expected[1] or (expected[0] or shape[0]) != shape[0]:
         raise DamagedFileError(path, "it does not hold the embeddings of the tracked images")
 

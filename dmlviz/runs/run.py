@@ -16,8 +16,8 @@ from dmlviz.config import Config, ProjectionConfig, TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.runs.frames import Box, dequantize
-from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, reading, shape_of, take
-from dmlviz.storage.files import EventLog, Lock, LogFollower, is_run_id
+from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, reading, read_shape, take
+from dmlviz.storage.files import EventLog, FileLock, LogFollower, is_run_id
 from dmlviz.storage.run_schema import DRAWING_EVENT, METRICS, PROJECTION, RUN, RUN_EVENT, one_line, read
 from dmlviz.training.batch_record import BatchRecord
 
@@ -57,7 +57,7 @@ class EventLogDir:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.log = EventLog(self.path / "events.jsonl", self.kinds)
-        self.lock = Lock(self.path / "lock")
+        self.lock = FileLock(self.path / "lock")
 
     @property
     def id(self) -> str:
@@ -137,7 +137,7 @@ class ProjectionRun(EventLogDir):
         """Where the images lie in the end (n × dims, float32; of a film one such table for each epoch)."""
         path, config = self.path / "coordinates.npy", self.config
         whole = config.step is None and not config.all_epochs
-        items = shape_of(self.path.parent.parent / ("labels.npy" if whole else "tracked.npy"))
+        items = read_shape(self.path.parent.parent / ("labels.npy" if whole else "tracked.npy"))
         shape = (None if items is None else items[0], config.dims)
         return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
 
@@ -306,7 +306,7 @@ class Run(EventLogDir):
 
     def _count(self, name: str) -> int | None:
         """How many entries an array of the run has; None when it is not there."""
-        shape = shape_of(self.path / name)
+        shape = read_shape(self.path / name)
         if shape is not None and len(shape) != 1:
             raise DamagedFileError(self.path / name, f"it should be a row of numbers; it has {len(shape)} dimensions")
         return shape[0] if shape is not None else None
@@ -429,7 +429,7 @@ def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -
     except FileNotFoundError:
         raise UnreadableRunError(path, MISSING) from None
     except DamagedFileError as error:
-        raise UnreadableRunError(path, error.why) from None
+        raise UnreadableRunError(path, error.reason) from None
     if is_run_id(path.parent.name) and found["id"] != path.parent.name:
         raise UnreadableRunError(path, f"it is that of {found['id']}")
     return found

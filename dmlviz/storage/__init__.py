@@ -1,1 +1,1 @@
-"""Atomic files, the append-only event log, the file lock, and the default folders."""
+"""Atomic file writes, the append-only event log, file locks, and default folders."""

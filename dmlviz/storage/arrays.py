@@ -1,7 +1,7 @@
-"""The one place that reads NumPy's files: safe in threads, without pickle, and every damage is one error.
+"""Readers of npy and npz files: thread-safe, without pickle; any invalid file raises DamagedFileError.
 
-`np.load` reads a header with `ast.literal_eval`, which CPython before 3.11.8 lets fail when two threads parse at once
-(gh-106905). The headers that NumPy writes for plain numbers are simple enough to be matched instead.
+`np.load` parses a header with `ast.literal_eval`, which in CPython before 3.11.8 can fail when two threads parse at
+once (gh-106905). The headers that NumPy writes for plain numbers are simple enough for a regular expression.
 """
 
 import io
@@ -19,17 +19,17 @@ import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
 
-NUMBERS = "fiub"  # kinds of dtypes: floats, whole numbers with and without a sign, true or false
+NUMBERS = "fiub"  # dtype kinds: float, signed and unsigned integer, boolean
 WHOLE = "iu"
-LARGEST = 2_000_000_000  # bytes of the arrays of one npz, unpacked
-LONGEST_HEADER = 4096  # NumPy pads a plain one to 128
+MAX_UNPACKED_BYTES = 2_000_000_000  # of all arrays of one npz
+MAX_HEADER_BYTES = 4096  # NumPy pads a plain one to 128
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(
     r"\{\s*'descr':\s*'([<>|=]?[a-zA-Z]\d{1,6})',\s*'fortran_order':\s*(True|False),"
     r"\s*'shape':\s*\(((?:\d{1,15},?\s*)*)\),?\s*\}\s*"
 )
-_BROKEN = (
+_READ_ERRORS = (
     *(OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, OverflowError, MemoryError),
     *(TypeError, IndexError, zipfile.BadZipFile, zlib.error, struct.error),
 )
@@ -37,35 +37,43 @@ _BROKEN = (
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever reading a file raises into a DamagedFileError that names it; FileNotFoundError is let through."""
+    """Convert any read error into a DamagedFileError that names the file; FileNotFoundError passes through."""
     try:
         yield
     except (UserError, FileNotFoundError):
         raise
-    except _BROKEN as error:
-        raise DamagedFileError(path, _said(error)) from None
+    except _READ_ERRORS as error:
+        raise DamagedFileError(path, _reason(error)) from None
 
 
 def read_array(path: Path, kinds: str = NUMBERS, shape: tuple[int | None, ...] | None = None) -> np.ndarray | None:
     """Map an npy file into memory, read-only.
 
-    `kinds` are the kinds of dtypes it may hold, `shape` what it has to be, None standing for any length. None when
-    there is no such file; raise DamagedFileError for anything else than such an array.
+    Args:
+        path: The file.
+        kinds: Allowed dtype kinds (one letter each, as in `np.dtype.kind`).
+        shape: Required shape; None for any length of an axis, or for any shape at all.
+
+    Returns:
+        The array, or None when there is no such file.
+
+    Raises:
+        DamagedFileError: For a file that holds no such array.
     """
     try:
         with reading(path), open(path, "rb") as file:
-            found, fortran, dtype = _header(file)
-            check_array(path, found, dtype, kinds, shape)
+            stored_shape, fortran, dtype = _header(file)
+            check_array(path, stored_shape, dtype, kinds, shape)
             order: str = "F" if fortran else "C"
-            if math.prod(found) == 0:  # nothing to map
-                return np.zeros(found, dtype)
-            return np.memmap(file, dtype=dtype, mode="r", offset=file.tell(), shape=found, order=order)  # type: ignore[call-overload, no-any-return]
+            if math.prod(stored_shape) == 0:  # nothing to map
+                return np.zeros(stored_shape, dtype)
+            return np.memmap(file, dtype=dtype, mode="r", offset=file.tell(), shape=stored_shape, order=order)  # type: ignore[call-overload, no-any-return]
     except FileNotFoundError:
         return None
 
 
-def shape_of(path: Path) -> tuple[int, ...] | None:
-    """The shape that an npy file announces and is long enough for; None when there is no such file."""
+def read_shape(path: Path) -> tuple[int, ...] | None:
+    """Return the shape in an npy file's header, checked against the file size; None when there is no such file."""
     try:
         with reading(path), open(path, "rb") as file:
             shape, _, dtype = _header(file)
@@ -76,37 +84,47 @@ def shape_of(path: Path) -> tuple[int, ...] | None:
         return None
 
 
-def names_of(path: Path) -> list[str]:
-    """The names of the arrays in an npz file."""
-    with reading(path), zipfile.ZipFile(path) as stored:
-        return [name.removesuffix(".npy") for name in stored.namelist()]
+def array_names(path: Path) -> list[str]:
+    """Return the names of the arrays in an npz file."""
+    with reading(path), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 def read_arrays(path: Path, kinds: str = f"{NUMBERS}U", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
-    """Read an npz file, or those of its arrays that are named.
+    """Read the arrays of an npz file.
 
-    Raise DamagedFileError for anything else, and FileNotFoundError where there is none.
+    Args:
+        path: The file.
+        kinds: Allowed dtype kinds; text counts by default.
+        names: Read only these arrays; all by default.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        DamagedFileError: For an invalid file, or an array of another kind.
+        FileNotFoundError: When there is no such file.
     """
-    with reading(path), zipfile.ZipFile(path) as stored:
-        entries = stored.infolist()
+    with reading(path), zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
         if names is not None:
             entries = [entry for entry in entries if entry.filename.removesuffix(".npy") in names]
-        if sum(entry.file_size for entry in entries) > LARGEST:
-            raise ValueError("it unpacks to more than any file of ours")
-        found = {}
+        if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
+            raise ValueError(f"it unpacks to more than {MAX_UNPACKED_BYTES / 1e9:g} GB")
+        arrays = {}
         for entry in entries:
-            with stored.open(entry) as part:
+            with archive.open(entry) as part:
                 content = io.BytesIO(part.read(entry.file_size + 1))
             name = entry.filename.removesuffix(".npy")
             shape, fortran, dtype = _header(content)
             check_array(path, shape, dtype, kinds, None)
             values = np.frombuffer(bytearray(content.read()), dtype, count=math.prod(shape))
-            found[name] = values.reshape(shape, order="F" if fortran else "C")
-        return found
+            arrays[name] = values.reshape(shape, order="F" if fortran else "C")
+        return arrays
 
 
 def take(path: Path, arrays: Mapping[str, np.ndarray], name: str, kinds: str = NUMBERS) -> np.ndarray:
-    """One of the arrays of an npz, which has to be there and of these kinds."""
+    """Return `arrays[name]`, read from `path`; raise DamagedFileError if it is missing or of another dtype kind."""
     if name not in arrays:
         raise DamagedFileError(path, f"it holds no {name}")
     check_array(path, arrays[name].shape, arrays[name].dtype, kinds, None)
@@ -114,23 +132,23 @@ def take(path: Path, arrays: Mapping[str, np.ndarray], name: str, kinds: str = N
 
 
 def check_array(
-    path: Path, found: tuple[int, ...], dtype: np.dtype, kinds: str, shape: tuple[int | None, ...] | None
+    path: Path, stored_shape: tuple[int, ...], dtype: np.dtype, kinds: str, shape: tuple[int | None, ...] | None
 ) -> None:
-    """Raise DamagedFileError for an array of other kinds than these, or of another shape."""
+    """Raise DamagedFileError unless an array of `stored_shape` is of these dtype kinds and of this shape."""
     if dtype.kind not in kinds or dtype.hasobject:
         raise DamagedFileError(path, f"it holds {dtype}, and should hold {'whole ' if kinds == WHOLE else ''}numbers")
-    alike = shape is None or (
-        len(found) == len(shape)
-        and all(wanted is None or wanted == length for wanted, length in zip(shape, found, strict=True))
-    )
-    if not alike:
-        assert shape is not None
-        wanted = " × ".join("n" if length is None else str(length) for length in shape)
-        raise DamagedFileError(path, f"it should be {wanted}; got {' × '.join(map(str, found)) or 'one number'}")
+    if shape is None:
+        return
+    if len(stored_shape) != len(shape) or any(
+        required not in (None, length) for required, length in zip(shape, stored_shape, strict=True)
+    ):
+        expected = " × ".join("n" if length is None else str(length) for length in shape)
+        received = " × ".join(map(str, stored_shape)) or "one number"
+        raise DamagedFileError(path, f"it should be {expected}; got {received}")
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether column-major, dtype; the file then stands where the numbers begin."""
+    """Read shape, column-major flag and dtype; leave the file position at the first number."""
     start = file.read(8)
     if len(start) < 8:
         raise ValueError("it is cut off" if start else "it is empty")
@@ -138,7 +156,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
         raise ValueError("it is no npy file")
     width = 2 if start[6] == 1 else 4
     length = int.from_bytes(file.read(width), "little")
-    if length > LONGEST_HEADER:
+    if length > MAX_HEADER_BYTES:
         raise ValueError("its header is too long")
     header = file.read(length)
     match = _HEADER.fullmatch(header.decode("latin-1").rstrip("\n"))
@@ -154,8 +172,8 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, match[2] == "True", dtype
 
 
-def _said(error: BaseException) -> str:
-    """What is wrong with a file, in a few words."""
+def _reason(error: BaseException) -> str:
+    """Describe a read error in a few words."""
     if isinstance(
         error, zipfile.BadZipFile | zlib.error | struct.error | EOFError | RuntimeError | NotImplementedError
     ):

@@ -1,4 +1,4 @@
-"""Files that a reader may open at any moment: whole or not there, and a log that may end in a torn line."""
+"""Atomic writes, the event log and file locks: safe for readers in other processes at any moment."""
 
 import errno
 import fcntl
@@ -22,13 +22,13 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 
 def is_run_id(text: object) -> bool:
-    """Whether this is 16 hexadecimal digits, and so a name that cannot lead out of its folder."""
+    """Return whether `text` is 16 hexadecimal digits, and so a safe folder name."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name, whole, when the block ends; after an exception nothing appears."""
+    """Open a file that appears under its name, complete, when the block ends; after an exception nothing appears."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -60,9 +60,11 @@ def read_json(path: Path) -> Any:
 
 
 class EventLog:
-    """Lines of JSON that are appended by one process and read by others; a torn last line does not count.
+    """A log of JSON lines, appended by one process and read by others; an incomplete last line is ignored.
 
-    `kinds` is what a line may be (of those in run_schema), by default any object; others raise DamagedFileError.
+    Args:
+        path: The log file; it may not exist yet.
+        kinds: Schema of one line (see run_schema), any object by default. Other lines raise DamagedFileError.
     """
 
     def __init__(self, path: Path, kinds: TypeAdapter[Any] = OBJECT) -> None:
@@ -70,7 +72,7 @@ class EventLog:
         self.kinds = kinds
 
     def append(self, event: dict[str, Any]) -> None:
-        """Add one line; what an earlier writer left unfinished is cut off first. NaN and infinity become null."""
+        """Append one line, after removing an incomplete last line. NaN and infinity become null."""
         line = json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with open(self.path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
@@ -79,26 +81,26 @@ class EventLog:
             file.write(line)
 
     def lines(self, after: int = 0) -> list[bytes]:
-        """Every whole line from number `after` (counted from 0) on, as it is."""
+        """Return the complete lines from number `after` (0-based) on, unparsed."""
         return self._content().split(b"\n")[after:-1]
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
-        """The whole lines, parsed."""
+        """Return the complete lines from number `after` (0-based) on, parsed."""
         return [self.event(line, number) for number, line in enumerate(self.lines(after), after)]
 
     def event(self, line: bytes, number: int | None = None) -> dict[str, Any]:
-        """One line, parsed; `number` (counted from 0) is for the sentence that says which one is damaged."""
+        """Parse one line; `number` (0-based) names the line in the error message."""
         return parse(self.kinds, line, self.path, "its last line: " if number is None else f"line {number + 1}: ")
 
     def last(self, within: int = 1 << 16) -> dict[str, Any] | None:
-        """The last whole line, parsed, read from the last `within` bytes; None when there is none so short."""
+        """Return the last complete line, parsed; None if there is none within the last `within` bytes."""
         content = self._content(within)
         parts = content.split(b"\n")
-        whole = parts[:-1] if len(content) < within else parts[1:-1]
-        return self.event(whole[-1]) if whole else None
+        complete = parts[:-1] if len(content) < within else parts[1:-1]
+        return self.event(complete[-1]) if complete else None
 
     def _content(self, within: int | None = None) -> bytes:
-        """All bytes, or the last so many; none where there is no log."""
+        """Read all bytes, or the last `within`; empty when there is no log."""
         try:
             with open(self.path, "rb") as file:
                 if within is not None:
@@ -116,7 +118,12 @@ class EventLog:
 
 
 class LogFollower:
-    """Reads a log as it grows: each call of `new` gives the lines since the call before, with their numbers."""
+    """Reads a growing log: each call of `read_new` returns the lines since the previous call.
+
+    Args:
+        path: The log file; it may not exist yet.
+        after: Number (0-based) of the first line to return.
+    """
 
     def __init__(self, path: Path, after: int = 0) -> None:
         self.path = path
@@ -126,13 +133,13 @@ class LogFollower:
         self._inode = 0
 
     def read_new(self) -> list[tuple[int, str]]:
-        """(number, line) of every whole line not given yet, counted from 0; anew when the log was begun anew."""
+        """Return (number, line) of every new complete line, 0-based; restart when the file was replaced."""
         try:
             with open(self.path, "rb") as file:
-                now = os.fstat(file.fileno())
-                if now.st_ino != self._inode or now.st_size < self._offset:
+                status = os.fstat(file.fileno())
+                if status.st_ino != self._inode or status.st_size < self._offset:
                     self.after = self.after if self._inode == 0 else 0
-                    self._number, self._offset, self._inode = 0, 0, now.st_ino
+                    self._number, self._offset, self._inode = 0, 0, status.st_ino
                 file.seek(self._offset)
                 text = file.read()
         except FileNotFoundError:
@@ -144,17 +151,17 @@ class LogFollower:
         return [(number, line) for number, line in lines if number >= self.after]
 
 
-class Lock:
-    """A file that one living process holds; the system lets go of it when that process dies, however it dies."""
+class FileLock:
+    """A file lock (flock) held by one process; the system releases it when that process exits for any reason."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: IO[bytes] | None = None
 
-    def acquire(self, patience: float = 1.0) -> bool:
-        """Hold it; False when another holder keeps it for `patience` seconds."""
+    def acquire(self, timeout: float = 1.0) -> bool:
+        """Acquire the lock; return False if it is still held after `timeout` seconds."""
         self._file = open(self.path, "ab")  # noqa: SIM115  (held open on purpose)
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while not _flock(self._file, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 self.release()
@@ -163,17 +170,17 @@ class Lock:
         return True
 
     def release(self) -> None:
-        """Let go."""
+        """Release the lock, if held."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     @property
     def locked(self) -> bool:
-        """Whether some process (this one included) holds it now."""
+        """Whether any process, this one included, holds the lock now."""
         try:
             with open(self.path, "rb") as file:
-                return not _flock(file, fcntl.LOCK_SH)  # shared: two who ask at once must not see each other
+                return not _flock(file, fcntl.LOCK_SH)  # shared: two simultaneous checks must not block each other
         except FileNotFoundError:
             return False
 
@@ -189,12 +196,12 @@ def _flock(file: IO[bytes], kind: int) -> bool:
 
 
 def ensure_dir(path: Path) -> Path:
-    """Make a folder with its parents; raise UserError where that is not allowed."""
+    """Create a folder with its parents and return it; raise UserError where that is not allowed."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         return path
     except OSError as error:
-        raise UserError(f"{path} cannot be made ({error.strerror}); choose a folder that you may write to.") from None
+        raise UserError(f"Cannot create {path} ({error.strerror}): choose a writable folder.") from None
 
 
 def _to_json(value: Any) -> Any:

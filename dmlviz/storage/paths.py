@@ -1,4 +1,4 @@
-"""Where data sets lie, and what the program keeps for itself."""
+"""Default folders for data sets and for cached files."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from platformdirs import user_cache_path
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """Where data sets lie: `root`, else the environment's DMLVIZ_DATA, else the user's cache folder."""
+    """Return the folder of the data sets: `root`, else $DMLVIZ_DATA, else a folder in the user's cache."""
     if root is not None:
         return Path(root).expanduser()
     if os.environ.get("DMLVIZ_DATA"):
@@ -16,5 +16,5 @@ def data_root(root: str | Path | None = None) -> Path:
 
 
 def cache_dir() -> Path:
-    """Where the program keeps what it can make or download again, by the custom of the system."""
+    """Return the system's cache folder for dmlviz: files that can be made or downloaded again."""
     return user_cache_path("dmlviz", appauthor=False)

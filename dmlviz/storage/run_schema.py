@@ -1,8 +1,7 @@
-"""What the JSON files of a run may hold: run.json, projection.json, metrics.json and every line of events.jsonl.
+"""Schemas of a run's JSON files: run.json, projection.json, metrics.json and the lines of events.jsonl.
 
-Nothing else reads them, whether they were written here or came in an archive. Types are strict: a number is no text, a
-text no number, and no number is NaN or infinite. A key that is not listed here is left out: a newer version may have
-written it, and nothing of this one would know what to do with it.
+All of these files are read through these schemas, those of an imported archive too. Types are strict: no conversion
+between text and numbers, no NaN, no infinity. Unknown keys are dropped: a newer version may have written them.
 """
 
 import re
@@ -17,26 +16,30 @@ from dmlviz.errors import DamagedFileError
 
 T = TypeVar("T")
 STRICT = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
-LONGEST = 16_000_000  # bytes of one document
+MAX_JSON_BYTES = 16_000_000
 MAX_STEPS = 1_000_000
 MAX_IMAGES = 10_000_000
-FARTHEST = 1e39  # no float32 is larger
+MAX_COORDINATE = 1e39  # no float32 is larger
 
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def one_line(text: str, most: int = 80) -> str:
-    """A text that people gave, on one line, without the characters that steer a terminal or turn its direction."""
-    return " ".join(_UNSEEN.sub(" ", text).split())[:most].strip()
+    r"""Put a user's text on one line of at most `most` characters, without control and text-direction characters.
+
+    Example:
+        >>> one_line("two\nlines,\x1b[31m no color")
+        'two lines, [31m no color'
+    """
+    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())[:most].strip()
 
 
 def _check_timestamp(text: str) -> str:
-    """A date with a time zone that every calendar here can show."""
     try:
-        found = datetime.fromisoformat(text)
+        timestamp = datetime.fromisoformat(text)
     except ValueError:
-        found = None
-    if found is None or found.tzinfo is None or not 2000 <= found.year < 3000:
+        timestamp = None
+    if timestamp is None or timestamp.tzinfo is None or not 2000 <= timestamp.year < 3000:
         raise ValueError("a moment is a date with time and time zone, as in 2026-01-31T12:00:00+00:00")
     return text
 
@@ -50,13 +53,13 @@ Device = Annotated[str, Field(pattern=r"^[a-z]{0,10}(:[0-9]{1,2})?$")]
 Count = Annotated[int, Field(ge=0, le=MAX_IMAGES)]
 Stride = Annotated[int, Field(ge=0, le=MAX_STEPS)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST)]
+Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 Scores = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./@-]{1,80}$")], Number | None]
 
 
 @with_config(STRICT)
 class DatasetDescription(TypedDict):
-    """Of somebody's own data: what `DatasetSpec.describe` tells."""
+    """A custom data set, as in `DatasetSpec.to_dict`."""
 
     name: Annotated[str, Field(pattern=r"^custom-[0-9a-f]{16}$")]
     title: Text
@@ -72,7 +75,7 @@ class DatasetDescription(TypedDict):
 
 @with_config(STRICT)
 class Timings(TypedDict):
-    """How long a training took."""
+    """Duration of a training."""
 
     seconds: Number
     cpu_seconds: Number
@@ -81,7 +84,7 @@ class Timings(TypedDict):
 
 @with_config(STRICT)
 class RunDescription(TypedDict):
-    """run.json; `config` are the fields of a TrainConfig, which checks them itself."""
+    """run.json; `config` holds the fields of a TrainConfig, which validates them itself."""
 
     version: Literal[1]
     id: Id
@@ -101,7 +104,7 @@ class RunDescription(TypedDict):
 
 @with_config(STRICT)
 class ProjectionDescription(TypedDict):
-    """projection.json; `config` are the fields of a ProjectionConfig, which checks them itself."""
+    """projection.json; `config` holds the fields of a ProjectionConfig, which validates them itself."""
 
     version: Literal[1]
     id: Id
@@ -113,22 +116,22 @@ class _Positions(TypedDict):
     n: Annotated[int, Field(ge=0, le=MAX_IMAGES)]
     dims: Literal[2, 3]
     center: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
-    scale: Annotated[float, Field(gt=0, le=FARTHEST)]
+    scale: Annotated[float, Field(gt=0, le=MAX_COORDINATE)]
     items: Literal["tracked", "all"]
 
 
 @with_config(STRICT)
 class FrameDescription(_Positions):
-    """Where `n` items lie: in the file of that hash, in a box of `dims` dimensions."""
+    """Positions of `n` items: the hash of their file, and their bounding box in `dims` dimensions."""
 
 
-def _boxed(frame: Any) -> Any:
+def _check_box(frame: Any) -> Any:
     if len(frame["center"]) != frame["dims"]:
         raise ValueError("a frame's center has as many numbers as the frame has dimensions")
     return frame
 
 
-AFrame = Annotated[FrameDescription, AfterValidator(_boxed)]
+AFrame = Annotated[FrameDescription, AfterValidator(_check_box)]
 Centers = Annotated[list[Annotated[list[Coordinate], Field(min_length=1, max_length=3)]], Field(max_length=100_000)]
 Explained = Annotated[list[Number], Field(max_length=3)] | None
 Time = Annotated[float, Field(ge=0, le=1e11)]
@@ -136,7 +139,7 @@ Time = Annotated[float, Field(ge=0, le=1e11)]
 
 @with_config(STRICT)
 class ReplayFrame(_Positions):
-    """A frame of a replay, and the step that it shows."""
+    """A frame of a replay, with its training step."""
 
     step: Stride
     centers: NotRequired[Centers]
@@ -146,7 +149,7 @@ class ReplayFrame(_Positions):
 
 @with_config(STRICT)
 class Preparing(TypedDict):
-    """The data are fetched."""
+    """The data set is being downloaded."""
 
     event: Literal["preparing"]
     dataset: Text
@@ -157,7 +160,7 @@ class Preparing(TypedDict):
 
 @with_config(STRICT)
 class RunStarted(TypedDict):
-    """A training begins."""
+    """Training started."""
 
     event: Literal["started"]
     steps: Stride
@@ -173,7 +176,7 @@ class RunStarted(TypedDict):
 
 @with_config(STRICT)
 class Step(TypedDict):
-    """A batch, or the mean of several."""
+    """Statistics of one batch, or their means over several."""
 
     event: Literal["step"]
     step: Stride
@@ -188,7 +191,7 @@ class Step(TypedDict):
 
 @with_config(STRICT)
 class Batch(TypedDict):
-    """A batch was kept."""
+    """A batch was recorded."""
 
     event: Literal["batch"]
     step: Stride
@@ -212,7 +215,7 @@ class Snapshot(TypedDict):
 
 @with_config(STRICT)
 class Alarm(TypedDict):
-    """Something goes wrong, and what may help."""
+    """A diagnosed problem, with suggested changes of the settings."""
 
     event: Literal["alarm"]
     step: Stride
@@ -224,7 +227,7 @@ class Alarm(TypedDict):
 
 @with_config(STRICT)
 class AlarmOver(TypedDict):
-    """It goes well again."""
+    """A problem has cleared."""
 
     event: Literal["alarm_over"]
     step: Stride
@@ -234,11 +237,11 @@ class AlarmOver(TypedDict):
 
 @with_config(STRICT)
 class Replay(TypedDict):
-    """All that was drawn on the way, on one basis; of a film, its epochs."""
+    """All snapshots in one common projection; for a projection of all epochs, one frame per epoch."""
 
     event: Literal["replay"]
     view: Word
-    frames: Annotated[list[Annotated[ReplayFrame, AfterValidator(_boxed)]], Field(min_length=1, max_length=10_000)]
+    frames: Annotated[list[Annotated[ReplayFrame, AfterValidator(_check_box)]], Field(min_length=1, max_length=10_000)]
     basis: NotRequired[Word]
     explained: NotRequired[Explained]
     faithfulness: NotRequired[Scores | None]
@@ -259,7 +262,7 @@ class _RunEnd(TypedDict):
 
 @with_config(STRICT)
 class RunFinished(_RunEnd):
-    """A training came to its end."""
+    """Training finished."""
 
     event: Literal["finished"]
     step: Stride  # type: ignore[misc]
@@ -267,7 +270,7 @@ class RunFinished(_RunEnd):
 
 @with_config(STRICT)
 class RunStopped(_RunEnd):
-    """A training was stopped."""
+    """Training was stopped."""
 
     event: Literal["stopped"]
     step: Stride  # type: ignore[misc]
@@ -275,7 +278,7 @@ class RunStopped(_RunEnd):
 
 @with_config(STRICT)
 class Failed(TypedDict):
-    """It ended with a sentence that says why."""
+    """A training or projection failed; `reason` is the message for the user."""
 
     event: Literal["failed"]
     step: NotRequired[Stride]
@@ -286,7 +289,7 @@ class Failed(TypedDict):
 
 @with_config(STRICT)
 class DrawingStarted(TypedDict):
-    """A projection begins, or goes on at `iteration`."""
+    """A projection started, or resumed at `iteration`."""
 
     event: Literal["started"]
     method: NotRequired[Word]
@@ -297,7 +300,7 @@ class DrawingStarted(TypedDict):
 
 @with_config(STRICT)
 class Drawn(TypedDict):
-    """A layout on its way."""
+    """An intermediate layout of an iterative projection."""
 
     event: Literal["frame"]
     iteration: Count
@@ -309,7 +312,7 @@ class Drawn(TypedDict):
 
 @with_config(STRICT)
 class DrawingPhase(TypedDict):
-    """What is done where a library shows no layout on its way."""
+    """The current phase of a library that reports no intermediate layouts."""
 
     event: Literal["phase"]
     words: Sentence
@@ -333,7 +336,7 @@ class _DrawingEnd(TypedDict):
 
 @with_config(STRICT)
 class DrawingFinished(_DrawingEnd):
-    """A projection is whole."""
+    """A projection finished."""
 
     event: Literal["finished"]
 
@@ -359,7 +362,20 @@ OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any], config=STRICT)
 
 
 def parse(adapter: TypeAdapter[T], text: bytes, path: Path, place: str = "") -> T:
-    """One JSON document as the schema wants it; raise DamagedFileError that names the file, and the line in it."""
+    """Validate one JSON document.
+
+    Args:
+        adapter: The schema.
+        text: The document.
+        path: Its file, for the error message.
+        place: Its position in the file, for the error message.
+
+    Returns:
+        The validated document.
+
+    Raises:
+        DamagedFileError: For anything that does not match the schema.
+    """
     try:
         return adapter.validate_json(text)
     except ValidationError as error:
@@ -367,20 +383,22 @@ def parse(adapter: TypeAdapter[T], text: bytes, path: Path, place: str = "") -> 
 
 
 def read(adapter: TypeAdapter[T], path: Path) -> T:
-    """The JSON document in a file; FileNotFoundError where there is none."""
+    """Read and validate a JSON file; raise FileNotFoundError or DamagedFileError."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise DamagedFileError(path, (error.strerror or type(error).__name__).lower()) from None
-    if not text.strip() or len(text) > LONGEST:
-        raise DamagedFileError(path, "it is larger than any of ours" if text.strip() else "it is empty")
+    if not text.strip():
+        raise DamagedFileError(path, "it is empty")
+    if len(text) > MAX_JSON_BYTES:
+        raise DamagedFileError(path, f"it is larger than {MAX_JSON_BYTES / 1e6:g} MB")
     return parse(adapter, text, path)
 
 
 def complaint(error: ValidationError) -> str:
-    """What is wrong, in a few words: where, and which rule."""
+    """Describe the first validation error in a few words: the field, then the rule."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(one_line(str(part), 30) for part in problem["loc"] if not isinstance(part, dict))
     rule = one_line(problem["msg"].removeprefix("Value error, "), 160)

@@ -175,10 +175,10 @@ def test_the_guard_leaves_other_kinds_of_connection_alone():
 
 def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     from dmlviz.runs.store import Runs
-    from dmlviz.storage.files import Lock
+    from dmlviz.storage.files import FileLock
 
     run = write(Runs(tmp_path / "runs"), upto=5)
-    lock = Lock(run.path / "lock")
+    lock = FileLock(run.path / "lock")
     assert lock.acquire()  # so that the run counts as training, and its stream stays open
     script = (
         "import sys; from functools import partial\n"

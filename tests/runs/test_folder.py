@@ -116,19 +116,19 @@ def test_a_run_with_a_date_that_is_none_does_not_break_the_list(runs, write, cre
     run = write(runs)
     (run.path / "run.json").write_text(json.dumps(run.info | {"created": created}))
     assert runs.list() == []
-    assert rule in runs.damaged()[0].error.why
+    assert rule in runs.damaged()[0].error.reason
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_made_is_said(tmp_path, small):
     tmp_path.chmod(0o500)
-    with pytest.raises(UserError, match="cannot be made"):
+    with pytest.raises(UserError, match="Cannot create"):
         Runs(tmp_path / "runs").create(small)
 
 
 def test_a_file_in_the_way_of_the_folder_is_said(tmp_path, small):
     (tmp_path / "runs").write_text("")
-    with pytest.raises(UserError, match="cannot be made"):
+    with pytest.raises(UserError, match="Cannot create"):
         Runs(tmp_path / "runs").create(small)
 
 

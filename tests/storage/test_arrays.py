@@ -1,4 +1,4 @@
-"""Arrays are read as NumPy wrote them, and a damaged file is one error that names it."""
+"""npy and npz files are read as NumPy wrote them; an invalid file raises one error that names it."""
 
 import io
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs.store import BUNDLED_RUNS, Runs
-from dmlviz.storage.arrays import read_array, read_arrays, shape_of
+from dmlviz.storage.arrays import read_array, read_arrays, read_shape
 
 ARRAYS = [
     np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -23,28 +23,28 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{array.shape}")
-def test_what_numpy_wrote_comes_back(tmp_path, array):
+def test_arrays_written_by_numpy_are_read_unchanged(tmp_path, array):
     np.save(tmp_path / "a.npy", array)
     np.savez_compressed(tmp_path / "a.npz", one=array, two=array)
     stored = read_arrays(tmp_path / "a.npz")
     assert list(stored) == ["one", "two"]
-    for found in (read_array(tmp_path / "a.npy", "fiubU"), stored["one"]):
-        assert (found.dtype, found.shape) == (array.dtype, array.shape)
-        assert np.array_equal(found, array)
-    assert shape_of(tmp_path / "a.npy") == array.shape
+    for result in (read_array(tmp_path / "a.npy", "fiubU"), stored["one"]):
+        assert (result.dtype, result.shape) == (array.dtype, array.shape)
+        assert np.array_equal(result, array)
+    assert read_shape(tmp_path / "a.npy") == array.shape
 
 
-def test_an_array_stays_on_disk_and_cannot_be_written(tmp_path):
+def test_an_array_is_memory_mapped_and_read_only(tmp_path):
     np.save(tmp_path / "a.npy", ARRAYS[0])
-    found = read_array(tmp_path / "a.npy")
-    assert isinstance(found, np.memmap)
+    array = read_array(tmp_path / "a.npy")
+    assert isinstance(array, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
-        found[0] = 1
+        array[0] = 1
 
 
-def test_no_file_is_no_array(tmp_path):
+def test_a_missing_file_reads_as_none(tmp_path):
     assert read_array(tmp_path / "a.npy") is None
-    assert shape_of(tmp_path / "a.npy") is None
+    assert read_shape(tmp_path / "a.npy") is None
 
 
 def npy(header):
@@ -52,7 +52,7 @@ def npy(header):
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "reason"),
     [
         (b"", "it is empty"),
         (b"\x93NUM", "it is cut off"),
@@ -66,31 +66,31 @@ def npy(header):
         (npy(b"x" * 60_000), "too long"),
     ],
 )
-def test_a_damaged_file_is_one_error_that_names_it(tmp_path, content, why):
+def test_an_invalid_file_raises_an_error_that_names_it(tmp_path, content, reason):
     (tmp_path / "a.npy").write_bytes(content)
-    with pytest.raises(DamagedFileError, match=rf"^a\.npy cannot be read: .*{why}"):
+    with pytest.raises(DamagedFileError, match=rf"^a\.npy cannot be read: .*{reason}"):
         read_array(tmp_path / "a.npy")
 
 
 @pytest.mark.parametrize(("kinds", "shape"), [("iu", None), ("f", (3, 5)), ("f", (3,)), ("f", (None, None, None))])
-def test_an_array_of_another_kind_or_shape_is_damaged(tmp_path, kinds, shape):
+def test_an_array_of_another_kind_or_shape_is_rejected(tmp_path, kinds, shape):
     np.save(tmp_path / "a.npy", ARRAYS[0])
     with pytest.raises(DamagedFileError, match=r"it holds float32|it should be"):
         read_array(tmp_path / "a.npy", kinds, shape)
 
 
-def test_an_npz_cut_at_any_place_is_one_error(tmp_path):
+def test_an_npz_truncated_at_any_byte_raises_one_error(tmp_path):
     target = io.BytesIO()
     np.savez_compressed(target, a=ARRAYS[0])
-    whole = target.getvalue()
-    for cut in range(len(whole)):
-        (tmp_path / "a.npz").write_bytes(whole[:cut])
+    content = target.getvalue()
+    for length in range(len(content)):
+        (tmp_path / "a.npz").write_bytes(content[:length])
         with pytest.raises(DamagedFileError, match=r"a\.npz"):
             read_arrays(tmp_path / "a.npz")
 
 
-def test_the_schema_knows_all_that_is_written(tmp_path):
-    """A field that an event gains has to be declared in run_schema, or readers would never see it."""
+def test_the_schema_keeps_every_key_of_the_bundled_runs(tmp_path):
+    """A new field of an event must be declared in run_schema, or readers never see it."""
     runs = Runs(tmp_path).list()
     assert len(runs) == len(list(BUNDLED_RUNS.glob("*/run.json")))
     for run in runs:
