@@ -199,7 +199,8 @@ class TrainConfig(Config):
     @property
     def _default_classes_per_batch(self) -> int:
         """The default P, or the number of training classes if that is less."""
-        return min(type(self).model_fields["classes_per_batch"].default, len(self.train_classes))
+        default: int = type(self).model_fields["classes_per_batch"].default
+        return min(default, len(self.train_classes))
 
     @model_validator(mode="before")
     @classmethod

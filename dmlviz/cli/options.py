@@ -71,7 +71,7 @@ def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: st
         show_default=False,
         rich_help_panel=panel,
     )
-    return Annotated[(list[str] if kind is list else kind) | None, option]  # type: ignore[valid-type]
+    return Annotated[(list[str] if kind is list else kind) | None, option]
 
 
 def _kind(annotation: Any) -> type:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
-from dmlviz.storage.arrays import reading, read_shape
+from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
 
@@ -138,7 +138,7 @@ def _frames(record: EventLogDir, events: list[dict[str, Any]], thorough: bool) -
     for event in events:
         for frame in event.get("frames") or [event.get("frame")]:
             if frame is not None:
-                yield from _damage_of(record.positions if thorough else record.sized, frame)
+                yield from _damage_of(record.positions if thorough else record.check_frame, frame)
 
 
 def _projection(projection: ProjectionRun, thorough: bool) -> Iterator[DamagedFileError]:

@@ -288,7 +288,8 @@ class _TrainingLoop:
     @torch.no_grad()
     def _embed_images(self, images: Tensor) -> Tensor:
         self.net.eval()
-        return self.net(images).float()
+        embeddings: Tensor = self.net(images).float()
+        return embeddings
 
     def scores(self, embeddings: np.ndarray, indices: np.ndarray | None = None, **parts: Any) -> dict[str, float]:
         """Compute the metrics of embedded test images, with held-out classes also of seen and unseen ones.

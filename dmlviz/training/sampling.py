@@ -30,7 +30,8 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
     Raises:
         UserError: if the images are too few for such batches.
     """
-    return registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
+    batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
+    return batches
 
 
 @registry.register("balanced")
@@ -148,12 +149,14 @@ class _PairSampler:
 
     def positive(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         start, count = self.start[anchors], self.count[anchors]
-        return self.order[start + (self.position[anchors] - start + rng.integers(1, count)) % count]
+        positives: np.ndarray = self.order[start + (self.position[anchors] - start + rng.integers(1, count)) % count]
+        return positives
 
     def negative(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         start, count = self.start[anchors], self.count[anchors]
         position = rng.integers(0, len(self.order) - count)
-        return self.order[position + count * (position >= start)]
+        negatives: np.ndarray = self.order[position + count * (position >= start)]
+        return negatives
 
 
 def _shuffled_rows(count: int, width: int, rng: np.random.Generator) -> np.ndarray:
