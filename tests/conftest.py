@@ -24,6 +24,7 @@ atexit.register(shutil.rmtree, os.environ["DMLVIZ_RUNS"], ignore_errors=True)
 
 CHECKED = (
     "dmlviz.ops.pairwise",
+    "dmlviz.ops.reductions",
     "dmlviz.losses.all_triplets",
     "dmlviz.losses.class_weights",
     "dmlviz.losses.hierarchical",

@@ -1,4 +1,4 @@
-"""The data sets as NumPy arrays: found on disk or fetched, checked, never a torch import."""
+"""Data sets as NumPy arrays: loaded from disk or downloaded, and validated. No torch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], object]
-"""Told how many bytes are here, and of how many."""
+"""Called with the bytes done, and the bytes in all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Images (uint8, n × h × w or n × h × w × 3) with their labels (int64, n), in the data set's own order."""
+    """Images (uint8, n × h × w or n × h × w × 3) and labels (int64, n), in the order of the data set."""
 
     images: np.ndarray
     labels: np.ndarray
@@ -39,18 +39,27 @@ class Split:
         return len(self.labels)
 
     def first(self, count: int | None) -> "Split":
-        """The first `count` images, all of them when None or when there are fewer."""
+        """Return the first `count` images; all if None, or if there are fewer."""
         return Split(self.images[:count], self.labels[:count])
 
     def select_classes(self, classes: Sequence[int]) -> "Split":
-        """The images of these classes."""
-        chosen = np.isin(self.labels, classes)
-        return self if chosen.all() else Split(self.images[chosen], self.labels[chosen])
+        """Return the images of these classes."""
+        selected = np.isin(self.labels, classes)
+        return self if selected.all() else Split(self.images[selected], self.labels[selected])
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Images to train on and to test on; `classes` names the labels, `mean` and `std` are of pixels in [0, 1]."""
+    """A data set with a training and a test split.
+
+    Attributes:
+        name: Name in the catalog.
+        classes: Class names, by label.
+        train: Training images.
+        test: Test images.
+        mean: Mean of the pixels, scaled to [0, 1].
+        std: Standard deviation of the pixels, scaled to [0, 1].
+    """
 
     name: str
     classes: tuple[str, ...]
@@ -61,24 +70,24 @@ class Dataset:
 
     @property
     def size(self) -> int:
-        """Pixels of the shorter side of an image."""
-        return min(self.test.images.shape[1:3])
+        """The shorter side of an image in pixels."""
+        return int(min(self.test.images.shape[1:3]))
 
     @property
     def channels(self) -> int:
         """1 for gray images, 3 for color."""
-        return 1 if self.test.images.ndim == 3 else self.test.images.shape[3]
+        return 1 if self.test.images.ndim == 3 else int(self.test.images.shape[3])
 
 
 def available_datasets(root: str | Path | None = None) -> list[str]:
-    """Names of the data sets that need no download, in the order in which they are offered."""
-    place = data_root(root)
-    declared = [name for name in DATASETS.builtin if not _missing(name, place)]
-    return [*declared, *custom_datasets.list_names(place)]
+    """Return the names of the data sets on disk, in catalog order, then custom ones."""
+    folder = data_root(root)
+    builtin = [name for name in DATASETS.builtin if not _missing(name, folder)]
+    return [*builtin, *custom_datasets.list_names(folder)]
 
 
 def download_dataset(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
-    """Download what is missing of a data set, checked and file by file complete; raise DataUnavailable if it fails."""
+    """Download the missing files of a data set and verify their checksums; raise DataUnavailableError on failure."""
     _ = DATASETS[name]
     missing = _missing(name, data_root(root))
     if missing:
@@ -86,16 +95,30 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
         try:
             download.download_dataset(source, data_root(root) / source.folder, missing, progress)
         except DataUnavailableError as error:
-            here = " and ".join(available_datasets(root))
+            available = " and ".join(available_datasets(root))
             raise DataUnavailableError(
-                f"{DATASETS[name].title} is not on disk. {error} Available now: {here}."
+                f"{DATASETS[name].title} is not on disk. {error} Available now: {available}."
             ) from None
 
 
 def load(name: str, root: str | Path | None = None, progress: Progress | None = None) -> Dataset:
-    """Return a data set, fetching what is missing; raise DataUnavailable where files are missing, damaged or odd."""
+    """Load a data set, and download missing files.
+
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets; the default one if None.
+        progress: Called with the bytes downloaded, and the bytes in all.
+
+    Raises:
+        UserError: For an unknown name.
+        DataUnavailableError: If files cannot be downloaded or are invalid.
+
+    Example:
+        >>> load("digits").train.images.shape
+        (1201, 8, 8)
+    """
     download_dataset(name, root, progress)
-    declared = DATASETS[name]
+    spec = DATASETS[name]
     if custom_datasets.is_custom(name):
         train, test = _load_custom(name, data_root(root))
     elif name == "digits":
@@ -103,28 +126,40 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
     else:
         source = download.SOURCES[name]
         folder = data_root(root) / source.folder
-        train, test = (_idx_split(folder, part, declared) for part in source.parts)
+        train, test = (_idx_split(folder, part, spec) for part in source.parts)
         if train.images.shape[1:] != test.images.shape[1:]:
             shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
             raise DataUnavailableError(f"{folder} holds training and test images of different sizes: {shapes}.")
-    return Dataset(name, declared.classes, train, test, declared.mean, declared.std)
+    return Dataset(name, spec.classes, train, test, spec.mean, spec.std)
 
 
 def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    """Return `count` sorted indices (int64), drawn from every class in proportion; all when `count` is not smaller."""
+    """Sample indices from every class in proportion to its size; a smaller sample is part of a larger one.
+
+    Args:
+        labels: n class ids.
+        count: Size of the sample; all indices if not below n.
+        seed: Seed of the sample.
+
+    Returns:
+        Ascending indices (int64).
+
+    Example:
+        >>> len(stratified_subset(np.array([0, 0, 0, 0, 1, 1]), 3))
+        3
+    """
     labels = np.asarray(labels)
     if count >= len(labels):
         return np.arange(len(labels))
     if count < 1:
         raise UserError(f"Watch at least 1 image; got {count}.")
-    # Spread each class evenly over [0, 1) in random order, then keep the first so many of all: proportional by
-    # construction, and a smaller subset is part of a larger one.
+    # Spread each class evenly over [0, 1) in random order, then take the first `count` of all.
     order = np.random.default_rng(seed).permutation(len(labels))
-    place = np.empty(len(labels))
+    position = np.empty(len(labels))
     for label in np.unique(labels):
         members = order[labels[order] == label]
-        place[members] = (np.arange(len(members)) + 0.5) / len(members)
-    return np.sort(np.argsort(place, kind="stable")[:count]).astype(np.int64)
+        position[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return np.sort(np.argsort(position, kind="stable")[:count]).astype(np.int64)
 
 
 def _missing(name: str, root: Path) -> list[str]:
@@ -133,30 +168,30 @@ def _missing(name: str, root: Path) -> list[str]:
 
 
 def _load_custom(name: str, root: Path) -> tuple[Split, Split]:
-    found = custom_datasets.load_arrays(root, name)
+    arrays = custom_datasets.load_arrays(root, name)
     train, test = (
-        Split(np.array(found[f"{part}_images"]), np.array(found[f"{part}_labels"], np.int64))
+        Split(np.array(arrays[f"{part}_images"]), np.array(arrays[f"{part}_labels"], np.int64))
         for part in custom_datasets.PARTS
     )
     return train, test
 
 
-def _idx_split(folder: Path, part: str, declared: DatasetSpec) -> Split:
+def _idx_split(folder: Path, part: str, spec: DatasetSpec) -> Split:
     paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
-    if paths[0] is None or paths[1] is None:  # removed since `fetch` looked
+    if paths[0] is None or paths[1] is None:  # deleted after the download
         raise DataUnavailableError(f"{folder} has no {part} images or no {part} labels.")
     images, labels = idx.read(paths[0], 3), idx.read(paths[1], 1)
     if len(images) != len(labels):
         raise DataUnavailableError(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
     if len(images) == 0:
         raise DataUnavailableError(f"{folder}: the {part} split holds no image. {idx.HINT}")
-    first, last = declared.first_label, declared.first_label + len(declared.classes) - 1
+    first, last = spec.first_label, spec.first_label + len(spec.classes) - 1
     outside = labels[(labels < first) | (labels > last)]
     if len(outside):
         raise DataUnavailableError(
             f"{paths[1]} holds the label {outside[0]}; labels run from {first} to {last}. {idx.HINT}"
         )
-    if declared.transposed:
+    if spec.transposed:
         images = np.ascontiguousarray(images.swapaxes(1, 2))
     return Split(images, labels.astype(np.int64) - first)
 
@@ -165,7 +200,7 @@ def _digits() -> tuple[Split, Split]:
     stored = read_arrays(Path(__file__).parent / "digits.npz")
     levels, labels = stored["images"], stored["labels"].astype(np.int64)
     images = np.rint(levels * (255 / 16)).astype(np.uint8)  # the pixels come in 17 levels
-    # The set has no split of its own: every third image of each class is a test image.
+    # The original has no split: every third image of each class is a test image.
     rank = np.zeros(len(labels), np.int64)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)

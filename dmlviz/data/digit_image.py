@@ -1,26 +1,26 @@
-"""How a written figure becomes one of scikit-learn's digits, the way NIST's forms did.
+"""NIST preprocessing of a drawn digit, as for scikit-learn's digits: deskew, stretch, 8 × 8 block counts.
 
-Garris et al. 1994 (NISTIR 5469) set each figure upright by a shear and stretched it to 20 × 32 in a bitmap of 32 × 32;
-Kaynak 1995 counted the ink in its blocks of 4 × 4. Gray stays gray all the way: a gray pixel is partly covered by ink,
-and a count is such a share as well. Pens differ more than figures do: strokes thinner than the data's are thickened.
+Garris et al. 1994 (NISTIR 5469) deskewed each digit by a shear and stretched it to 20 × 32 in a bitmap of 32 × 32;
+Kaynak 1995 counted the ink in blocks of 4 × 4. Here all steps work on gray levels: a gray pixel is partly covered by
+ink, and a count is a share of ink as well. Strokes thinner than those of the data set are thickened.
 """
 
 import numpy as np
 from PIL import Image, ImageFilter
 
 WIDTH, HEIGHT, BLOCK = 20, 32, 4
-MIN_WIDTH = 8  # a one stays one
-MAX_SHEAR = 0.6  # no shear moves the top of a figure farther than this share of its height
-THIN = 15.5  # blocks full of ink; 99 of 100 images of the data have more
-TARGET_INK = 18.0  # what a thinner figure is thickened to; the data have 19.6 on average
-FULL = 0.9  # a line of pixels with that much ink of the most is inside the figure, not its edge
+MIN_WIDTH = 8  # so that a one is not stretched to a block
+MAX_SHEAR = 0.6  # largest shift of a digit's top, relative to its height
+THIN = 15.5  # blocks full of ink; 99 of 100 images of the data set have more
+TARGET_INK = 18.0  # ink of a thickened digit; the data set has 19.6 on average
+FULL = 0.9  # a pixel line with this share of the maximum ink is inside the digit, not its edge
 
 
 def deskew(ink: np.ndarray) -> np.ndarray:
-    """Shear a figure (h × w, 0 to 1) so that it leans neither way, and crop it.
+    """Shear a digit (h × w, 0 to 1) upright, and crop it.
 
-    Two lines join the ends of its top row with those of its bottom row, one on the left, one on the right. The lean is
-    that of the line that leans less; none where they lean to different sides. Images of the data have next to none.
+    Two lines join the ends of its top row with those of its bottom row. The slant is that of the less slanted line, or
+    0 if they slant to different sides. Images of the data set have almost none.
     """
     ink = cropped(ink)
     height = len(ink)
@@ -34,7 +34,7 @@ def deskew(ink: np.ndarray) -> np.ndarray:
 
 
 def _lean(ink: np.ndarray) -> float:
-    """Pixels to the right for each pixel down."""
+    """Return the slant: pixels to the right per pixel down."""
     height = len(ink)
     band = max(1, round(height / HEIGHT))
     top, bottom = edges(ink[:band].max(axis=0)), edges(ink[-band:].max(axis=0))
@@ -43,7 +43,7 @@ def _lean(ink: np.ndarray) -> float:
 
 
 def edges(profile: np.ndarray) -> tuple[float, float]:
-    """Where ink begins and ends along a line of pixels, a gray pixel before it being covered in part."""
+    """Return where ink begins and ends along a line of pixels; gray pixels count in part."""
     covered = profile / profile.max()
     full = np.flatnonzero(covered >= FULL)
     first, last = full[0], full[-1]
@@ -51,13 +51,13 @@ def edges(profile: np.ndarray) -> tuple[float, float]:
 
 
 def cropped(ink: np.ndarray, faint: float = 0.12) -> np.ndarray:
-    """The part of it where there is ink."""
+    """Return the bounding box of the ink."""
     rows, columns = np.flatnonzero((ink > faint).any(axis=1)), np.flatnonzero((ink > faint).any(axis=0))
     return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def framed(ink: np.ndarray) -> np.ndarray:
-    """Stretch a cropped figure into a frame of 32 × 32 (0 to 1), with strokes about as thick as the data's."""
+    """Stretch a cropped digit into 32 × 32 (0 to 1), with strokes about as thick as in the data set."""
     frame = _stretched(ink, 0)
     if block_counts(frame).sum() >= THIN:
         return frame
@@ -69,13 +69,13 @@ def framed(ink: np.ndarray) -> np.ndarray:
 
 
 def block_counts(frame: np.ndarray) -> np.ndarray:
-    """The share of ink in each of the 8 × 8 blocks."""
+    """Return the share of ink in each of the 8 × 8 blocks."""
     side = HEIGHT // BLOCK
-    return frame.reshape(side, BLOCK, side, BLOCK).mean(axis=(1, 3))
+    return np.asarray(frame.reshape(side, BLOCK, side, BLOCK).mean(axis=(1, 3)))
 
 
 def _stretched(ink: np.ndarray, thicker: int) -> np.ndarray:
-    """In the middle of the square, every stroke `thicker` pixels thicker on either side, nothing beyond the frame."""
+    """Stretch and center the digit, with strokes `thicker` pixels thicker on either side, inside the frame."""
     tall, _ = ink.shape
     height = HEIGHT - 2 * thicker
     left, right = edges(ink.max(axis=0))

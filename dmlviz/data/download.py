@@ -1,4 +1,4 @@
-"""Downloads a data set: mirrors in turn, checksums, a time limit, and never a half-written file."""
+"""Downloads of data sets: several mirrors, checksums, time limits, atomic files."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ MAX_UNPACKED_BYTES = 1 << 28  # bytes; the largest file of any source unpacks to
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as its mirrors hold it, compressed: its checksum and its size in bytes, which may be `rough`."""
+    """A compressed file on the mirrors: its checksum, and its size in bytes, which may be approximate."""
 
     md5: str
     size: int
@@ -31,16 +31,20 @@ class RemoteFile:
 
     @property
     def max_bytes(self) -> int:
-        """Bytes after which it cannot be the file that is wanted."""
+        """The largest size at which it can still be this file."""
         return self.size + self.size // 4 if self.is_approximate else self.size
 
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """Where a data set comes from; `folder` is where it goes, below the data root, as torchvision lays it out.
+    """Where a data set is downloaded from.
 
-    `files` are fetched one by one, as `<name>.gz`; or they lie in one `archive`, a zip, as `gzip/<name>.gz`, whose
-    checksum vouches for them. `parts` are how the names of the training and of the test files begin.
+    Attributes:
+        folder: Target folder below the data root, laid out as torchvision does.
+        mirrors: Base URLs, tried in order.
+        files: Files, downloaded one by one as `<name>.gz`.
+        archive: A zip with all files as `gzip/<name>.gz`, downloaded instead; its checksum covers them.
+        parts: Prefixes of the names of training and test files.
     """
 
     folder: str
@@ -109,9 +113,17 @@ def download_dataset(
     *,
     timeout: float = 15.0,
 ) -> None:
-    """Put the named files of `source`, unpacked, into `folder`; raise DataUnavailable with a sentence if one fails.
+    """Download and unpack files.
 
-    `timeout` is in seconds, for each connection and each silence. `progress` hears bytes so far and bytes in all.
+    Args:
+        source: Where they come from.
+        folder: Where they go.
+        names: Names of the files.
+        progress: Called with the bytes done, and the bytes in all.
+        timeout: Seconds to wait for a connection, and for more data.
+
+    Raises:
+        DataUnavailableError: If a file cannot be downloaded or written.
     """
     tell = progress or (lambda done, total: None)
     try:
@@ -145,7 +157,7 @@ def _download_files(
 def _from_archive(
     source: DatasetSource, folder: Path, names: Iterable[str], tell: Callable[[int, int], object], timeout: float
 ) -> None:
-    """Half a gigabyte goes to disk, not into memory, and is removed when what is wanted has been taken out."""
+    """Download the archive (half a gigabyte) to a temporary file on disk, and unpack the named files."""
     assert source.archive is not None
     name, remote = source.archive
     with tempfile.TemporaryFile(dir=folder) as packed:
@@ -167,7 +179,7 @@ def _download(
     report: Callable[[int], object],
     timeout: float,
 ) -> None:
-    """Write a checked file of the first mirror that has it; raise DataUnavailable with what each one said."""
+    """Download a file from the first mirror that works; raise DataUnavailableError with every mirror's error."""
     complaints = []
     for mirror in source.mirrors:
         try:
@@ -182,7 +194,7 @@ def _download(
 
 
 class _DiskWriteError(Exception):
-    """The disk is at fault, not the mirror."""
+    """A failure of the disk, not of the mirror."""
 
     def __init__(self, cause: OSError) -> None:
         self.cause = cause
@@ -191,7 +203,7 @@ class _DiskWriteError(Exception):
 def _download_from(
     url: str, remote: RemoteFile, file: IO[bytes], report: Callable[[int], object], timeout: float
 ) -> None:
-    """Write the checked bytes; raise ValueError where they are not the announced ones, OSError without a network."""
+    """Download and verify a file; raise ValueError for wrong content, OSError for network errors."""
     size = 0
     file.seek(0)
     file.truncate()
@@ -209,7 +221,7 @@ def _download_from(
             except OSError as error:
                 raise _DiskWriteError(error) from None
             report(size)
-            # A mirror that drips one byte a second passes every socket timeout: ask for 10 kB/s on average.
+            # A mirror that sends one byte a second passes every socket timeout: require 10 kB/s on average.
             if time.monotonic() > deadline + size / 10_000:
                 raise ValueError("the mirror is too slow")
     if digest.hexdigest() != remote.md5:
@@ -217,7 +229,7 @@ def _download_from(
 
 
 def _unpack(data: bytes, name: str) -> bytes:
-    """Unpack gzip; the checksum has vouched for `data`, so a failure here is a wrong entry in SOURCES."""
+    """Unpack gzip; the checksum was verified, so a failure here means a wrong entry in SOURCES."""
     try:
         unpacked = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:
@@ -226,7 +238,7 @@ def _unpack(data: bytes, name: str) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file that is whole, or not there: also when two processes download at once, or the power fails."""
+    """Write a file atomically, also with concurrent downloads or a power failure."""
     with atomic_write(path) as file:
         file.write(data)
         file.flush()

@@ -1,4 +1,4 @@
-"""Ready embeddings from a file, with their labels: npy, npz, csv or parquet."""
+"""Precomputed embeddings with labels, from npy, npz, csv or parquet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 if TYPE_CHECKING:
     import pyarrow
 
-ANY = f"{NUMBERS}cSU"  # kinds of dtypes; what is no number is refused later, in words of its own
+ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
 VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
@@ -24,7 +24,7 @@ MAX_CLASSES = 200
 
 @dataclass(frozen=True)
 class LabeledEmbeddings:
-    """Embeddings (n × d, float32), the class of each (n, int64), and what the classes are called."""
+    """Embeddings (n × d, float32), their labels (n, int64), and the class names by label."""
 
     embeddings: np.ndarray
     labels: np.ndarray
@@ -32,25 +32,32 @@ class LabeledEmbeddings:
 
 
 def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings:
-    """Read vectors and labels; `labels` is a file of labels alone, where they are not in the first one.
+    """Read embeddings and labels.
 
-    npy: n × d numbers. npz: arrays `vectors` and `labels`. csv and parquet: a row each, numbers in every column but the
-    one called label (or class, target, y), or one column of lists called vector. Raise UserError for anything else.
+    npy holds n × d numbers; npz the arrays `vectors` and `labels`. csv and parquet hold one row per embedding: numbers
+    in every column but the one called label (or class, target, y), or one column of lists called vector.
+
+    Args:
+        path: The file.
+        labels: A separate file of labels, if `path` holds none.
+
+    Raises:
+        UserError: For any other content.
     """
     path = Path(path)
-    found, named = read_table(path)
+    vectors, class_labels = read_table(path)
     if labels is not None:
-        _, named = _read_labels(Path(labels))
-    if named is None:
+        _, class_labels = _read_labels(Path(labels))
+    if class_labels is None:
         raise UserError(
             f"{path.name} holds vectors without labels: give them in a second file (npy, csv or txt, one for each), "
             "or in a column called label."
         )
-    return _validate(path.name, found, named)
+    return _validate(path.name, vectors, class_labels)
 
 
 def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """The numbers in a file, and the labels in it if there are any, as they are; see `read`."""
+    """Read the numbers of a file, and its labels if any, without validation; see `read_embeddings`."""
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     read = kinds.get(path.suffix.lower())
     if read is None:
@@ -61,9 +68,9 @@ def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         raise
     except MemoryError:
         raise UserError(f"{path.name} announces more numbers than there is memory for.") from None
-    except Exception as error:  # NumPy and Arrow each have many ways to say that a file is damaged
-        said = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise UserError(f"{path.name} could not be read as {path.suffix[1:]}: {said}.") from None
+    except Exception as error:  # NumPy and Arrow raise many types of errors for a damaged file
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise UserError(f"{path.name} could not be read as {path.suffix[1:]}: {reason}.") from None
 
 
 def _read_labels(path: Path) -> tuple[None, np.ndarray]:
@@ -77,23 +84,23 @@ def _read_labels(path: Path) -> tuple[None, np.ndarray]:
 
 
 def _npy(path: Path) -> tuple[np.ndarray, None]:
-    # Mapped, a file that announces more than it holds fails before anything is allocated.
+    # Memory-mapped, so that a truncated file fails before anything is allocated.
     try:
-        found = read_array(path, ANY)
+        vectors = read_array(path, ANY)
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npy: {error.reason}.") from None
-    if found is None:
+    if vectors is None:
         raise UserError(f"There is no file {path.name}.")
-    return found, None
+    return vectors, None
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        listed = array_names(path)
-        names = {name.lower(): name for name in listed}
+        stored_names = array_names(path)
+        names = {name.lower(): name for name in stored_names}
         vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
         if vectors is None:
-            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(listed) or 'none'}.")
+            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(stored_names) or 'none'}.")
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
@@ -141,22 +148,22 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
     lists = [name for name, column in columns.items() if _is_list(column)]
     labels = None if label is None else np.array(columns[label].to_pylist(), dtype=object)
     if lists:
-        name = next((lowered[wanted] for wanted in VECTOR_KEYS if lowered.get(wanted) in lists), lists[0])
+        name = next((lowered[key] for key in VECTOR_KEYS if lowered.get(key) in lists), lists[0])
         rows = columns[name].to_pylist()
         if len({len(row) if row is not None else -1 for row in rows}) > 1:
             raise UserError(f"{path.name}: the vectors in column {name} have different lengths.")
         return np.array(rows, dtype=np.float32), labels
-    chosen = [name for name, number in numeric.items() if number and name != label]
-    if not chosen:
+    vector_columns = [name for name, number in numeric.items() if number and name != label]
+    if not vector_columns:
         raise UserError(f"{path.name} has no columns of numbers; its columns are {', '.join(list(columns)[:8])}.")
-    return np.stack([columns[name].to_numpy().astype(np.float32) for name in chosen], axis=1), labels
+    return np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1), labels
 
 
 def _is_list(column: Any) -> bool:
     import pyarrow
 
-    kind = column.type
-    return pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind)
+    types = pyarrow.types
+    return any(check(column.type) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
 def _is_number(text: str) -> bool:
@@ -186,12 +193,12 @@ def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbe
     broken = int((~np.isfinite(embeddings)).any(axis=1).sum())
     if broken:
         raise UserError(f"Vectors are finite numbers; in {name} {broken:,} rows hold NaN, infinity or nothing.")
-    words = [_label_text(label) for label in labels.tolist()]
-    classes = sorted(set(words), key=lambda word: (not word.isdigit(), int(word) if word.isdigit() else 0, word))
+    names = [_label_text(label) for label in labels.tolist()]
+    classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     if not 2 <= len(classes) <= MAX_CLASSES:
         raise UserError(f"Labels name 2 to {MAX_CLASSES} classes; {name} has {len(classes):,}.")
-    numbers = {word: number for number, word in enumerate(classes)}
-    return LabeledEmbeddings(embeddings, np.array([numbers[word] for word in words], np.int64), tuple(classes))
+    numbers = {name: number for number, name in enumerate(classes)}
+    return LabeledEmbeddings(embeddings, np.array([numbers[name] for name in names], np.int64), tuple(classes))
 
 
 def _label_text(label: Any) -> str:

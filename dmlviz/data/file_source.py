@@ -1,4 +1,4 @@
-"""The files of a folder or of a zip, one after the other; nothing is ever written where a zip says."""
+"""Files of a folder or zip, read in memory; zip entries are never extracted to disk."""
 
 import os
 import stat
@@ -17,7 +17,14 @@ MAX_UNPACKED = 4 * 1024**3  # of all together
 
 @dataclass(frozen=True)
 class Entry:
-    """A file by the parts of its path below the top; `read` gives its bytes; `trouble` says why it cannot be taken."""
+    """A file of a folder or zip.
+
+    Attributes:
+        parts: Parts of its path, relative to the top.
+        size: Bytes.
+        read: Returns its content.
+        error: The reason why it cannot be used; empty if it can.
+    """
 
     parts: tuple[str, ...]
     size: int
@@ -26,19 +33,21 @@ class Entry:
 
     @property
     def name(self) -> str:
+        """The path, joined by slashes."""
         return "/".join(self.parts)
 
 
 @contextmanager
 def iter_files(path: Path) -> Iterator[list[Entry]]:
-    """Every file in a folder or zip, sorted by path; hidden ones and those of the system are passed over.
+    """List the files of a folder or zip by path, without hidden and system files.
 
-    Raise UserError where there is no such thing, too much of it, or a zip that is damaged.
+    Raises:
+        UserError: If it does not exist, is too large, or is a damaged zip.
     """
     if path.is_dir():
-        found = list(_dir_entries(path))
-        _check(path.name, len(found), sum(entry.size for entry in found))
-        yield sorted(found, key=lambda entry: entry.parts)
+        entries = list(_dir_entries(path))
+        _check(path.name, len(entries), sum(entry.size for entry in entries))
+        yield sorted(entries, key=lambda entry: entry.parts)
         return
     if not path.is_file():
         raise UserError(f"There is no folder and no zip {path}.")
@@ -46,8 +55,8 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check(path.name, len(members), sum(member.file_size for member in members))
-            found = [_zip_entry(archive, member) for member in members if not member.is_dir()]
-            yield sorted((entry for entry in found if not _hidden(entry.parts)), key=lambda entry: entry.parts)
+            entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
+            yield sorted((entry for entry in entries if not _hidden(entry.parts)), key=lambda entry: entry.parts)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UserError(f"{path.name} is not a zip that can be read ({error}); pack the folder again.") from None
 
@@ -75,22 +84,22 @@ def _dir_entries(top: Path) -> Iterator[Entry]:
                 size = path.stat().st_size if inside else 0
             except OSError:
                 inside, size = False, 0
-            trouble = "" if inside else "a link that leads out of the folder, or nowhere"
-            yield Entry(parts, size, path.read_bytes, trouble or _too_large(size))
+            error = "" if inside else "a link that leads out of the folder, or nowhere"
+            yield Entry(parts, size, path.read_bytes, error or _too_large(size))
 
 
 def _zip_entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
     path = PurePosixPath(member.filename.replace("\\", "/"))
     parts = tuple(part for part in path.parts if part not in ("/", "."))
-    trouble = _too_large(member.file_size)
+    error = _too_large(member.file_size)
     if ".." in parts or path.is_absolute() or not parts:
-        trouble = "a name that leads out of the zip"
+        error = "a name that leads out of the zip"
     elif stat.S_ISLNK(member.external_attr >> 16):
-        trouble = "a link instead of a file"
+        error = "a link instead of a file"
     elif member.flag_bits & 1:
-        trouble = "locked with a password"
-    # zipfile reads no more than the announced size, so that the check above holds for what comes out.
-    return Entry(parts, member.file_size, lambda: archive.read(member), trouble)
+        error = "locked with a password"
+    # zipfile reads no more than the announced size, so that the check of the size holds for the content.
+    return Entry(parts, member.file_size, lambda: archive.read(member), error)
 
 
 def _too_large(size: int) -> str:

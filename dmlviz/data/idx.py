@@ -1,4 +1,4 @@
-"""Reads IDX, the file format of MNIST and its relatives (LeCun, Cortes, Burges 1998), and says what is wrong."""
+"""Reader of IDX, the file format of MNIST and its relatives (LeCun, Cortes, Burges 1998)."""
 
 import gzip
 import zlib
@@ -13,7 +13,7 @@ HINT = "Delete it to have it fetched again."
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The file `name` in `folder`, plain before compressed; None where there is neither."""
+    """Return the path of file `name` in `folder`, plain or else compressed; None if there is neither."""
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
@@ -21,7 +21,7 @@ def find(folder: Path, name: str) -> Path | None:
 
 
 def read(path: Path, dims: int) -> np.ndarray:
-    """Return the uint8 array with `dims` axes that `path` (plain or .gz) holds; raise DataUnavailable otherwise."""
+    """Read a uint8 array with `dims` axes from a plain or .gz file; raise DataUnavailableError for an invalid one."""
     try:
         data = _bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -32,7 +32,7 @@ def read(path: Path, dims: int) -> np.ndarray:
 
 
 def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
-    """Return the array in the bytes of an IDX file, without copying; `name` is what an error calls it."""
+    """Parse the bytes of an IDX file without copying them; `name` is used in error messages."""
     header = 4 + 4 * dims
     magic = bytes(data[:4])
     if magic != bytes([0, 0, UINT8, dims]):

@@ -1,4 +1,4 @@
-"""Pictures in class folders, or a zip of them, understood as a data set: what was taken, how, and what was left out."""
+"""Import of an image folder, or a zip, with one subfolder per class, as a data set with a report."""
 
 import hashlib
 import re
@@ -29,16 +29,16 @@ DEFAULT_SIDE = 32
 LEAST_SIDE, MOST_SIDE = 8, 64
 MAX_IMAGES = 60_000
 MAX_CLASSES = 200
-MIN_PER_CLASS = 3  # two to train on, since a loss compares them, and one to test on
+MIN_PER_CLASS = 3  # two for training, since a loss compares them, and one for testing
 TEST_SHARE = 0.2
 TRAINING = ("train", "training")
 TESTING = ("test", "testing", "val", "valid", "validation")
-MAX_NAMED = 5  # files named for each reason why some were left out
+MAX_NAMED = 5  # skipped files listed by name, for each reason
 
 
 @dataclass
-class _LeftOut:
-    """Why how many files were not taken."""
+class _Skipped:
+    """Skipped files, by reason."""
 
     reasons: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
@@ -46,8 +46,8 @@ class _LeftOut:
         self.reasons[reason].append(name)
 
     def summary(self) -> list[dict[str, Any]]:
-        counted = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
-        return [{"reason": why, "count": len(names), "names": names[:MAX_NAMED]} for why, names in counted]
+        reasons = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
+        return [{"reason": reason, "count": len(names), "names": names[:MAX_NAMED]} for reason, names in reasons]
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,23 @@ def import_image_folder(
     color: Color = "auto",
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> ImportedDataset:
-    """Read a folder or zip with a folder of pictures for each class.
+    """Import a folder or zip with one subfolder of images per class.
 
-    Each picture becomes a square of `side` pixels: as they are where all have the same small square size, otherwise 32.
-    Folders named train and test keep their split; otherwise a fifth of each class, chosen by content, is for testing.
-    `progress` hears how many files of how many were looked at. Raise UserError where no data set can be made of it.
+    Folders named train and test keep their split; otherwise a fifth of each class, chosen by content, is the test set.
+
+    Args:
+        path: Folder or zip.
+        title: Title of the data set; the name of the file by default.
+        side: Side of the square images in pixels. By default the common side if all are small squares, otherwise 32.
+        color: "gray", "color", or "auto": gray if all images are.
+        progress: Called with the number of files processed, and the number of all files.
+
+    Raises:
+        UserError: If the content is no valid data set.
     """
     if side is not None and not LEAST_SIDE <= side <= MOST_SIDE:
         raise UserError(f"Pictures are made {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}.")
-    left_out = _LeftOut()
+    left_out = _Skipped()
     with iter_files(Path(path)) as files:
         pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
         shapes = {picture.shape for picture in pictures}
@@ -107,16 +115,16 @@ def import_image_folder(
     return ImportedDataset(declaration(title or _title(path), names, parts), parts, report)
 
 
-def _scan(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
-    """The pictures among the files, by header alone."""
+def _scan(files: list[Entry], left_out: _Skipped, progress: Callable[[int, int], object]) -> list[_Picture]:
+    """Return the images among the files, by their headers."""
     top = _common_top(files)
     split = all(_split_name(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
     split = split and any(len(entry.parts) > top + 2 for entry in files)
-    found = []
+    pictures = []
+    class_level = top + 1 if split else top
     for number, entry in enumerate(files):
         progress(number, 2 * len(files))
-        place = top + 1 if split else top
-        if entry.error or len(entry.parts) < place + 2:
+        if entry.error or len(entry.parts) < class_level + 2:
             left_out.add(entry.error or "in no class folder", entry.name)
             continue
         try:
@@ -124,23 +132,23 @@ def _scan(files: list[Entry], left_out: _LeftOut, progress: Callable[[int, int],
             shape = read_size(data)
         except UserError as error:
             left_out.add(str(error), entry.name)
-        except Exception:  # a member that does not unpack fails in as many ways as there are compressions
+        except Exception:  # each compression method has its own errors
             left_out.add("cannot be read", entry.name)
         else:
             part = _split_name(entry.parts[top]) if split else ""
-            name = _class_name(entry.parts[place])
-            found.append(_Picture(entry, name, part, hashlib.sha256(data).hexdigest(), shape))
-    return found
+            name = _class_name(entry.parts[class_level])
+            pictures.append(_Picture(entry, name, part, hashlib.sha256(data).hexdigest(), shape))
+    return pictures
 
 
 def _split_name(folder: str) -> str:
-    """Which split a folder's name stands for; empty for none."""
+    """Return the split that a folder's name stands for; empty for none."""
     name = folder.lower()
     return "train" if name in TRAINING else "test" if name in TESTING else ""
 
 
 def _common_top(files: list[Entry]) -> int:
-    """How many folders all files that lie in one have in common."""
+    """Return the number of leading folders common to all files in folders."""
     folders = [entry.parts[:-1] for entry in files if len(entry.parts) > 1 and not entry.error]
     if not folders:
         return 0
@@ -148,32 +156,32 @@ def _common_top(files: list[Entry]) -> int:
     return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
-def _unique(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
-    """Each picture once, in an order that its content decides."""
-    known: dict[str, _Picture] = {}
+def _unique(pictures: list[_Picture], left_out: _Skipped) -> list[_Picture]:
+    """Remove duplicates, and sort by content hash."""
+    by_digest: dict[str, _Picture] = {}
     for picture in pictures:
-        first = known.setdefault(picture.digest, picture)
+        first = by_digest.setdefault(picture.digest, picture)
         if first is not picture:
             same = first.name == picture.name
             left_out.add("a copy of another" if same else "a copy of one in another class", picture.entry.name)
-    return sorted(known.values(), key=lambda picture: picture.digest)
+    return sorted(by_digest.values(), key=lambda picture: picture.digest)
 
 
-def _check_class_sizes(pictures: list[_Picture], left_out: _LeftOut) -> list[_Picture]:
-    """The pictures of classes that have enough; raise UserError where no two classes are left, or too many."""
+def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Picture]:
+    """Return the images of large enough classes; raise UserError for fewer than 2 classes, or too many."""
     counts = Counter(picture.name for picture in pictures)
     small = {name for name, count in counts.items() if count < MIN_PER_CLASS}
     for picture in pictures:
         if picture.name in small:
-            many = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
-            left_out.add(f"class {picture.name} has {many}: {MIN_PER_CLASS} are needed", picture.entry.name)
+            num_pictures = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
+            left_out.add(f"class {picture.name} has {num_pictures}: {MIN_PER_CLASS} are needed", picture.entry.name)
     classes = len(counts) - len(small)
     if classes < 2:
-        why = left_out.summary()
-        most = f" Most files were left out because: {why[0]['reason']}." if why else ""
+        reasons = left_out.summary()
+        main_reason = f" Most files were left out because: {reasons[0]['reason']}." if reasons else ""
         raise UserError(
             f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
-            f"found {classes} of them.{most}"
+            f"found {classes} of them.{main_reason}"
         )
     if classes > MAX_CLASSES:
         raise UserError(f"Up to {MAX_CLASSES} classes can be taken; got {classes}: leave some folders out.")
@@ -184,7 +192,7 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _LeftOut) -> list[_Pi
 
 
 def _decode_all(
-    pictures: list[_Picture], side: int, left_out: _LeftOut, progress: Callable[[int], object]
+    pictures: list[_Picture], side: int, left_out: _Skipped, progress: Callable[[int], object]
 ) -> tuple[np.ndarray, list[int]]:
     squares = np.empty((len(pictures), side, side, 3), np.uint8)
     kept: list[int] = []
@@ -200,9 +208,9 @@ def _decode_all(
 
 
 def _check_after_decode(
-    pictures: list[_Picture], squares: np.ndarray, left_out: _LeftOut
+    pictures: list[_Picture], squares: np.ndarray, left_out: _Skipped
 ) -> tuple[list[_Picture], np.ndarray]:
-    """Decoding may have cost a class some of its pictures."""
+    """Check class sizes again: some images may have failed to decode."""
     kept = _check_class_sizes(pictures, left_out)
     if len(kept) == len(pictures):
         return pictures, squares
@@ -211,28 +219,28 @@ def _check_after_decode(
 
 
 def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
-    """The side that all pictures have, if they are square, alike and small."""
+    """Return the common side of all images, if they are small squares of one size."""
     (width, height), *others = set(shapes)
     return width if not others and width == height and LEAST_SIDE <= width <= MOST_SIDE else None
 
 
 def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:
-    """Which are for testing (n, bool): as the folders say, otherwise a fifth of each class; and a sentence on it."""
-    apart = "A fifth of each class is set aside for testing, chosen by its content."
+    """Return the test mask (n), from the folders or else a fifth of each class, and a note for the report."""
+    note = "A fifth of each class is set aside for testing, chosen by its content."
     if pictures[0].split:
         test = np.array([picture.split == "test" for picture in pictures])
         if all(test[labels == label].any() and (~test[labels == label]).sum() > 1 for label in np.unique(labels)):
             return test, "The split is that of the folders."
-        apart += " The folders' own split leaves some class without enough pictures."
+        note += " The folders' own split leaves some class without enough pictures."
     test = np.zeros(len(labels), bool)
     for label in np.unique(labels):
-        members = np.flatnonzero(labels == label)  # in the order of their content, which is as good as random
+        members = np.flatnonzero(labels == label)  # sorted by content hash, so as good as random
         test[members[: max(1, round(TEST_SHARE * len(members)))]] = True
-    return test, apart
+    return test, note
 
 
 def _class_name(folder: str) -> str:
-    """A folder's name as a person reads it: no control characters, not too long."""
+    """Return a folder's name without control characters, at most 40 characters long."""
     plain = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
     return plain.strip()[:40] or "unnamed"
 
@@ -242,5 +250,5 @@ def _title(path: Path) -> str:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """Sorts 10 after 9."""
+    """Return a sort key for natural order: 10 after 9."""
     return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name) if part]

@@ -1,4 +1,4 @@
-"""Pictures of any size and kind as small squares: checked before they are decoded, then fitted in whole."""
+"""Decoding of images and letterboxing to squares, with limits checked before decoding."""
 
 import io
 import warnings
@@ -10,21 +10,31 @@ from dmlviz.errors import UserError
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MAX_PIXELS = 50_000_000
-GRAY_TOLERANCE = 6  # levels of 255 between the channels of a gray picture that was saved as JPEG
+GRAY_TOLERANCE = 6  # maximum difference of the channels (0–255) of a gray image saved as JPEG
 
 
 def read_size(data: bytes) -> tuple[int, int]:
-    """Width and height that a picture announces, without decoding it; raise UserError for what cannot be taken.
+    """Return width and height from an image's header, without decoding it.
 
-    The sentence is short: the reason why a file among many is left out.
+    Raises:
+        UserError: For an unsupported or damaged file, with a short reason for the import report.
     """
     with _open(data) as picture:
         return picture.size
 
 
 def decode_square(data: bytes, side: int) -> np.ndarray:
-    """The picture as uint8 side × side × 3: turned upright, transparent parts on white, fitted whole, the rest of the
-    square filled with the color of its border. Of moving pictures the first. Raise UserError as `read_size`.
+    """Decode an image and letterbox it to a square.
+
+    Args:
+        data: The file's content; of an animation, the first frame is used.
+        side: Side of the square in pixels.
+
+    Returns:
+        uint8, side × side × 3; rotated as its EXIF data ask for, transparent parts white.
+
+    Raises:
+        UserError: As `read_size`.
     """
     with _open(data) as picture:
         try:
@@ -35,16 +45,16 @@ def decode_square(data: bytes, side: int) -> np.ndarray:
 
 
 def upright(picture: Image.Image, side: int) -> np.ndarray:
-    """An open picture decoded as uint8 h × w × 3 to be fitted into `side`: turned as its camera noted, on white.
+    """Decode an open image as uint8 h × w × 3, rotated as its EXIF data ask for, transparent parts white.
 
-    A JPEG is decoded at a fraction of its size where four times `side` is still there.
+    A JPEG may be decoded at a reduced size, but not below 4 × `side`.
     """
     picture.draft("RGB", (4 * side, 4 * side))
     return np.asarray(to_rgb(ImageOps.exif_transpose(picture)))
 
 
 def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
-    """A picture (uint8, h × w × 3) fitted whole into side × side × 3, the rest in the color of its border."""
+    """Scale an image (uint8, h × w × 3) into a square (side × side × 3), padded with its border color."""
     longest = max(picture.shape[:2])
     height, width = (max(1, round(length * side / longest)) for length in picture.shape[:2])
     way = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
@@ -58,13 +68,13 @@ def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
 
 
 def is_gray(squares: np.ndarray) -> np.ndarray:
-    """Which of the squares (n × s × s × 3) have no color (n, bool)."""
+    """Return which images (n × s × s × 3) are gray (n, bool)."""
     spread = squares.max(axis=3).astype(np.int16) - squares.min(axis=3)
-    return (spread <= GRAY_TOLERANCE).mean(axis=(1, 2)) > 0.995
+    return np.asarray((spread <= GRAY_TOLERANCE).mean(axis=(1, 2)) > 0.995)
 
 
 def border_pixels(image: np.ndarray) -> np.ndarray:
-    """The outermost pixels of an image (h × w or h × w × c)."""
+    """Return the outermost pixels of an image (h × w or h × w × c)."""
     return np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
 
 
@@ -89,7 +99,8 @@ _TOO_MANY = f"announces more than {MAX_PIXELS // 1_000_000} million pixels"
 
 
 def to_rgb(picture: Image.Image) -> Image.Image:
-    if picture.mode.startswith("I") or picture.mode == "F":  # more than 8 bits: Pillow's own conversion would clip them
+    """Convert an image of any mode to RGB, transparent parts on white."""
+    if picture.mode.startswith("I") or picture.mode == "F":  # more than 8 bits: Pillow's conversion would clip them
         deep = np.asarray(picture, np.float64)
         low, high = float(deep.min()), float(deep.max())
         picture = Image.fromarray(((deep - low) / max(high - low, 1) * 255).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""What was understood of somebody's pictures: the data set that they make, and what to know of it before training."""
+"""The result of an image import: data set, preprocessing notes, class counts and warnings."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,17 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.data.image_ops import border_pixels
 
-FEW_IMAGES = 8  # images of a class to train on, below which a person is told
+FEW_IMAGES = 8  # training images of a class; below it the report warns
 
 
 @dataclass(frozen=True)
 class ImportedDataset:
-    """A data set that was understood, and what a person should know of it before training.
+    """An imported data set, before it is saved.
 
-    `parts` holds uint8 images (n × s × s or n × s × s × 3) and int64 labels of both splits; `report` is plain JSON.
+    Attributes:
+        declared: Its specification.
+        parts: Images (uint8, n × s × s or n × s × s × 3) and labels (int64, n) of both splits.
+        report: The import report, plain JSON.
     """
 
     declared: DatasetSpec
@@ -27,7 +30,7 @@ class ImportedDataset:
     report: dict[str, Any]
 
     def save(self, root: Path) -> str:
-        """Put it into a data folder; its name, by which it is from now on a data set like the others."""
+        """Save it to a data folder, and return its name in the catalog."""
         custom_datasets.save(root, self.declared.name, self.declared.to_dict(), self.parts)
         DATASETS.add_search_path(root)
         return self.declared.name
@@ -35,7 +38,14 @@ class ImportedDataset:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How the pictures became squares: (width, height) of the originals, the side, which were gray, what was kept."""
+    """How images were converted.
+
+    Attributes:
+        shapes: Distinct (width, height) of the originals.
+        side: Side of the squares.
+        gray: Which images are gray (n, bool).
+        colored: Whether color was kept.
+    """
 
     shapes: set[tuple[int, int]]
     side: int
@@ -43,7 +53,7 @@ class Preprocessing:
     colored: bool
 
     def notes(self) -> list[str]:
-        """A sentence on sizes and one on colors."""
+        """Return one sentence on sizes and one on colors."""
         return [self._sizes(), self._colors()]
 
     def _sizes(self) -> str:
@@ -64,7 +74,7 @@ class Preprocessing:
 
 
 def to_grayscale(squares: np.ndarray) -> np.ndarray:
-    """Color (n × s × s × 3) as gray (n × s × s), by the weights of Rec. 601, in whole numbers."""
+    """Convert color images (n × s × s × 3) to gray (n × s × s), by the integer weights of Rec. 601."""
     mixed = np.empty(squares.shape[:3], np.uint8)
     for start in range(0, len(squares), 1000):
         red, green, blue = np.moveaxis(squares[start : start + 1000].astype(np.uint32), 3, 0)
@@ -73,7 +83,7 @@ def to_grayscale(squares: np.ndarray) -> np.ndarray:
 
 
 def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetSpec:
-    """What the data set is like; its name is decided by its content."""
+    """Return the specification of a custom data set; its name is a hash of its content."""
     images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
     side, colored = images.shape[1], images.ndim == 4
     grounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
@@ -104,16 +114,16 @@ def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
 
 
 def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Of each class how many images are to train on and to test on."""
-    found = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in custom_datasets.PARTS}
+    """Return the number of training and test images of each class."""
+    counts = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in custom_datasets.PARTS}
     return [
-        {"name": name, "train": int(found["train"][label]), "test": int(found["test"][label])}
+        {"name": name, "train": int(counts["train"][label]), "test": int(counts["test"][label])}
         for label, name in enumerate(names)
     ]
 
 
 def import_warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What will make training hard."""
+    """Return warnings about classes too small to train on well."""
     fewest = min(classes, key=lambda one: one["train"])
     if fewest["train"] >= FEW_IMAGES:
         return []

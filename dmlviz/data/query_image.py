@@ -1,7 +1,6 @@
-"""From any picture to what a net was trained on: a drawing, an upload, a photograph becomes one small image.
+"""Preparation of a query image (drawing, upload, photograph) in the way the data set was made.
 
-The steps are those that made the data sets themselves (LeCun et al. 1998; Xiao et al. 2017), and each is kept
-to be shown.
+The steps follow LeCun et al. 1998 (MNIST) and Xiao et al. 2017 (Fashion-MNIST); each is recorded for display.
 """
 
 import io
@@ -20,17 +19,17 @@ from dmlviz.errors import UserError
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_SIDE = 4096
-MAX_WORKING_SIDE = 512  # more pixels than this add nothing to an image of 28 × 28
+MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
 TOO_LARGE = f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels"
 FORMATS = ("PNG", "JPEG", "WEBP")
-NIST_DATASET = "digits"  # made in another way than the others: see `handprint`
+NIST_DATASET = "digits"  # prepared differently: see digit_image.py
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
-TRIM = 0.05  # of the full range; what differs less from the ground was trimmed from the pictures of clothes
+TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
 
 
 @dataclass(frozen=True)
 class PreparationStep:
-    """One picture on the way, uint8 h × w (× 3), and what was done to get it."""
+    """An intermediate image (uint8, h × w or h × w × 3), and a caption for the step that made it."""
 
     caption: str
     image: np.ndarray
@@ -38,7 +37,7 @@ class PreparationStep:
 
 @dataclass(frozen=True)
 class PreparedImage:
-    """`image` is the net's input before normalization, uint8 size × size (× 3); `steps` lead to it and end with it."""
+    """A net's input before normalization (uint8, size × size or size × size × 3), with the steps that end with it."""
 
     image: np.ndarray
     steps: tuple[PreparationStep, ...]
@@ -46,9 +45,12 @@ class PreparedImage:
 
 @dataclass(frozen=True)
 class Normalization:
-    """How the images of a data set sit in their square: longest side `box`, centered by mass or by outline.
+    """How a data set centers its images.
 
-    `photographs` have levels that mean something and stay as they are; ink is made as dark as it goes.
+    Attributes:
+        box: Longest side of the content in pixels.
+        by_mass: Center by mass, otherwise by bounding box.
+        photographs: Keep gray levels; otherwise ink is scaled to the full range.
     """
 
     box: int
@@ -69,12 +71,19 @@ FRAMINGS = {
 
 
 def decode(data: bytes, dataset: str) -> np.ndarray:
-    """Read a PNG, JPEG or WebP picture to ask about among the images of `dataset`, transparent parts on white.
+    """Decode a PNG, JPEG or WebP query image, transparent parts on white.
 
-    Return uint8 gray h × w; for somebody's own data h × w × 3, read as their pictures were when they were added.
-    Raise UserError for anything else.
+    The size in the header is checked before any pixel is decoded, since 80 kB can announce 160 MB.
 
-    The announced size is checked before any pixel is decoded, since 80 kB can announce 160 MB.
+    Args:
+        data: The file's content.
+        dataset: Name of the data set to query.
+
+    Returns:
+        uint8: gray, h × w; for a custom data set h × w × 3, decoded as its own images were.
+
+    Raises:
+        UserError: For another format, a damaged file, or an image that is too large.
     """
     declared = _declared(dataset)
     if len(data) > MAX_BYTES:
@@ -108,7 +117,7 @@ def _declared(dataset: str) -> DatasetSpec:
 
 
 def _flatten_modes(picture: Image.Image) -> Image.Image:
-    if picture.mode.startswith("I"):  # 16 bits a pixel: Pillow's own conversion would clip them
+    if picture.mode.startswith("I"):  # 16 bits per pixel: Pillow's conversion would clip them
         deep = np.asarray(picture, dtype=np.float64)
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
     picture.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
@@ -119,10 +128,16 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
 
 
 def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
-    """Frame a gray picture (uint8, h × w) as the images of `dataset` are framed; raise UserError for a blank one.
+    """Crop, scale and center an image as the images of a data set are.
 
-    Among somebody's own pictures one in color (h × w × 3) is fitted whole, as they were; a gray one is a drawing, and
-    put on the ground that they have.
+    For a custom data set, a color image (h × w × 3) is letterboxed like its images; a gray one counts as a drawing.
+
+    Args:
+        picture: uint8, h × w or h × w × 3.
+        dataset: Name of the data set.
+
+    Raises:
+        UserError: For a blank image, or another shape or type.
     """
     declared = _declared(dataset)
     picture = np.asarray(picture)
@@ -200,23 +215,23 @@ def _border(image: np.ndarray) -> np.ndarray:
 
 
 def _as_bytes(image: np.ndarray) -> np.ndarray:
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(image), 0, 255), np.uint8)
 
 
 def _scale(ink: np.ndarray, box: int) -> np.ndarray:
-    """Fit the longest side to `box` pixels, every new pixel the mean of the old ones that it covers."""
+    """Scale the longest side to `box` pixels; when shrinking, each new pixel is the mean of those it covers."""
     height, width = ink.shape
     factor = box / max(height, width)
     size = max(1, round(width * factor)), max(1, round(height * factor))
     way = Image.Resampling.BOX if factor < 1 else Image.Resampling.BICUBIC
-    return np.clip(np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, way)), 0, 1)
+    return np.asarray(np.clip(np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, way)), 0, 1))
 
 
 def _centered(ink: np.ndarray, size: int, by_mass: bool) -> np.ndarray:
-    """Lay `ink` into a square, in whole pixels, its center as near to the square's as all of it stays inside.
+    """Center `ink` in a square by whole pixels, as far as it stays inside.
 
-    By mass as MNIST does: the mean pixel index, weighted by ink, is `size / 2`, and one that lies half a pixel off is
-    half a pixel less. By outline as Fashion-MNIST does: what cannot be shared alike is left or above.
+    By mass, as MNIST: the mean pixel index, weighted by ink, becomes `size / 2`; halves round down. By bounding box, as
+    Fashion-MNIST: an odd pixel of padding goes left or above.
     """
     height, width = ink.shape
     if by_mass:
@@ -233,5 +248,5 @@ def _centered(ink: np.ndarray, size: int, by_mass: bool) -> np.ndarray:
 
 
 def _half_down(value: float) -> int:
-    """Round to the nearest whole number, half down; what misses a half only by a rounding error is one."""
+    """Round to the nearest integer, halves down; values within rounding error of a half count as halves."""
     return math.ceil(round(value, 6) - 0.5)

@@ -1,4 +1,4 @@
-"""Sheets of tiles: many small pictures as few large ones, for the browser and for other tools."""
+"""Sprite sheets: many small images tiled into few large PNGs."""
 
 import io
 import math
@@ -9,48 +9,63 @@ from PIL import Image
 
 COLUMNS = 100
 TILES_PER_SHEET = 10_000
-COMPRESSION = 6  # half a second for 10,000 tiles; 9 takes four more for 3 % less
+COMPRESSION = 6  # half a second for 10,000 tiles; 9 takes four seconds more for 3 % less
 
 
 def sheet_count(images: int) -> int:
-    """How many sheets hold so many tiles."""
+    """Return the number of sheets for so many images."""
     return -(-images // TILES_PER_SHEET)
 
 
 def encode_sheet(images: np.ndarray, number: int) -> bytes:
-    """Sheet `number` of images (uint8, n × h × w or n × h × w × 3) as PNG; the last of many may be shorter."""
+    """Encode sheet `number` of images (uint8, n × h × w or n × h × w × 3) as PNG; the last may be shorter."""
     return _encoded(tile(images[number * TILES_PER_SHEET : (number + 1) * TILES_PER_SHEET]))
 
 
 def square_png(images: np.ndarray) -> bytes:
-    """All images on one PNG that has as many rows as columns, whether or not there are tiles for the last rows."""
+    """Encode all images as one PNG with as many rows as columns; the last tiles may be black."""
     side = columns_of_square(len(images))
     return _encoded(tile(images, side, side))
 
 
 def columns_of_square(images: int) -> int:
-    """How many columns, and rows, a square sheet of so many tiles has."""
+    """Return the number of columns, and rows, of a square sheet for so many images."""
     return math.isqrt(max(images - 1, 0)) + 1
 
 
 def tiles(pngs: Iterable[bytes], side: int) -> np.ndarray:
-    """Cut sheets into their square tiles of so many pixels a side again: uint8, n × side × side (× 3).
+    """Split sheets into their square tiles.
 
-    The last sheet may end with black tiles that are no picture.
+    Args:
+        pngs: Encoded sheets.
+        side: Side of a tile in pixels.
+
+    Returns:
+        uint8, n × side × side or n × side × side × 3, including the black tiles at the end of the last sheet.
     """
-    cut = []
+    sheets = []
     for png in pngs:
         sheet = np.asarray(Image.open(io.BytesIO(png)))
         rows, columns = sheet.shape[0] // side, sheet.shape[1] // side
         grid = sheet.reshape(rows, side, columns, side, *sheet.shape[2:]).swapaxes(1, 2)
-        cut.append(grid.reshape(rows * columns, side, side, *sheet.shape[2:]))
-    return np.concatenate(cut)
+        sheets.append(grid.reshape(rows * columns, side, side, *sheet.shape[2:]))
+    return np.concatenate(sheets)
 
 
 def tile(images: np.ndarray, columns: int = COLUMNS, rows: int | None = None) -> np.ndarray:
-    """Tiles side by side, row-major: uint8 rows·h × columns·w (× 3); where no tile is left it is black.
+    """Arrange images row by row.
 
-    There are as many rows as the tiles fill, unless `rows` asks for more.
+    Args:
+        images: uint8, n × h × w or n × h × w × 3.
+        columns: Images per row.
+        rows: Number of rows; as many as needed by default.
+
+    Returns:
+        uint8, rows·h × columns·w (× 3); black where no image is left.
+
+    Example:
+        >>> tile(np.zeros((3, 8, 8), np.uint8), columns=2).shape
+        (16, 16)
     """
     n, height, width = images.shape[:3]
     rows = rows or -(-n // columns)

@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.losses.base import Batch, SummedTerms
-from dmlviz.ops.pairwise import differentiable_gradients, softplus
+from dmlviz.ops.pairwise import differentiable_gradients
+from dmlviz.ops.reductions import softplus
 from dmlviz.ops.sorted_negatives import PairTable, pair_table, sort_negatives
 
 # log(1 + e^x) is above 0.01, Terms' threshold for a smooth term, from this x on.

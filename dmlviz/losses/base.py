@@ -10,15 +10,8 @@ from torch import Tensor, nn
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
-from dmlviz.ops.pairwise import (
-    check_batch,
-    clamp_range,
-    cosine_matrix,
-    distance_matrix,
-    keep_graph,
-    reduce,
-    without_autocast,
-)
+from dmlviz.ops.pairwise import check_batch, clamp_range, cosine_matrix, distance_matrix, without_autocast
+from dmlviz.ops.reductions import keep_graph, reduce
 
 
 class Terms(NamedTuple):

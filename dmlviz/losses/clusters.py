@@ -6,7 +6,8 @@ from torch import Tensor
 
 from dmlviz.losses.base import Batch, Terms
 from dmlviz.losses.registry import register_loss
-from dmlviz.ops.pairwise import cross_distance, distance_matrix, masked_max, masked_min
+from dmlviz.ops.pairwise import cross_distance, distance_matrix
+from dmlviz.ops.reductions import masked_max, masked_min
 
 
 @register_loss("coupled_clusters")

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from dmlviz.errors import UserError
 from dmlviz.losses.base import Batch, Loss, LossParts, Terms
 from dmlviz.losses.registry import REGISTRY, register_loss
-from dmlviz.ops.pairwise import distance_matrix, masked_logsumexp, masked_mean, softplus
+from dmlviz.ops.pairwise import distance_matrix
+from dmlviz.ops.reductions import masked_logsumexp, masked_mean, softplus
 
 _ROWS = 64  # of a decision net: as many are computed at once
 

@@ -9,15 +9,8 @@ from torch import Tensor
 from dmlviz.losses.base import Batch, LossParts, Terms
 from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.pairwise import (
-    masked_logsumexp,
-    masked_max,
-    most_negative,
-    reduce,
-    safe_sqrt,
-    softmax_gradient,
-    softplus,
-)
+from dmlviz.ops.pairwise import safe_sqrt
+from dmlviz.ops.reductions import masked_logsumexp, masked_max, most_negative, reduce, softmax_gradient, softplus
 
 _MIN_RELIABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
 

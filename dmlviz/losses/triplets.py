@@ -9,7 +9,7 @@ from dmlviz.losses import all_triplets
 from dmlviz.losses.base import Batch, SummedTerms, Terms
 from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Triplets
-from dmlviz.ops.pairwise import masked_max, masked_min, softplus
+from dmlviz.ops.reductions import masked_max, masked_min, softplus
 
 
 @register_loss("triplet")

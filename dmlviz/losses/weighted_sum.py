@@ -9,7 +9,7 @@ from dmlviz.losses import build
 from dmlviz.losses.base import Loss
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.pairwise import cache_pairwise
+from dmlviz.ops.pairwise_cache import cache_pairwise
 
 
 @REGISTRY.register("weighted_sum")

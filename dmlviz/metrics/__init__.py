@@ -1,6 +1,7 @@
-"""How good an embedding is: retrieval, clustering, classification, verification, the shape of the space.
+"""Metrics of labeled embeddings: retrieval, clustering, classification, verification, and embedding geometry.
 
-NumPy or torch in, plain floats out; torch is never imported. An embedding with a NaN or an infinity scores NaN.
+Inputs are NumPy arrays or torch tensors, results plain floats; torch is never imported. If any embedding is NaN or
+infinite, every score is NaN.
 """
 
 from collections.abc import Sequence
@@ -32,12 +33,32 @@ def evaluate(
     verification: bool = True,
     unseen: Sequence[int] = (),
 ) -> dict[str, float]:
-    """Score embeddings (n × d) with class ids (n) by Euclidean distance, against themselves or against a gallery.
+    """Compute all metrics of embeddings by Euclidean distance, against themselves or against a gallery.
 
-    Against themselves each query is left out by its index. Queries without a relevant item are left out of every mean
-    and counted in `queries_left_out`. A live view skips k-means (`clustering=False`), `map` (`full_ranking=False`)
-    and the judging of pairs (`verification=False`). Of normalized embeddings the ranking is that of the cosine.
-    Raises UserError for input of a wrong shape.
+    Against themselves, a query is excluded by its index. Queries without a relevant item are excluded from every mean
+    and counted in `queries_left_out`. For normalized embeddings the ranking equals that of the cosine.
+
+    Args:
+        embeddings: Queries, n × d.
+        labels: Their class ids, n.
+        gallery: Embeddings to search, m × d; the queries themselves by default.
+        gallery_labels: Their class ids, m.
+        ks: The k of recall@k and CMC@k.
+        clustering: Compute the k-means metrics.
+        full_ranking: Compute MAP over the full ranking.
+        verification: Compute the pair verification metrics.
+        unseen: Class ids held out of training; adds scores of seen and unseen classes, `seen/…` and `unseen/…`.
+
+    Returns:
+        Values by metric name.
+
+    Raises:
+        UserError: For input of a wrong shape.
+
+    Example:
+        >>> scores = evaluate([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1], ks=(1,))
+        >>> scores["precision_at_1"], scores["map_at_r"]
+        (1.0, 1.0)
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
@@ -45,12 +66,10 @@ def evaluate(
     parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
     result = parts(queries, others)
     if len(unseen):
-        for name, chosen in (("seen", False), ("unseen", True)):
-            classes = np.flatnonzero(np.isin(queries.class_ids, list(unseen)) == chosen)
-            group, group_gallery = (
-                queries.select_classes(classes),
-                None if others is None else others.select_classes(classes),
-            )
+        for name, is_unseen in (("seen", False), ("unseen", True)):
+            classes = np.flatnonzero(np.isin(queries.class_ids, list(unseen)) == is_unseen)
+            group = queries.select_classes(classes)
+            group_gallery = None if others is None else others.select_classes(classes)
             if len(classes) > 1 and len(group.points) and (group_gallery is None or len(group_gallery.points)):
                 result |= {f"{name}/{key}": value for key, value in parts(group, group_gallery).items()}
     return result
@@ -59,10 +78,21 @@ def evaluate(
 def confusion(
     embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Count, per class, the classes of the nearest neighbors: (class ids (c), counts (c × c, int64)).
+    """Compute the confusion matrix of the nearest neighbor.
 
-    Row: the query's class, column: its nearest neighbor's. Queries without a relevant item are left out, and where
-    an embedding is not finite nobody is counted.
+    Queries without a relevant item are excluded; if any embedding is not finite, all counts are 0.
+
+    Args:
+        embeddings: Queries, n × d.
+        labels: Their class ids, n.
+        gallery: Embeddings to search, m × d; the queries themselves by default.
+        gallery_labels: Their class ids, m.
+
+    Returns:
+        Class ids (c), and counts (c × c, int64): rows are the query's class, columns its nearest neighbor's.
+
+    Raises:
+        UserError: For input of a wrong shape.
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
@@ -74,9 +104,9 @@ def confusion(
 
 
 def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None) -> float:
-    """The share of queries whose nearest class mean (of the gallery) is that of their class.
+    """Return the accuracy of nearest-class-mean classification; arguments as `evaluate`.
 
-    Against themselves a query takes no part in the mean of its own class.
+    Without a gallery, a query is excluded from the mean of its class.
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):
@@ -96,7 +126,7 @@ def _parts(
     if not (queries.finite and (others is None or others.finite)):
         keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
         used = retrieval.Ranker(queries, others).queries
-        return dict.fromkeys(keys, float("nan")) | _counted(queries, used)
+        return dict.fromkeys(keys, float("nan")) | _query_counts(queries, used)
     with single_threaded_blas():
         result = _scores(queries, others, ks, full_ranking)
         if clustering:
@@ -127,8 +157,8 @@ def _scores(
     result = retrieval.scores(ranker.ranking(), queries, others, ks)
     result["nearest_mean_accuracy"] = nearest_class_mean(queries, others, points, gallery_points, ranker.queries)
     result |= distances.scores(unit) | embedding_geometry.scores(queries.points, len(queries.class_ids))
-    return result | _counted(queries, ranker.queries)
+    return result | _query_counts(queries, ranker.queries)
 
 
-def _counted(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
+def _query_counts(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
     return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}

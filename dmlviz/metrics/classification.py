@@ -1,4 +1,4 @@
-"""Whether simple rules name the class: the vote of the neighbors, the nearest class mean."""
+"""k-NN majority vote and nearest-class-mean accuracy."""
 
 import numpy as np
 
@@ -6,7 +6,12 @@ from dmlviz.metrics.inputs import LabeledEmbeddings
 
 
 def majority_vote(classes: np.ndarray) -> np.ndarray:
-    """The commonest of each row of classes (n × k, nearest first); of equally common ones the one seen first."""
+    """Return the most frequent class of each row (n × k, nearest first); ties go to the nearest.
+
+    Example:
+        >>> majority_vote(np.array([[2, 1, 1], [2, 1, 0]])).tolist()
+        [1, 2]
+    """
     counts = (classes[:, :, None] == classes[:, None, :]).sum(axis=2)
     return np.take_along_axis(classes, counts.argmax(axis=1)[:, None], axis=1)[:, 0]
 
@@ -18,10 +23,17 @@ def nearest_class_mean(
     gallery_points: np.ndarray,
     used: np.ndarray,
 ) -> float:
-    """The share of the queries `used` whose nearest class mean is that of their class; NaN of none.
+    """Return the accuracy of nearest-class-mean classification.
 
-    `points` and `gallery_points` are theirs and the gallery's, conditioned. Without a gallery each query is left out of
-    the mean of its own class.
+    Args:
+        queries: Queries with their classes.
+        gallery: Gallery whose class means are used; None for the queries, each excluded from the mean of its class.
+        points: The queries' embeddings, rescaled (see `rescale`).
+        gallery_points: The gallery's embeddings, rescaled alike.
+        used: Indices of the queries to count.
+
+    Returns:
+        The share of correct queries; NaN without queries.
     """
     if not len(used):
         return float("nan")
@@ -32,6 +44,6 @@ def nearest_class_mean(
     column = (np.cumsum(present) - 1)[classes]
     squared = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
     if itself:
-        own = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]
-        squared[np.arange(len(points)), column] = ((points - own) ** 2).sum(axis=1)
+        rest = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]  # class means without the query
+        squared[np.arange(len(points)), column] = ((points - rest) ** 2).sum(axis=1)
     return float((squared.argmin(axis=1) == column).mean())

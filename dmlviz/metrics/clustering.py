@@ -1,4 +1,4 @@
-"""Whether plain clustering finds the classes again."""
+"""k-means clustering metrics: NMI, AMI and pairwise F1."""
 
 import warnings
 
@@ -11,10 +11,13 @@ KEYS = ("nmi", "ami", "pairwise_f1")
 
 
 def scores(queries: LabeledEmbeddings, seed: int = 0) -> dict[str, float]:
-    """NMI, AMI and pairwise F1 of the classes against k-means with as many clusters as classes.
+    """Return NMI, AMI and pairwise F1 of k-means with as many clusters as classes.
 
-    NaN where there is nothing to find: one class, or every image its own. NMI with arithmetic normalization, as in
-    scikit-learn; pairwise F1 as in Manning, Raghavan, Schütze 2008, chapter 16.
+    All are NaN for a single class, and when every image is a class of its own. NMI uses the arithmetic mean, as
+    scikit-learn does.
+
+    Reference:
+        Manning, Raghavan, Schütze 2008, chapter 16 (pairwise F1).
     """
     if not 1 < len(queries.class_ids) < len(queries.points):
         return dict.fromkeys(KEYS, float("nan"))
@@ -29,7 +32,10 @@ def scores(queries: LabeledEmbeddings, seed: int = 0) -> dict[str, float]:
 
 
 def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
-    """The cluster of each finite point: best of three greedy k-means++ starts. Fewer where fewer points differ."""
+    """Return the cluster (n) of each finite point (n × d): the best of three greedy k-means++ runs.
+
+    There are fewer than `clusters` clusters if fewer points are distinct.
+    """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -37,11 +43,16 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
     points = rescale(points, points)[0].astype(points.dtype)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(clusters, n_init=3, random_state=seed).fit(points).labels_
+        return np.asarray(KMeans(clusters, n_init=3, random_state=seed).fit(points).labels_)
 
 
 def pairwise_f1(classes: np.ndarray, clusters: np.ndarray) -> float:
-    """F1 of "in one cluster" as a prediction of "in one class", over all pairs; 0 where no pair is in both."""
+    """Return the F1 of "same cluster" as a prediction of "same class" over all pairs; 0 without a common pair.
+
+    Example:
+        >>> pairwise_f1(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+        1.0
+    """
     table = np.zeros((classes.max() + 1, clusters.max() + 1))
     np.add.at(table, (classes, clusters), 1)
 

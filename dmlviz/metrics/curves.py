@@ -1,4 +1,4 @@
-"""The curves behind the scores: recall@k, ROC, precision over recall, distances. By the conventions of `evaluate`."""
+"""Curves behind the metrics: recall@k, ROC, precision–recall, distance histogram; conventions as in `evaluate`."""
 
 import threading
 from dataclasses import dataclass
@@ -15,17 +15,20 @@ from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, singl
 
 MAX_RANKS = 100
 BINS = 80
-_FINE = 4096  # bins that are counted, before they are put together to at most BINS
-_ROWS = 1000
+_FINE_BINS = 4096  # counted first, then merged to at most BINS
+_BLOCK_ROWS = 1000
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class RecallAtK:
-    """`recall[k - 1]` is the share of `queries` with an image of their class among the k nearest: recall@k, or CMC.
+    """Recall@k, also called CMC.
 
-    `left_out` counts images that are alone in their class and so are no queries.
+    Attributes:
+        recall: recall[k − 1] is the share of queries with an image of their class among the k nearest.
+        queries: Number of queries.
+        left_out: Number of images alone in their class, which cannot be queries.
     """
 
     recall: np.ndarray
@@ -34,16 +37,21 @@ class RecallAtK:
 
     @property
     def ks(self) -> np.ndarray:
-        """1, 2, 3 …"""
+        """The values of k: 1, 2, 3 and so on."""
         return np.arange(1, len(self.recall) + 1)
 
 
 @dataclass(frozen=True)
 class Roc:
-    """False positive rate and recall at each threshold (a distance up to which two images are called the same).
+    """Receiver operating characteristic of the distance as a same-class classifier.
 
-    `area` is the score `roc_auc`; `pairs` counts the judged pairs of each kind, of `of` that there are of one class
-    and of two.
+    Attributes:
+        false_positives: False positive rate at each threshold.
+        recall: True positive rate at each threshold.
+        thresholds: Distances up to which a pair counts as "same class".
+        area: Area under the curve: the metric `roc_auc`.
+        pairs: Number of sampled pairs of each kind.
+        of: Number of all same-class pairs, and of all different-class pairs.
     """
 
     false_positives: np.ndarray
@@ -56,9 +64,15 @@ class Roc:
 
 @dataclass(frozen=True)
 class PrecisionRecall:
-    """Precision and recall at each threshold, over the pairs of Roc: as many of one class as of two.
+    """Precision and recall at each threshold, over balanced pairs as in Roc.
 
-    `average_precision` is the precision, averaged over the steps of the recall.
+    Attributes:
+        precision: Precision at each threshold.
+        recall: Recall at each threshold.
+        thresholds: Distances up to which a pair counts as "same class".
+        average_precision: Precision averaged over the steps of the recall.
+        pairs: Number of sampled pairs of each kind.
+        of: Number of all same-class pairs, and of all different-class pairs.
     """
 
     precision: np.ndarray
@@ -71,9 +85,12 @@ class PrecisionRecall:
 
 @dataclass(frozen=True)
 class DistanceHistogram:
-    """How many pairs of one class (`same`) and of two (`different`) are how far apart: all pairs, none is sampled.
+    """Numbers of all pairs by Euclidean distance, without sampling.
 
-    Bin i reaches from `edges[i]` to `edges[i + 1]` (Euclidean distance); every bin is as wide.
+    Attributes:
+        edges: Bin i is [edges[i], edges[i + 1]); all bins have the same width.
+        same: Same-class pairs in each bin.
+        different: Different-class pairs in each bin.
     """
 
     edges: np.ndarray
@@ -82,10 +99,17 @@ class DistanceHistogram:
 
 
 def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAtK:
-    """Recall@k for k from 1 to `most` of embeddings (n × d) with class ids (n), among themselves.
+    """Compute recall@k of embeddings against themselves.
 
-    Each image is left out of its own search, and of equally near images the irrelevant one comes first. Raises
-    UserError for input of a wrong shape, embeddings that are not finite, and where no class has two images.
+    A query is excluded from its own search; among ties, irrelevant images come first.
+
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+        most: The largest k.
+
+    Raises:
+        UserError: For a wrong shape, embeddings that are not finite, or no class with two images.
     """
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise UserError(f"most is the largest k, a whole number from 1; got {most!r}.")
@@ -100,102 +124,126 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAt
 
 
 def roc(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> Roc:
-    """The receiver operating characteristic of the distance, as the judge of whether two images show one class.
+    """Compute the ROC of the distance as a same-class classifier.
 
-    Judged are at most `most` pairs of each kind, drawn with the seed: those of the score `roc_auc`. Raises UserError
-    for input of a wrong shape, embeddings that are not finite, and where there are no pairs of both kinds.
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+        most: Maximum number of pairs of each kind; beyond it, pairs are sampled.
+        seed: Seed of the sample; the default gives the pairs of the metric `roc_auc`.
+
+    Raises:
+        UserError: For a wrong shape, embeddings that are not finite, or pairs of one kind only.
     """
-    distances, same, of = _judged(embeddings, labels, most, seed)
+    distances, same, of = _sampled_pairs(embeddings, labels, most, seed)
     false_positives, recall, thresholds = operating_points(distances, same)
     return Roc(false_positives, recall, thresholds, area(false_positives, recall), int(same.sum()), of)
 
 
 def precision_recall(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> PrecisionRecall:
-    """Precision over recall of the same pairs, and with the same errors, as `roc`."""
-    distances, same, of = _judged(embeddings, labels, most, seed)
+    """Compute the precision–recall curve; arguments, pairs and errors as `roc`."""
+    distances, same, of = _sampled_pairs(embeddings, labels, most, seed)
     false_positives, recall, thresholds = (values[1:] for values in operating_points(distances, same))
-    precision = recall / (recall + false_positives)  # there are as many pairs of either kind
+    precision = recall / (recall + false_positives)  # both kinds have the same number of pairs
     steps = np.diff(recall, prepend=0)
     return PrecisionRecall(precision, recall, thresholds, float((steps * precision).sum()), int(same.sum()), of)
 
 
 def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> DistanceHistogram:
-    """Count all pairs of embeddings (n × d, with class ids n) by distance, in at most `bins` bins from 0 on.
+    """Count all pairs of embeddings by distance.
 
-    Raises UserError for input of a wrong shape and embeddings that are not finite.
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+        bins: Maximum number of bins, from 0 on.
+
+    Raises:
+        UserError: For a wrong shape, or embeddings that are not finite.
     """
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _FINE:
-        raise UserError(f"bins is a whole number from 1 to {_FINE}; got {bins!r}.")
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _FINE_BINS:
+        raise UserError(f"bins is a whole number from 1 to {_FINE_BINS}; got {bins!r}.")
     points = _finite(embeddings, labels)
     scaled, _, unit = rescale(points.points, points.points)
     widest = 2 * float(np.sqrt(np.einsum("nd,nd->n", scaled, scaled).max())) * (1 + 1e-5)
-    fine = _counted(scaled, points.classes, widest, points.points.dtype)
+    fine = _fine_histogram(scaled, points.classes, widest, points.points.dtype)
     last = int(np.flatnonzero(fine.any(axis=0)).max(initial=0)) + 1
-    together = -(-last // bins)
-    count = -(-last // together)
-    coarse = np.zeros((2, count * together), np.int64)
+    merged = -(-last // bins)  # fine bins in one bin
+    count = -(-last // merged)
+    coarse = np.zeros((2, count * merged), np.int64)
     coarse[:, :last] = fine[:, :last]
-    different, same = coarse.reshape(2, count, together).sum(axis=2)
-    width = together * (widest or 1.0) * unit / _FINE
+    different, same = coarse.reshape(2, count, merged).sum(axis=2)
+    width = merged * (widest or 1.0) * unit / _FINE_BINS
     return DistanceHistogram(np.arange(count + 1) * width, same, different)
 
 
 def outline(x: np.ndarray, y: np.ndarray, tolerance: float = 1 / 2000, even: int = 200) -> np.ndarray:
-    """The points (rising indices) of a curve that are enough to draw: it is nowhere farther from their lines than that.
+    """Simplify a curve for drawing.
 
-    Of a curve in the unit square, 1,000 pixels wide, nothing moves by more than half a pixel (Ramer 1972; Douglas and
-    Peucker 1973).
-    `even` further points, spread evenly along it, are there to be pointed at.
+    Args:
+        x: Abscissas, n.
+        y: Ordinates, n.
+        tolerance: Maximum distance between the curve and its simplification. The default moves nothing by more than
+            half a pixel when the unit square is drawn 1,000 pixels wide.
+        even: Number of extra points, evenly spaced along the curve, for reading off values.
+
+    Returns:
+        Ascending indices of the points to draw.
+
+    Reference:
+        Ramer 1972; Douglas and Peucker 1973.
     """
-    way = np.concatenate([[0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    kept = np.zeros(len(x), bool)
-    kept[[0, -1]] = True
-    kept[np.searchsorted(way, np.linspace(0, way[-1], even, endpoint=False))] = True
-    waiting = [(0, len(x) - 1)]
-    while waiting:
-        first, last = waiting.pop()
+    length_so_far = np.concatenate([[0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    selected = np.zeros(len(x), bool)
+    selected[[0, -1]] = True
+    selected[np.searchsorted(length_so_far, np.linspace(0, length_so_far[-1], even, endpoint=False))] = True
+    stack = [(0, len(x) - 1)]
+    while stack:
+        first, last = stack.pop()
         dx, dy = x[last] - x[first], y[last] - y[first]
         right, up = x[first + 1 : last] - x[first], y[first + 1 : last] - y[first]
         length = float(np.hypot(dx, dy))
-        away = np.abs(dx * up - dy * right) / length if length > 0 else np.hypot(right, up)
-        if len(away) and away.max() > tolerance:
-            middle = first + 1 + int(away.argmax())
-            kept[middle] = True
-            waiting += [(first, middle), (middle, last)]
-    return np.flatnonzero(kept)
+        deviation = np.abs(dx * up - dy * right) / length if length > 0 else np.hypot(right, up)
+        if len(deviation) and deviation.max() > tolerance:
+            middle = first + 1 + int(deviation.argmax())
+            selected[middle] = True
+            stack += [(first, middle), (middle, last)]
+    return np.flatnonzero(selected)
 
 
-def _counted(points: np.ndarray, classes: np.ndarray, widest: float, kind: np.dtype) -> np.ndarray:
-    """Pairs by distance, in _FINE bins up to `widest`: a row for those of two classes, one for those of one."""
-    beyond = _FINE  # the bin of what is no pair: an image with itself, and a pair for the second time
-    counts = np.zeros(2 * (_FINE + 1), np.int64)
-    scale = kind.type(_FINE / widest if widest > 0 else 0)
-    adding = threading.Lock()
+def _fine_histogram(points: np.ndarray, classes: np.ndarray, widest: float, kind: np.dtype) -> np.ndarray:
+    """Count pairs by distance up to `widest` (2 × _FINE_BINS): a row of different-class, a row of same-class pairs."""
+    ignored = _FINE_BINS  # the bin for an image with itself, and for pairs counted already
+    counts = np.zeros(2 * (_FINE_BINS + 1), np.int64)
+    scale = kind.type(_FINE_BINS / widest if widest > 0 else 0)
+    lock = threading.Lock()
 
     def count(start: int, rows: slice, squared: np.ndarray) -> None:
         scaled = np.sqrt(squared[:, rows.start :])
         scaled *= scale
         codes = scaled.astype(np.int16)
-        codes[np.tril_indices(len(codes))] = beyond
-        own, later = classes[start:][rows], classes[start + rows.start :]
-        codes += (own[:, None] == later) * np.int16(_FINE + 1)
-        found = np.bincount(codes.ravel(), minlength=len(counts))
-        with adding:
-            counts[:] += found
+        codes[np.tril_indices(len(codes))] = ignored
+        row_classes, column_classes = classes[start:][rows], classes[start + rows.start :]
+        codes += (row_classes[:, None] == column_classes) * np.int16(_FINE_BINS + 1)
+        chunk_counts = np.bincount(codes.ravel(), minlength=len(counts))
+        with lock:
+            counts[:] += chunk_counts
 
     with single_threaded_blas():
-        for start in range(0, len(points), _ROWS):  # of each pair one distance: what comes later, not what came before
-            for_each_distance_chunk(points[start : start + _ROWS], points[start:], kind, partial(count, start))
-    return counts.reshape(2, _FINE + 1)[:, :_FINE]
+        for start in range(0, len(points), _BLOCK_ROWS):  # only the upper triangle: each pair once
+            for_each_distance_chunk(points[start : start + _BLOCK_ROWS], points[start:], kind, partial(count, start))
+    return counts.reshape(2, _FINE_BINS + 1)[:, :_FINE_BINS]
 
 
-def _judged(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[np.ndarray, np.ndarray, Pair]:
-    """Distances of pairs, whether they are of one class, and how many pairs there are of one class and of two."""
+def _sampled_pairs(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[np.ndarray, np.ndarray, Pair]:
+    """Return distances of pairs, whether each is same-class, and the numbers of all same- and different-class pairs."""
     points = _finite(embeddings, labels)
-    alike = int((points.counts * (points.counts - 1) // 2).sum())
-    of = alike, len(points.points) * (len(points.points) - 1) // 2 - alike
+    num_same = int((points.counts * (points.counts - 1) // 2).sum())
+    of = num_same, len(points.points) * (len(points.points) - 1) // 2 - num_same
     if not all(of):
-        raise UserError(f"Pairs of one class and of two are compared; here are {of[0]:,} and {of[1]:,}.")
+        raise UserError(
+            f"Verification needs same-class and different-class pairs; got {of[0]:,} and {of[1]:,}: use 2 classes or "
+            "more, with 2 images or more in one of them."
+        )
     with single_threaded_blas():
         distances, same, unit = pair_distances(points, most, seed)
     return distances * unit, same, of
@@ -204,5 +252,5 @@ def _judged(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[np.ndar
 def _finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:
     points = read(embeddings, labels)
     if not points.finite:
-        raise UserError("A curve is made of finite embeddings; got NaN or infinity: the training diverged.")
+        raise UserError("Curves need finite embeddings; got NaN or infinity: the training diverged.")
     return points

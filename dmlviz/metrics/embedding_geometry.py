@@ -1,15 +1,15 @@
-"""The shape of the space: how far apart, in how many directions, whether it has collapsed."""
+"""Embedding geometry: mean distances, effective rank, mean norm and collapse."""
 
 import numpy as np
 
 from dmlviz.metrics.inputs import LabeledEmbeddings
 
 COLLAPSE_THRESHOLD = 0.01
-MIN_RANK_ON_LINE = 1.1  # effective rank: a second direction with less than a fiftieth of the first
+MIN_RANK_ON_LINE = 1.1  # effective rank at which the second singular value is about a fiftieth of the first
 
 
 class DistanceMeans:
-    """Sums Euclidean distances within and between classes from the chunks of a sweep of points over themselves."""
+    """Accumulates mean Euclidean distances within and between classes, chunk by chunk."""
 
     def __init__(self, points: LabeledEmbeddings) -> None:
         n, self.classes, self.counts = len(points.points), points.classes, points.counts
@@ -18,7 +18,7 @@ class DistanceMeans:
         self.starts = np.cumsum(self.counts) - self.counts
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
-        """Add the rows; `squared` (b × n) is left as it is, but for the exact 0 between each point and itself."""
+        """Add a chunk of squared distances (rows × n); sets each point's distance to itself to 0 in `squared`."""
         index = np.arange(rows.start, rows.stop)
         squared[index - rows.start, index] = 0
         distances = np.sqrt(squared)
@@ -29,7 +29,7 @@ class DistanceMeans:
             self.within[index[of_class]] = distances[np.ix_(of_class, members)].sum(axis=1)
 
     def scores(self, unit: float) -> dict[str, float]:
-        """The mean over all pairs of one class, and over all other pairs; NaN where there is no such pair."""
+        """Return the mean distance of same-class and of different-class pairs; NaN without such pairs."""
         n = int(self.counts.sum())
         positive = int((self.counts * (self.counts - 1)).sum())
         negative = n * (n - 1) - positive
@@ -41,11 +41,14 @@ class DistanceMeans:
 
 
 def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
-    """Effective rank, mean norm and the collapse flag (1 or 0) of finite points of so many classes.
+    """Return effective rank, mean norm and the collapse flag (1 or 0) of finite points.
 
-    Effective rank: the exponential of the entropy of the centered points' singular values, each over their sum (Roy and
-    Vetterli 2007); 0 where all points are equal. Collapsed: the points lie within 1 % of their root mean square norm
-    about their center, or are all equal; or three classes or more share one line, though there are more dimensions.
+    Collapsed means: the points' spread about their center is at most 1 % of their root mean square norm; or three
+    classes or more lie on one line although there are more dimensions.
+
+    Args:
+        points: n × d.
+        classes: Number of classes.
     """
     wide = points.astype(np.float64)
     size = np.abs(wide).max()
@@ -65,7 +68,17 @@ def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
 
 
 def effective_rank(centered: np.ndarray) -> float:
-    """The number of directions that centered points use, from 0 (none) to their dimension."""
+    """Return the effective rank of centered points (n × d): 0 if all are equal, up to d.
+
+    It is the exponential of the entropy of the singular values, normalized to sum 1.
+
+    Reference:
+        Roy and Vetterli 2007.
+
+    Example:
+        >>> round(effective_rank(np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])), 6)
+        2.0
+    """
     short = centered.T @ centered if centered.shape[0] >= centered.shape[1] else centered @ centered.T
     values = np.linalg.eigvalsh(short)
     values = np.sqrt(values[values > values.max(initial=0) * 1e-12]) if values.max(initial=0) > 0 else values[:0]

@@ -1,4 +1,4 @@
-"""What comes in from outside, checked once: embeddings and labels, NumPy or torch."""
+"""Validation of embeddings and labels, NumPy or torch."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,13 @@ from dmlviz.errors import UserError
 
 @dataclass(frozen=True)
 class LabeledEmbeddings:
-    """Embeddings (float32 or float64, n × d) and their classes as ids into `names` (int64, n)."""
+    """Embeddings with their classes.
+
+    Attributes:
+        points: n × d, float32 or float64.
+        classes: n, int64; indices into `class_ids`.
+        class_ids: The labels of the classes, ascending.
+    """
 
     points: np.ndarray
     classes: np.ndarray
@@ -18,23 +24,23 @@ class LabeledEmbeddings:
 
     @property
     def finite(self) -> bool:
-        """Whether the embeddings are free of NaN and infinity; scores of any others are NaN."""
+        """Whether no embedding holds NaN or infinity."""
         return bool(np.isfinite(self.points).all())
 
     @property
     def counts(self) -> np.ndarray:
-        """How many points each class has."""
+        """The number of points of each class."""
         return np.bincount(self.classes, minlength=len(self.class_ids))
 
     def select_classes(self, classes: np.ndarray) -> "LabeledEmbeddings":
-        """The points of these classes (rising ids), which are numbered anew from 0."""
-        chosen = np.isin(self.classes, classes)
+        """Return the points of these classes (ascending indices), renumbered from 0."""
+        selected = np.isin(self.classes, classes)
         return LabeledEmbeddings(
-            self.points[chosen], np.searchsorted(classes, self.classes[chosen]), self.class_ids[classes]
+            self.points[selected], np.searchsorted(classes, self.classes[selected]), self.class_ids[classes]
         )
 
     def class_sums(self, points: np.ndarray) -> np.ndarray:
-        """The sum of the points (n × d) of each class, in float64; 0 for a class without any."""
+        """Return the sum (classes × d, float64) of the points (n × d) of each class; 0 for an empty class."""
         present = np.flatnonzero(self.counts)
         starts = (np.cumsum(self.counts) - self.counts)[present]
         sums = np.zeros((len(self.class_ids), points.shape[1]))
@@ -43,16 +49,16 @@ class LabeledEmbeddings:
 
 
 def read(embeddings: Any, labels: Any) -> LabeledEmbeddings:
-    """Check one set of embeddings with its labels; raise UserError for a wrong shape, kind or length."""
-    points, given = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
-    names, classes = np.unique(given, return_inverse=True)
-    return LabeledEmbeddings(points, classes, names)
+    """Validate embeddings (n × d) and labels (n); raise UserError for a wrong shape, type or length."""
+    points, class_labels = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
+    class_ids, classes = np.unique(class_labels, return_inverse=True)
+    return LabeledEmbeddings(points, classes, class_ids)
 
 
 def read_query_and_gallery(
     embeddings: Any, labels: Any, gallery: Any, gallery_labels: Any
 ) -> tuple[LabeledEmbeddings, LabeledEmbeddings | None]:
-    """Check queries and the gallery they search, None being themselves; both share one list of class names."""
+    """Validate queries and gallery, with common class indices; the gallery is None if neither argument is given."""
     if gallery is None and gallery_labels is None:
         return read(embeddings, labels), None
     if gallery is None or gallery_labels is None:
@@ -64,13 +70,15 @@ def read_query_and_gallery(
             f"Queries and gallery lie in one space; got {points.shape[1]} and {gallery_points.shape[1]} dimensions: "
             "embed both with the same net."
         )
-    given = _labels(labels, len(points), "labels")
-    gallery_given = _labels(gallery_labels, len(gallery_points), "gallery_labels")
+    all_labels = [
+        _labels(labels, len(points), "labels"),
+        _labels(gallery_labels, len(gallery_points), "gallery_labels"),
+    ]
     kind = np.result_type(points, gallery_points)
-    names, classes = np.unique(np.concatenate([given, gallery_given]), return_inverse=True)
+    class_ids, classes = np.unique(np.concatenate(all_labels), return_inverse=True)
     return (
-        LabeledEmbeddings(points.astype(kind, copy=False), classes[: len(points)], names),
-        LabeledEmbeddings(gallery_points.astype(kind, copy=False), classes[len(points) :], names),
+        LabeledEmbeddings(points.astype(kind, copy=False), classes[: len(points)], class_ids),
+        LabeledEmbeddings(gallery_points.astype(kind, copy=False), classes[len(points) :], class_ids),
     )
 
 

@@ -1,4 +1,4 @@
-"""The retrieval scores before they are averaged: what each image contributes."""
+"""Retrieval scores of every single query, before averaging."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +14,15 @@ from dmlviz.ops.squared_distances import single_threaded_blas
 
 @dataclass(frozen=True)
 class PerQueryResult:
-    """One row for each image that has a relevant one (`queries`, indices in order; m of them).
+    """Scores of the m queries that have a relevant image; every attribute has m entries.
 
-    `nearest` is its nearest neighbor (index), `first_hit` the rank of the first of its class (from 1), `vote` the
-    class that its 5 nearest neighbors name, as kNN accuracy counts it; `r_precision` and `average_precision_at_r` are
-    what the means of that name are made of.
+    Attributes:
+        queries: Indices of the queries, ascending.
+        nearest: Index of the nearest neighbor.
+        first_hit: Rank (from 1) of the nearest image of the same class.
+        vote: Class id predicted by the majority of the 5 nearest neighbors.
+        r_precision: R-precision.
+        average_precision_at_r: Average precision at R.
     """
 
     queries: np.ndarray
@@ -30,13 +34,21 @@ class PerQueryResult:
 
 
 def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
-    """Judge each of the embeddings (n × d, with class ids n) among the others, by Euclidean distance.
+    """Score each embedding as a query against all others, by Euclidean distance.
 
-    The means are those of `evaluate`. Raises UserError for a wrong shape, or embeddings that are not finite.
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+
+    Returns:
+        Scores whose means are the metrics of `evaluate`.
+
+    Raises:
+        UserError: For a wrong shape, or embeddings that are not finite.
     """
     points = read(embeddings, labels)
     if not points.finite:
-        raise UserError("Images are judged by finite embeddings; got NaN or infinity: the training diverged.")
+        raise UserError("Scores need finite embeddings; got NaN or infinity: the training diverged.")
     with single_threaded_blas():
         ranking = retrieval.rank_gallery(points)
     return PerQueryResult(

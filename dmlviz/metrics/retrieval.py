@@ -1,4 +1,4 @@
-"""Whose neighbors are whose: every retrieval score from one ranking of the gallery for each query."""
+"""Retrieval metrics (P@1, recall@k, R-precision, MAP@R, MAP, MRR) from one ranking of the gallery per query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,16 @@ NEIGHBORS = 5
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """What each query found; `queries` are the indices of those that have a relevant item, in order.
+    """Retrieval results of the m queries that have a relevant item.
 
-    `relevant` (R) counts a query's relevant items, `first_hit` is the rank of the nearest one (from 1), `hits_in_r`
-    counts those among the first R. `nearest` holds the gallery indices of the 5 nearest items, or of all where there
-    are fewer. `average_precision` is None unless the full ranking was asked for.
+    Attributes:
+        queries: m; indices of the queries, ascending.
+        relevant: m; R, the number of relevant items.
+        first_hit: m; rank (from 1) of the nearest relevant item.
+        hits_in_r: m; number of relevant items among the first R.
+        average_precision_at_r: m.
+        average_precision: m; None unless the full ranking was requested.
+        nearest: m × 5; gallery indices of the nearest items (fewer columns for a smaller gallery).
     """
 
     queries: np.ndarray
@@ -31,11 +36,11 @@ class RetrievalResult:
 
 
 class Ranker:
-    """Fills a Ranking from the chunks of a sweep.
+    """Ranks the gallery for every query, chunk by chunk of the distance matrix.
 
-    A distance and whether the item is relevant are packed into one integer: the bits of a non-negative float order as
-    integers do, and the lowest one is given to relevance. So a plain sort, which is fast, ranks relevance, and at equal
-    distance an irrelevant item comes first: a collapsed space scores 0, not whatever the order of the images gives.
+    Distance and relevance are packed into one integer: the bits of a non-negative float sort as integers do, and the
+    lowest bit holds the relevance. So one plain, fast sort ranks relevance, and among ties irrelevant items come first:
+    a collapsed space scores 0, whatever the order of the images.
     """
 
     def __init__(self, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, full: bool = False) -> None:
@@ -55,7 +60,12 @@ class Ranker:
         self.nearest = np.zeros((n, min(NEIGHBORS, max(others, 1))), np.int64)
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
-        """Rank the gallery for the queries `rows` (of those with a relevant item), given squared distances."""
+        """Rank the gallery for some queries.
+
+        Args:
+            rows: Slice of `self.queries`.
+            squared: Their squared distances (rows × gallery).
+        """
         keys = self.keys(rows, squared)
         if self.full:
             ranked = np.sort(keys, axis=1)
@@ -72,15 +82,15 @@ class Ranker:
         self.nearest[rows] = _k_smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
 
     def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
-        """Distance and relevance of every item for those queries, packed; the query itself comes last."""
-        keys = np.bitwise_and(squared.view(self.integer), self.last)
+        """Return packed distance and relevance (rows × gallery); the query itself sorts last."""
+        keys: np.ndarray = np.bitwise_and(squared.view(self.integer), self.last)
         np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
         if self.itself:
             keys[np.arange(len(keys)), self.queries[rows]] = self.last
         return keys
 
     def ranking(self) -> RetrievalResult:
-        """The whole, after every chunk was visited."""
+        """Return the result, after every chunk was visited."""
         return RetrievalResult(
             self.queries,
             self.relevant,
@@ -95,7 +105,7 @@ class Ranker:
 def rank_gallery(
     queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = None, full: bool = False
 ) -> RetrievalResult:
-    """Rank the gallery, or all other queries, for each query by Euclidean distance; the query itself goes by index."""
+    """Rank the gallery for each query by Euclidean distance; without a gallery, all other queries."""
     ranker = Ranker(queries, gallery, full)
     points, others, _ = rescale(queries.points, queries.points if gallery is None else gallery.points)
     for_each_distance_chunk(points[ranker.queries], others, queries.points.dtype, ranker.visit)
@@ -105,9 +115,9 @@ def rank_gallery(
 def first_hits(
     queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`queries`, `first_hit` and the nearest item (m each) of a Ranking, for two thirds of what that costs.
+    """Return only query indices, first hit and nearest item (m each) of `rank_gallery`, in two thirds of its time.
 
-    Only a few of the nearest are sorted, not as many as a class has images.
+    It sorts a few nearest items, not as many as a class has images.
     """
     ranker = Ranker(queries, gallery)
     nearest, depth = np.zeros(len(ranker.queries), np.int64), ranker.nearest.shape[1]
@@ -126,10 +136,12 @@ def first_hits(
 def scores(
     ranking: RetrievalResult, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, ks: Sequence[int]
 ) -> dict[str, float]:
-    """Mean over the queries that have a relevant item; NaN where none has.
+    """Return the mean scores over all queries with a relevant item; NaN without any.
 
-    R-precision and MAP@R: Musgrave, Belongie, Lim 2020. `cmc_at_k` is the share of queries with a hit among the first
-    k, which is what metric learning calls `recall_at_k`.
+    `cmc_at_k` equals `recall_at_k`, as metric learning defines it: the share of queries with a hit among the first k.
+
+    Reference:
+        Musgrave, Belongie, Lim 2020 (R-precision and MAP@R).
     """
     first = ranking.first_hit
     result = {"precision_at_1": mean(first == 1)}
@@ -148,12 +160,12 @@ def scores(
 
 
 def mean(values: np.ndarray) -> float:
-    """The mean, NaN of nothing."""
+    """Return the mean; NaN if empty."""
     return float(np.mean(values)) if len(values) else float("nan")
 
 
 def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    first = hits.argmax(axis=1) + 1
+    first: np.ndarray = hits.argmax(axis=1) + 1
     missed = ~hits.any(axis=1)
     if missed.any():
         keys = keys[missed]
@@ -163,30 +175,30 @@ def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def _precision_at_hits(hits: np.ndarray) -> np.ndarray:
-    """For each row the sum, over its hits, of the precision at that rank."""
+    """Return, for each row, the sum of the precisions at the ranks of its hits."""
     counts = np.count_nonzero(hits, axis=1)
-    starts, some = np.cumsum(counts) - counts, counts > 0
+    starts, has_hit = np.cumsum(counts) - counts, counts > 0
     rank_from_0 = np.flatnonzero(hits) - np.repeat(np.arange(len(hits)) * hits.shape[1], counts)
     nth_hit = np.arange(1, len(rank_from_0) + 1) - np.repeat(starts, counts)
     sums = np.zeros(len(hits))
-    if some.any():
-        sums[some] = np.add.reduceat(nth_hit / (rank_from_0 + 1), starts[some])
+    if has_hit.any():
+        sums[has_hit] = np.add.reduceat(nth_hit / (rank_from_0 + 1), starts[has_hit])
     return sums
 
 
 def _k_smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
-    """The columns of the k smallest keys of each row, in order, earlier columns first; `limit` is the k-th smallest."""
+    """Return the columns of the k smallest keys of each row, ties by column; `limit` is the k-th smallest key."""
     near = np.flatnonzero(keys <= limit[:, None])
     starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
-    found = np.zeros((len(keys), k), np.int64)
+    columns = np.zeros((len(keys), k), np.int64)
     tied = np.diff(starts) > 4 * k
     if tied.any():
-        found[tied] = np.argsort(keys[tied], axis=1, kind="stable")[:, :k]
+        columns[tied] = np.argsort(keys[tied], axis=1, kind="stable")[:, :k]
         if tied.all():
-            return found
+            return columns
         near = near[~np.repeat(tied, np.diff(starts))]
         starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
     row, column = np.divmod(near, keys.shape[1])
     order = np.lexsort((column, keys[row, column], row))
-    found[~tied] = column[order][starts[:-1][~tied, None] + np.arange(k)]
-    return found
+    columns[~tied] = column[order][starts[:-1][~tied, None] + np.arange(k)]
+    return columns

@@ -1,4 +1,4 @@
-"""Whether a distance tells if two images show the same class: pairs judged by a threshold."""
+"""Pair verification metrics: ROC AUC, equal error rate, FPR at 95 % recall, ten-fold accuracy."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ MAX_PAIRS = 50_000
 
 
 def scores(points: LabeledEmbeddings, most: int = MAX_PAIRS, seed: int = 0) -> dict[str, float]:
-    """Judge as many pairs of one class as of two, at most `most` of each; NaN where there are none of either."""
+    """Return the verification metrics of up to `most` same-class and as many different-class pairs; NaN without."""
     distances, same, _ = pair_distances(points, most, seed)
     return verify_pairs(distances, same, seed)
 
@@ -18,7 +18,7 @@ def scores(points: LabeledEmbeddings, most: int = MAX_PAIRS, seed: int = 0) -> d
 def pair_distances(
     points: LabeledEmbeddings, most: int = MAX_PAIRS, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """How far the two of each of those pairs are apart, whether they are of one class, and the distances' unit."""
+    """Return distances of balanced pairs, whether each is same-class, and the unit by which to multiply distances."""
     first, second, same = pairs(points.classes, most, seed)
     unit = 2.0 ** int(np.frexp(np.abs(points.points).max(initial=0.0))[1])  # squares must not overflow
     wide = points.points.astype(np.float64) / unit
@@ -27,9 +27,23 @@ def pair_distances(
 
 
 def verify_pairs(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
-    """ROC area, equal error rate, false positives at 95 % recall and ten-fold accuracy of pairs with these distances.
+    """Compute ROC AUC, equal error rate, FPR at 95 % recall and ten-fold accuracy.
 
-    The ten folds follow Huang et al. 2007 (LFW): the threshold comes from nine folds and is judged on the tenth.
+    Args:
+        distances: Distance of each pair.
+        same: Whether each pair is of one class.
+        seed: Seed of the folds.
+
+    Returns:
+        Values by metric name; NaN unless there are pairs of both kinds.
+
+    Reference:
+        Huang et al. 2007 (LFW): the threshold is fitted on nine folds and tested on the tenth.
+
+    Example:
+        >>> scores = verify_pairs(np.array([1.0, 2, 3, 4]), np.array([True, True, False, False]))
+        >>> scores["roc_auc"], scores["eer"]
+        (1.0, 0.0)
     """
     if same.all() or not same.any():
         return dict.fromkeys(KEYS, float("nan"))
@@ -44,28 +58,33 @@ def verify_pairs(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict
 
 
 def operating_points(distances: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each threshold t lets in: (false positive rate, recall, t), t rising, where "same" is said up to t.
+    """Return false positive rate, recall and threshold, by ascending threshold: a pair is "same" up to it.
 
-    One point for each distance that occurs, and before them (0, 0) at -inf, where nothing is called the same.
+    There is one point for each distinct distance, after (0, 0) at the threshold −infinity.
     """
     order = np.argsort(distances, kind="stable")
     ordered, hits = distances[order], np.cumsum(same[order])
     ends = np.flatnonzero(np.concatenate([ordered[1:] > ordered[:-1], [True]]))
-    let_in = ends + 1 - hits[ends]
-    false_positives, recall = (np.concatenate([[0], counts]) / counts[-1] for counts in (let_in, hits[ends]))
+    false_alarms = ends + 1 - hits[ends]
+    false_positives, recall = (np.concatenate([[0], counts]) / counts[-1] for counts in (false_alarms, hits[ends]))
     return false_positives, recall, np.concatenate([[-np.inf], ordered[ends]])
 
 
 def area(x: np.ndarray, y: np.ndarray) -> float:
-    """The area below the straight lines from point to point, x rising."""
+    """Return the area under a polyline with ascending x (trapezoidal rule)."""
     return float((np.diff(x) * (y[1:] + y[:-1])).sum() / 2)
 
 
 def pairs(classes: np.ndarray, most: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs (first, second, same) of distinct points: equally many of one class and of two, at most `most` of each.
+    """Select equally many same-class and different-class pairs of distinct points.
 
-    All pairs of a kind are taken where there are no more; otherwise they are drawn, with the seed, each as likely as
-    any other.
+    Args:
+        classes: n class indices.
+        most: Maximum number of each kind; if there are more, they are sampled uniformly.
+        seed: Seed of the sample.
+
+    Returns:
+        Indices of the first points, of the second points, and whether each pair is same-class.
     """
     order = np.argsort(classes, kind="stable")
     position = np.arange(len(order))
@@ -73,25 +92,25 @@ def pairs(classes: np.ndarray, most: int, seed: int = 0) -> tuple[np.ndarray, np
     rng = np.random.default_rng(seed)
     kinds = [(end - position - 1, position + 1), (len(order) - end, end)]
     count = min(most, *(int(partners.sum()) for partners, _ in kinds))
-    drawn = []
+    samples = []
     for partners, begin in kinds:
         total = int(partners.sum())
         few = total <= 4 * most
-        chosen = np.sort(rng.permutation(total)[:count]) if few else rng.integers(total, size=count)
-        first = np.searchsorted(np.cumsum(partners), chosen, side="right")
-        second = begin[first] + chosen - (np.cumsum(partners) - partners)[first]
-        drawn.append((order[first], order[second]))
-    (same_a, same_b), (other_a, other_b) = drawn
+        numbers = np.sort(rng.permutation(total)[:count]) if few else rng.integers(total, size=count)
+        first = np.searchsorted(np.cumsum(partners), numbers, side="right")
+        second = begin[first] + numbers - (np.cumsum(partners) - partners)[first]
+        samples.append((order[first], order[second]))
+    (same_a, same_b), (other_a, other_b) = samples
     return np.concatenate([same_a, other_a]), np.concatenate([same_b, other_b]), np.repeat([True, False], count)
 
 
 def best_threshold(distances: np.ndarray, same: np.ndarray) -> float:
-    """The threshold, halfway between two distances, below which "same" is right most often; the smallest such one."""
+    """Return the most accurate threshold for "same" below it, halfway between two distances; the smallest of ties."""
     order = np.argsort(distances, kind="stable")
     ordered = distances[order]
-    right = np.concatenate([[0], np.cumsum(np.where(same[order], 1, -1))])
+    num_correct = np.concatenate([[0], np.cumsum(np.where(same[order], 1, -1))])  # up to a constant
     cuts = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])
-    best = np.flatnonzero(cuts)[right[cuts].argmax()]
+    best = np.flatnonzero(cuts)[num_correct[cuts].argmax()]
     if best == 0:
         return float(ordered[0]) - 1.0
     if best == len(ordered):
@@ -100,7 +119,7 @@ def best_threshold(distances: np.ndarray, same: np.ndarray) -> float:
 
 
 def _accuracy_over_folds(distances: np.ndarray, same: np.ndarray, seed: int) -> float:
-    """The mean over (up to) ten folds, each with its share of both kinds."""
+    """Return the mean accuracy over up to ten stratified folds."""
     folds = min(10, int(same.sum()), int((~same).sum()))
     if folds < 2:
         return float("nan")
@@ -109,11 +128,11 @@ def _accuracy_over_folds(distances: np.ndarray, same: np.ndarray, seed: int) -> 
     for kind in (same, ~same):
         members = rng.permutation(np.flatnonzero(kind))
         fold[members] = np.arange(len(members)) % folds
-    order = np.argsort(distances, kind="stable")  # then each fold's own sorting has nothing left to do
+    order = np.argsort(distances, kind="stable")  # sorted once, so that sorting each fold is cheap
     distances, same, fold = distances[order], same[order], fold[order]
     accuracies = []
     for held_out in range(folds):
-        judged = fold == held_out
-        threshold = best_threshold(distances[~judged], same[~judged])
-        accuracies.append(((distances[judged] < threshold) == same[judged]).mean())
+        is_test = fold == held_out
+        threshold = best_threshold(distances[~is_test], same[~is_test])
+        accuracies.append(((distances[is_test] < threshold) == same[is_test]).mean())
     return float(np.mean(accuracies))

@@ -1,4 +1,4 @@
-"""Miners: which pairs or triplets of a batch a loss sees. `build(name)` gives `mine(embeddings, labels)`."""
+"""Miners select the pairs or triplets of a batch that a loss uses; `build` creates one."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,33 @@ __all__ = ["MINERS", "build"]
 
 
 def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
-    """Return the miner called `name`; its random choices depend on `seed` only.
+    """Create a miner.
 
-    Raises UserError for an unknown name, an unknown parameter, or a value out of range.
+    Args:
+        name: Name in `MINERS`.
+        seed: Seed of its random choices.
+        **parameters: Its parameters; defaults from the catalog.
+
+    Returns:
+        A callable `mine(embeddings, labels)` that returns Pairs or Triplets.
+
+    Raises:
+        UserError: For an unknown name or parameter, or a value out of range.
+
+    Example:
+        >>> import torch
+        >>> mine = build("hardest_negative", distance="euclidean")
+        >>> triplets = mine(torch.tensor([[0.0], [1.0], [3.0]]), torch.tensor([0, 0, 1]))
+        >>> triplets.a.tolist(), triplets.p.tolist(), triplets.n.tolist()
+        ([0, 1], [1, 0], [2, 2])
     """
     complete = MINERS[name].with_defaults(parameters)
-    # Torch is loaded only now: whoever merely shows the miners has none.
+    # Imported here, so that reading the catalog does not load torch.
     from dmlviz.miners import offline, pairs, triplets  # noqa: F401
     from dmlviz.miners.base import IMPLEMENTATIONS, Miner
 
     code = IMPLEMENTATIONS[name]
     if isinstance(code, type):
-        return code(seed=seed, **complete)
+        miner: Miner = code(seed=seed, **complete)
+        return miner
     return Miner(name, partial(code, **complete), seed)

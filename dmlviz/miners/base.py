@@ -1,4 +1,4 @@
-"""What every miner has in common: the batch as it sees it, its random numbers, its binding to a declaration."""
+"""Base of all miners: the batch with its masks and distances, random numbers, and the registry."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -17,7 +17,13 @@ implements = IMPLEMENTATIONS.register
 
 
 class Batch:
-    """Embeddings and labels as a miner looks at them: who shares a class with whom, and how far apart they are."""
+    """A batch as miners use it: positive and negative masks, and pairwise distances without gradient.
+
+    Args:
+        embeddings: n × d.
+        labels: n class numbers.
+        generator: Source of random numbers, on the CPU.
+    """
 
     def __init__(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], generator: torch.Generator) -> None:
         self.embeddings = embeddings
@@ -26,12 +32,12 @@ class Batch:
 
     @cached_property
     def negative(self) -> Bool[Tensor, "n n"]:
-        """Where row and column are of different classes."""
+        """True where row and column are of different classes."""
         return self.labels[:, None] != self.labels
 
     @cached_property
     def positive(self) -> Bool[Tensor, "n n"]:
-        """Where row and column are different images of one class."""
+        """True where row and column are different images of one class."""
         return (~self.negative).fill_diagonal_(False)
 
     @cached_property
@@ -41,24 +47,30 @@ class Batch:
         return a, p
 
     def distances(self, kind: str) -> Float[Tensor, "n n"]:
-        """The step's shared distance matrix, without gradient."""
+        """Return the cached distance matrix of the training step, without gradient."""
         return distance_matrix(self.embeddings, kind)
 
     def cosines(self) -> Float[Tensor, "n n"]:
-        """The step's shared cosine matrix, without gradient."""
+        """Return the cached cosine matrix of the training step, without gradient."""
         return cosine_matrix(self.embeddings)
 
     def rand(self, count: int) -> Float[Tensor, " count"]:
-        """Random numbers in [0, 1), drawn on the CPU so that every device sees the same ones."""
+        """Return random numbers in [0, 1), drawn on the CPU so that they are the same for every device."""
         return torch.rand(count, generator=self.generator, dtype=torch.float64).to(self.embeddings.device)
 
     def randint_below(self, counts: Int[Tensor, " pairs"]) -> Int[Tensor, " pairs"]:
-        """One random whole number in [0, count) for each count > 0."""
+        """Return one random integer in [0, count) for each count > 0."""
         return (self.rand(len(counts)) * counts).long()
 
 
 class Miner:
-    """`mine(embeddings, labels) -> Pairs | Triplets`: selects without gradient, with random numbers of its own."""
+    """A miner: `mine(embeddings, labels)` returns Pairs or Triplets, without gradient.
+
+    Args:
+        name: Name in the catalog.
+        select: Implementation, called with the batch.
+        seed: Seed of the miner's random generator.
+    """
 
     def __init__(self, name: str, select: Callable[[Batch], Pairs | Triplets], seed: int) -> None:
         self.name = name
@@ -66,7 +78,15 @@ class Miner:
         self._generator = torch.Generator().manual_seed(seed)
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs | Triplets:
-        """Select from a batch (n × d, n); raise UserError where these are not embeddings and their class numbers."""
+        """Select pairs or triplets of a batch.
+
+        Args:
+            embeddings: n × d.
+            labels: n class numbers.
+
+        Raises:
+            UserError: For another shape or type.
+        """
         embeddings, labels = check_batch(embeddings, labels)
         with torch.no_grad():
             return self._select(Batch(embeddings, labels, self._generator))

@@ -1,4 +1,4 @@
-"""Hard negatives from the whole training set, where a batch alone rarely holds any."""
+"""Offline hard negative mining over the whole training set."""
 
 import numpy as np
 import torch
@@ -10,17 +10,22 @@ from dmlviz.miners.triplets import hardest_negative
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import clamp_range
 
-_ANCHORS_AT_ONCE = 32  # rows of the search's score matrix: 32 × 60,000 float32 are 8 MB
-_NO_ADDITIONS = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the completed batch
+_SEARCH_ROWS = 32  # anchors searched at a time: 32 × 60,000 float32 are 8 MB
+_NO_ADDITIONS = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the extended batch
 
 
 @implements("offline_hard")
 class OfflineHard(Miner):
-    """Keeps each image's hardest negatives of the whole training set, and completes its batches with them.
+    """Extends batches by each image's hardest negatives in the whole training set.
 
-    `refresh` takes the embedded training set, `complete` adds the negatives to a batch of indices, and mining the
-    completed batch selects (a, p, a's added negative) for every ordered positive pair of the original one. A batch
-    that was not completed is mined for its own hardest negatives.
+    `refresh` stores the embedded training set, and `extend_batch` appends negatives to a batch of indices. Mining the
+    extended batch then selects (a, p, the negative added for a) for every ordered positive pair of the original batch.
+    A batch that was not extended is mined for its own hardest negatives.
+
+    Args:
+        seed: Seed of the random choices.
+        every: Epochs between two calls of `refresh`.
+        negatives: Number of hardest negatives to choose from.
     """
 
     def __init__(self, *, seed: int, every: int, negatives: int) -> None:
@@ -29,45 +34,49 @@ class OfflineHard(Miner):
         self.negatives = negatives
         self._points = torch.empty(0, 0)
         self._labels = torch.empty(0, dtype=torch.int64)
-        self._kept = torch.empty(0, 0, dtype=torch.int64)
+        self._hardest = torch.empty(0, 0, dtype=torch.int64)
         self._searched = torch.empty(0, dtype=torch.bool)
         self._added = _NO_ADDITIONS
 
     def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
-        """Take the embeddings of all training images, in their order; what was kept before is forgotten."""
+        """Store the embeddings (n × d) and labels (n) of all training images, and discard earlier results."""
         self._points = clamp_range(embeddings.detach())
         self._points = torch.nan_to_num(self._points - self._points.mean(0))
         self._labels = labels.to(self._points.device, torch.int64)
-        self._kept = torch.full((len(labels), self.negatives), -1, device=self._points.device)
+        self._hardest = torch.full((len(labels), self.negatives), -1, device=self._points.device)
         self._searched = torch.zeros(len(labels), dtype=torch.bool, device=self._points.device)
 
     def extend_batch(self, batch: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
-        """Append to a batch of training image indices one of the hardest negatives of each, at random.
+        """Append one of the hardest negatives of each image, chosen at random.
 
-        A negative is appended once, however many images drew it, and not at all if the batch holds it already.
+        Args:
+            batch: Indices of training images.
+
+        Returns:
+            The batch with the negatives appended, each once and only if it is not in the batch already.
         """
         if not len(self._points):
             return batch
-        index = torch.from_numpy(batch).to(self._kept.device)
+        index = torch.from_numpy(batch).to(self._hardest.device)
         self._search(index[~self._searched[index]].unique())
-        kept = self._kept[index].cpu()
-        count = (kept >= 0).sum(1)
+        hardest = self._hardest[index].cpu()
+        count = (hardest >= 0).sum(1)
         nth = (torch.rand(len(batch), generator=self._generator, dtype=torch.float64) * count).long()
-        drawn = kept.gather(1, nth[:, None]).squeeze(1).tolist()  # -1 where there is no negative
-        new = sorted(set(drawn) - set(batch.tolist()) - {-1})
-        completed = np.concatenate([batch, np.array(new, dtype=np.int64)])
-        row = {image: row for row, image in enumerate(completed.tolist())}
-        self._added = torch.tensor([row.get(image, -1) for image in drawn]), len(completed)
-        return completed
+        negatives = hardest.gather(1, nth[:, None]).squeeze(1).tolist()  # -1 where there is no negative
+        new = sorted(set(negatives) - set(batch.tolist()) - {-1})
+        extended = np.concatenate([batch, np.array(new, dtype=np.int64)])
+        row = {image: row for row, image in enumerate(extended.tolist())}
+        self._added = torch.tensor([row.get(image, -1) for image in negatives]), len(extended)
+        return extended
 
     def _search(self, anchors: Int[Tensor, " n"]) -> None:
-        # An image is searched for when it first comes up after a refresh: the work spreads over the epoch.
+        # Each image is searched for at its first use after a refresh, which spreads the work over the epoch.
         squares = self._points.square().sum(1)
-        for some in anchors.split(_ANCHORS_AT_ONCE):
-            distances = torch.addmm(squares, self._points[some], self._points.T, alpha=-2)
-            distances.masked_fill_(self._labels[some, None] == self._labels, torch.inf)
+        for rows in anchors.split(_SEARCH_ROWS):
+            distances = torch.addmm(squares, self._points[rows], self._points.T, alpha=-2)
+            distances.masked_fill_(self._labels[rows, None] == self._labels, torch.inf)
             nearest = distances.topk(min(self.negatives, len(squares)), largest=False)
-            self._kept[some, : nearest.indices.shape[1]] = nearest.indices.masked_fill(nearest.values.isinf(), -1)
+            self._hardest[rows, : nearest.indices.shape[1]] = nearest.indices.masked_fill(nearest.values.isinf(), -1)
         self._searched[anchors] = True
 
     def _mine(self, batch: Batch) -> Triplets:

@@ -21,16 +21,16 @@ def all_pairs(batch: Batch) -> Pairs:
 
 @implements("balanced_pairs")
 def balanced_pairs(batch: Batch) -> Pairs:
-    """Select every positive pair, and as many negative pairs at random, without repetition."""
+    """Select every positive pair, and as many random negative pairs, without repetition."""
     a, p = _upper_triangle(batch.positive)
     b, n = _upper_triangle(batch.negative)
-    drawn = torch.randperm(len(b), generator=batch.generator)[: len(a)].to(b.device)
-    return Pairs(a, p, b[drawn], n[drawn])
+    sample = torch.randperm(len(b), generator=batch.generator)[: len(a)].to(b.device)
+    return Pairs(a, p, b[sample], n[sample])
 
 
 @implements("hard_negative_pairs")
 def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
-    """Select every positive pair, and as many negative pairs: the closest."""
+    """Select every positive pair, and as many closest negative pairs."""
     a, p = _upper_triangle(batch.positive)
     b, n = _upper_triangle(batch.negative)
     distances = batch.distances(distance)[b, n]
@@ -40,9 +40,13 @@ def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
 
 @implements("multi_similarity")
 def multi_similarity(batch: Batch, *, epsilon: float) -> AnchoredPairs:
-    """Select positives less similar than the nearest negative, negatives more similar than the farthest positive.
+    """Select positives less similar than the nearest negative, and negatives more similar than the farthest positive.
 
-    An anchor without a negative keeps no positive, one without a positive keeps no negative.
+    `epsilon` widens both conditions. An anchor without a negative gets no positive, and one without a positive no
+    negative.
+
+    Reference:
+        Wang et al. 2019, section 3.3.
     """
     cosines = batch.cosines()
     if not len(cosines):

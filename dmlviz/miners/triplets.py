@@ -11,7 +11,7 @@ from dmlviz.ops.sorted_negatives import PairTable, SortedNegatives, finite, pair
 
 @implements("random_negative")
 def random_negative(batch: Batch) -> Triplets:
-    """Select one negative at random for each positive pair."""
+    """Select one random negative for each positive pair."""
     count = batch.negative.sum(1)
     start = count.cumsum(0) - count
     _, negatives = batch.negative.nonzero(as_tuple=True)
@@ -47,9 +47,9 @@ def semihard_nearest(batch: Batch, *, distance: str) -> Triplets:
     """Select the closest negative that is farther than the positive; where there is none, the farthest."""
     pairs, positive, ranking = _ranked(batch, distance)
     nearest = pairs.flat(ranking.count_at_most(positive))
-    some = ranking.count[pairs.a] > 0
-    a, p = pairs.a[some], pairs.p[some]
-    return Triplets(a, p, ranking.index[a, torch.minimum(nearest[some], ranking.count[a] - 1)])
+    has_negative = ranking.count[pairs.a] > 0
+    a, p = pairs.a[has_negative], pairs.p[has_negative]
+    return Triplets(a, p, ranking.index[a, torch.minimum(nearest[has_negative], ranking.count[a] - 1)])
 
 
 @implements("batch_hard")
@@ -70,23 +70,26 @@ def easy_positive(batch: Batch, *, distance: str) -> Triplets:
 
 @implements("distance_weighted")
 def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> Triplets:
-    """Select, for each positive pair, a negative with a chance of 1 / density of its distance on the unit sphere.
+    """Select, for each positive pair, a negative with probability ∝ 1 / density of its distance on the unit sphere.
 
-    An anchor without a negative nearer than `nonzero_cutoff` is left out. Wu et al. 2017, §4.
+    Distances below `cutoff` count as `cutoff`. An anchor without a negative nearer than `nonzero_cutoff` is skipped.
+
+    Reference:
+        Wu et al. 2017, section 4.
     """
     distances = (2 - 2 * batch.cosines().double()).clamp(min=0).sqrt()
     candidate = batch.negative & (distances < nonzero_cutoff)
     density = _log_density(distances.clamp(min=cutoff), batch.embeddings.shape[1]).masked_fill(~candidate, torch.inf)
     # Densities span hundreds of decades: the likeliest candidate of each row gets weight 1.
     least = density.amin(1, keepdim=True) if len(density) else density
-    upto = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
+    cumulative = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
     pairs = pair_table(batch.positive & candidate.any(1, keepdim=True))
-    drawn = pairs.table(1 - batch.rand(len(pairs.a)), 1.0) * upto[:, -1:]
-    return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(upto, drawn)))
+    thresholds = pairs.table(1 - batch.rand(len(pairs.a)), 1.0) * cumulative[:, -1:]
+    return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(cumulative, thresholds)))
 
 
 def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tensor, "n n"]:
-    opposite = (1 - distances.square() / 4).clamp(min=1e-9)  # a pole in fewer than three dimensions
+    opposite = (1 - distances.square() / 4).clamp(min=1e-9)  # below 3 dimensions the density has a pole here
     return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
 
 
@@ -97,15 +100,15 @@ def _ranked(batch: Batch, distance: str) -> tuple[PairTable, Float[Tensor, "n wi
 
 
 def _draw(batch: Batch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
-    some = end > start
-    a, p, start, end = pairs.a[some], pairs.p[some], start[some], end[some]
+    has_candidate = end > start
+    a, p, start, end = (values[has_candidate] for values in (pairs.a, pairs.p, start, end))
     return Triplets(a, p, ranking.index[a, start + batch.randint_below(end - start)])
 
 
 def _with_negative(batch: Batch) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     a, p = batch.positive_pairs
-    some = batch.negative.any(1)[a]
-    return a[some], p[some]
+    has_negative = batch.negative.any(1)[a]
+    return a[has_negative], p[has_negative]
 
 
 def _complete_anchors(batch: Batch) -> Int[Tensor, " anchors"]:

@@ -1,4 +1,4 @@
-"""What a miner selects: index tensors into a batch."""
+"""Selected pairs and triplets, as index tensors into a batch."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from torch import Tensor
 class Pairs(NamedTuple):
     """Positive pairs (a[i], p[i]) and negative pairs (b[j], n[j]); int64 indices into the batch.
 
-    A pair has no direction and is listed once.
+    Pairs are undirected and listed once.
     """
 
     a: Int[Tensor, " positives"]
@@ -20,7 +20,7 @@ class Pairs(NamedTuple):
 
 
 class AnchoredPairs(Pairs):
-    """Pairs whose first image is the anchor: (a, p) may be selected where (p, a) is not."""
+    """Directed pairs, the anchor first: (a, p) may be selected without (p, a)."""
 
     __slots__ = ()
 
@@ -34,14 +34,25 @@ class Triplets(NamedTuple):
 
 
 def as_pairs(triplets: Triplets) -> AnchoredPairs:
-    """Each triplet as one positive and one negative pair of its anchor, for a loss on pairs."""
+    """Convert each triplet to one positive and one negative pair of its anchor, for pair losses.
+
+    Example:
+        >>> i = torch.tensor([0])
+        >>> as_pairs(Triplets(i, i + 1, i + 2)).n.tolist()
+        [2]
+    """
     return AnchoredPairs(triplets.a, triplets.p, triplets.a, triplets.n)
 
 
 def pair_masks(pairs: Pairs, size: int) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Row i of the two masks holds the selected positives and negatives of image i, out of `size` images.
+    """Convert pairs to masks.
 
-    A pair without direction counts for both of its images, an anchored one for its anchor only.
+    Args:
+        pairs: Selected pairs; an undirected pair counts for both of its images, an anchored one for its anchor only.
+        size: Number of images in the batch, n.
+
+    Returns:
+        Two n × n masks: row i marks the selected positives, and the selected negatives, of image i.
     """
     masks = []
     for first, second in ((pairs.a, pairs.p), (pairs.b, pairs.n)):

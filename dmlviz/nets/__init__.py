@@ -1,4 +1,4 @@
-"""The embedding nets: `NETS` says what there is, `build` makes one. Importing this loads no torch; building does."""
+"""Embedding nets: `NETS` is the catalog, `build` creates a net. Importing this package does not load torch."""
 
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,27 @@ def build(
     size: int = 28,
     seed: int | None = None,
 ) -> "EmbeddingNet":
-    """Return the net `name`: normalized images (n × channels × size × size) in, embeddings (n × embedding_dim) out.
+    """Create an embedding net with random weights.
 
-    With `normalize` these have length 1. A `seed` decides the first weights and leaves torch's own random state
-    alone. Raises UserError for an unknown name and for sizes no net takes.
+    Args:
+        name: Name in `NETS`.
+        embedding_dim: Dimensions of the embedding.
+        normalize: L2-normalize the embeddings.
+        channels: 1 (gray) or 3 (color).
+        size: Side of the square images in pixels.
+        seed: Seed of the weights; torch's global random state stays untouched. None draws from that state.
+
+    Returns:
+        A module: normalized images (n × channels × size × size) to embeddings (n × embedding_dim).
+
+    Raises:
+        UserError: For an unknown name or an unsupported size.
+
+    Example:
+        >>> import torch
+        >>> net = build("small", embedding_dim=16, seed=0)
+        >>> net(torch.zeros(2, 1, 28, 28)).shape
+        torch.Size([2, 16])
     """
     _ = NETS[name]
     if size < MIN_SIZE or channels not in (1, 3) or embedding_dim < 1:

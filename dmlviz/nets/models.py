@@ -1,4 +1,4 @@
-"""The nets' code: each is a body that ends in a linear layer, and whether its output is put on the unit sphere."""
+"""Implementations of the embedding nets: a body that ends in a linear layer, with optional L2 normalization."""
 
 from contextlib import nullcontext
 
@@ -16,7 +16,14 @@ registry = Registry(NETS)
 
 
 class EmbeddingNet(nn.Module):
-    """`net(images) -> embeddings`, on the unit sphere when `normalize`; an embedding of zero stays zero."""
+    """A net from images to embeddings; with `normalize` of length 1, except that zero stays zero.
+
+    Args:
+        name: Name in the catalog.
+        body: Module from images to raw embeddings.
+        image: Input shape (channels, height, width).
+        normalize: L2-normalize the embeddings.
+    """
 
     def __init__(self, name: str, body: nn.Module, image: tuple[int, int, int], normalize: bool) -> None:
         super().__init__()
@@ -26,17 +33,18 @@ class EmbeddingNet(nn.Module):
         self.normalize = normalize
 
     def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
-        """Embed normalized images; raise UserError when they are not of the size that the net was built for."""
+        """Embed normalized images; raise UserError unless they have the shape that the net was built for."""
         if images.shape[1:] != self.image:
-            built, got = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
-            raise UserError(f"This {self.name} takes images of {built} (channels × height × width); got {got}.")
-        embeddings = self.body(images)
+            expected, received = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
+            raise UserError(f"This {self.name} takes images of {expected} (channels × height × width); got {received}.")
+        embeddings: Tensor = self.body(images)
         return l2_normalize(embeddings) if self.normalize else embeddings
 
 
 def build_model(
     name: str, embedding_dim: int, normalize: bool, channels: int, size: int, seed: int | None
 ) -> EmbeddingNet:
+    """Create the net; arguments as `dmlviz.nets.build`, already validated."""
     with nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.default_generator.manual_seed(seed)
@@ -44,11 +52,14 @@ def build_model(
 
 
 class PooledPReLU(nn.PReLU):
-    """PReLU, then the maximum of 2 × 2 pixels. While the slope is not negative the two commute, exactly, and pooling
-    first leaves PReLU, the slowest part of the classical net, a quarter of the pixels.
+    """PReLU followed by 2 × 2 max pooling.
+
+    For slopes that are not negative the two commute exactly, and pooling first leaves PReLU, the slowest part of the
+    classical net, a quarter of the pixels.
     """
 
     def forward(self, input: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
+        """Apply both, in the faster order where it gives the same result."""
         if (self.weight >= 0).all():
             return prelu(max_pool2d(input, 2), self.weight)
         return max_pool2d(prelu(input, self.weight), 2)
@@ -56,7 +67,7 @@ class PooledPReLU(nn.PReLU):
 
 @registry.register("small")
 def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
-    # The first stride leaves 8 to 10 columns of any image, so that the work does not grow with its size.
+    # The first stride leaves 8 to 10 columns of any image, so that the cost does not grow with its size.
     stride = max(1, round(size / 9))
     kernel = max(3, 2 * stride)
     features = nn.Sequential(
@@ -73,7 +84,7 @@ def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
 
 @registry.register("lenet")
 def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
-    padding = 0 if size >= 16 else 2  # the classical net has none, but an image of 8 × 8 would vanish
+    padding = 0 if size >= 16 else 2  # the classical net has none, but would reduce 8 × 8 pixels to nothing
     features = nn.Sequential(
         nn.Conv2d(channels, 32, 5, padding=padding),
         PooledPReLU(),
@@ -108,7 +119,7 @@ def _protonet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     layers: list[nn.Module] = []
     for inputs in (channels, 64, 64, 64):
         layers += [nn.Conv2d(inputs, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU()]
-        if size >= 2:  # after three poolings an image of 8 × 8 is one pixel
+        if size >= 2:  # three poolings reduce 8 × 8 pixels to one
             layers.append(nn.MaxPool2d(2))
             size //= 2
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * size**2, embedding_dim))
@@ -121,10 +132,10 @@ def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
     register_missing()
     from torchvision.models import resnet18
 
-    net = resnet18(num_classes=embedding_dim)
-    if size < 64:  # keep the pixels that small images have (He et al. 2016, section 4.2)
+    net: nn.Module = resnet18(num_classes=embedding_dim)
+    if size < 64:  # no early downsampling of small images (He et al. 2016, section 4.2)
         net.conv1 = nn.Conv2d(channels, 64, 3, padding=1, bias=False)
-        net.maxpool = nn.Identity()  # type: ignore[assignment]
+        net.maxpool = nn.Identity()
     elif channels != 3:
         net.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
     return net
@@ -132,4 +143,4 @@ def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
 
 def _num_features(features: nn.Module, channels: int, size: int) -> int:
     with torch.no_grad():
-        return features(torch.zeros(1, channels, size, size)).shape[1]
+        return int(features(torch.zeros(1, channels, size, size)).shape[1])

@@ -1,7 +1,7 @@
-"""Lets torchvision be imported where its wheel and torch's are of different builds.
+"""A workaround to import torchvision when its wheel and torch's are of different builds.
 
 Next to a CPU build of torch, torchvision's CUDA wheel cannot load its C++ operators, and its import fails with
-`operator torchvision::nms does not exist`. Its models need none of them: the names are enough.
+`operator torchvision::nms does not exist`. Its models use none of them: declaring the names is enough.
 """
 
 import torch
@@ -14,7 +14,7 @@ _library: torch.library.Library | None = None
 
 
 def register_missing() -> None:
-    """Declare the operators that torchvision's import asks for, those that it did not bring; none is implemented."""
+    """Declare, without implementation, the operators that torchvision's import needs and does not define."""
     global _library
     if _library is not None:
         return

@@ -20,7 +20,7 @@ def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = Non
         center: Center for "euclidean" (d); the mean by default.
     """
     if metric == "euclidean":
-        return np.subtract(embeddings, mean_vector(embeddings) if center is None else center)
+        return np.asarray(embeddings - (mean_vector(embeddings) if center is None else center))
     return comparable(embeddings, metric).astype(embeddings.dtype, copy=False)
 
 

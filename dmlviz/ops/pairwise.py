@@ -1,22 +1,21 @@
-"""Distances, cosines and masked reductions, numerically stable.
+"""Distances and cosines, numerically stable.
 
 float16 and bfloat16 are computed in float32, with or without autocast. No intermediate result is larger than n × n
 (n × m against proxies).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.errors import UserError
+from dmlviz.ops.pairwise_cache import is_cached, memoize
 
 Kind = Literal["euclidean", "sqeuclidean", "cosine"]
-Reduction = Literal["mean", "nonzero", "sum", "none"]
 DISTANCES = ("euclidean", "sqeuclidean", "cosine")
 
 # Pairs nearer than 3e-5 of the largest norm (squared: 1e-9) are measured from differences: the matrix product has lost
@@ -114,7 +113,7 @@ class _Normalize(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        lengths = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        lengths: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         low, high = _SAFE_NORM_RANGE
         if x.device.type == "cpu" and len(x) and low < lengths.min().item() and lengths.max().item() < high:
             direction = x / lengths
@@ -195,17 +194,17 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     if kind == "cosine":
         cosine = cosine_matrix(x)
         return (1 - cosine).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), 0.0)
-    if kind == "sqeuclidean" and not _lookup("euclidean", x):
-        return _memoize("sqeuclidean", x, lambda x: _Distance.apply(clamp_range(x), None, True))
-    if kind == "euclidean" and _lookup("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
+    if kind == "sqeuclidean" and not is_cached("euclidean", x):
+        return memoize("sqeuclidean", x, lambda x: _Distance.apply(clamp_range(x), None, True))
+    if kind == "euclidean" and is_cached("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
         return distance_matrix(x, "sqeuclidean").sqrt()
-    distance = _memoize("euclidean", x, lambda x: _Distance.apply(clamp_range(x), None, False))
+    distance = memoize("euclidean", x, lambda x: _Distance.apply(clamp_range(x), None, False))
     return _to_kind(distance, kind)
 
 
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
     """Return the pairwise cosines of the rows (n × n), 0 for a zero row. Read-only, as `distance_matrix`."""
-    return _memoize("cosine", x, lambda x: cross_cosine(x, None))
+    return memoize("cosine", x, lambda x: cross_cosine(x, None))
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
@@ -301,184 +300,3 @@ def _measure_near(squared: Tensor, x: Tensor, y: Tensor | None, near: float, lar
     is_near = squared[rows] <= near
     squared[rows] = torch.where(is_near, exact, squared[rows])
     return bool((exact[is_near] > 0).any())
-
-
-class _CacheEntry(NamedTuple):
-    name: str
-    source: Tensor
-    version: int
-    matrix: Tensor
-
-
-_cache: ContextVar[list[_CacheEntry] | None] = ContextVar("pairwise_cache", default=None)
-
-
-@contextmanager
-def cache_pairwise() -> Iterator[None]:
-    """Cache distance and cosine matrices, so that miner, loss and statistics of one batch share them.
-
-    With gradients enabled a cached matrix carries its graph; otherwise (`torch.no_grad()`, detached embeddings) it is
-    detached. All users share one graph, so call backward once.
-    """
-    if _cache.get() is not None:
-        yield
-        return
-    token = _cache.set([])
-    try:
-        yield
-    finally:
-        _cache.reset(token)
-
-
-def _memoize(name: str, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    entries = _cache.get()
-    if entries is None:
-        return compute(x)
-    version = 0 if x.is_inference() else x._version
-    with_graph = torch.is_grad_enabled() and x.requires_grad
-    for entry in entries:
-        if entry.name == name and entry.version == version and _same_numbers(entry.source, x):
-            if not with_graph:
-                return entry.matrix.detach()
-            if entry.source is x and entry.matrix.requires_grad:
-                return entry.matrix
-    with torch.set_grad_enabled(x.requires_grad):  # the miner runs first, without gradient; the loss needs the graph
-        matrix = compute(x)
-    entries.append(_CacheEntry(name, x, version, matrix))
-    return matrix if with_graph else matrix.detach()
-
-
-def _lookup(name: str, x: Tensor) -> bool:
-    """Return whether that matrix of `x` is cached."""
-    version = 0 if x.is_inference() else x._version
-    entries = _cache.get() or ()
-    return any(entry.name == name and entry.version == version and _same_numbers(entry.source, x) for entry in entries)
-
-
-def _same_numbers(a: Tensor, b: Tensor) -> bool:
-    # The cache keeps the tensor alive, so equal addresses mean the same memory.
-    return a is b or (
-        a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride() and a.dtype == b.dtype
-    )
-
-
-def most_negative(values: Tensor) -> float:
-    """Return a stand-in for −∞ in a maximum or log-sum-exp; sums and differences of two of them stay finite."""
-    return torch.finfo(values.dtype).min / 4
-
-
-def masked_sum(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
-    """Return the sum of the selected values; 0 where none is selected."""
-    return torch.where(mask, values, 0.0).sum(dim=dim)
-
-
-def masked_mean(values: Tensor, mask: Bool[Tensor, "..."], dim: int | None = None) -> Tensor:
-    """Return the mean of the selected values; 0 where none is selected."""
-    return masked_sum(values, mask, dim) / mask.sum(dim=dim).clamp_min(1)
-
-
-def masked_max(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return the greatest selected value along `dim`; `most_negative(values)` where none is selected."""
-    selected = torch.where(mask, values, most_negative(values))
-    return selected.amax(dim=dim) if values.shape[dim] else selected.sum(dim=dim) + most_negative(values)
-
-
-def masked_min(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return the least selected value along `dim`; `-most_negative(values)` where none is selected."""
-    return -masked_max(-values, mask, dim)
-
-
-def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:
-    """Return log Σ exp over the selected values along `dim`; `most_negative(values)` where none is selected."""
-    if not values.shape[dim]:
-        return values.sum(dim=dim) + most_negative(values)
-    result: Tensor = _LogSumExp.apply(values, mask, dim)[0]
-    return result
-
-
-class _LogSumExp(torch.autograd.Function):
-    """Log-sum-exp through a softmax, which is its gradient; torch's own takes 10 to 30 times as long where e^x is 0.
-
-    The softmax is a second output only so that it can be differentiated again.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, mask: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        selected = torch.where(mask, values, most_negative(values))
-        greatest = selected.amax(dim=dim, keepdim=True)
-        share = selected.softmax(dim=dim)
-        result = greatest - share.amax(dim=dim, keepdim=True).log()
-        ctx.save_for_backward(share, greatest > most_negative(values))
-        ctx.dim = dim
-        ctx.set_materialize_grads(False)
-        return result.squeeze(dim), share
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None, None]:
-        share, has_any = ctx.saved_tensors
-        result = None if gradient is None else (gradient.unsqueeze(ctx.dim) * has_any) * share
-        if of_share is not None:
-            second = softmax_gradient(share * has_any, of_share, ctx.dim)
-            result = second if result is None else result + second
-        return result, None, None
-
-
-def softmax_gradient(share: Tensor, gradient: Tensor, dim: int) -> Tensor:
-    """Return the gradient of a softmax's input, given its output `share` and the gradient of that output."""
-    return share * (gradient - (gradient * share).sum(dim=dim, keepdim=True))
-
-
-def softplus(x: Tensor) -> Tensor:
-    """Return log(1 + eˣ), accurate in float64 too (torch's default is linear from 20 on)."""
-    return torch.nn.functional.softplus(x, threshold=40)
-
-
-def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "mean") -> Tensor:
-    """Reduce the selected values to one number.
-
-    Args:
-        values: Any shape.
-        mask: Selected values; None for all.
-        reduction: "mean", "nonzero" (mean of the values that are not 0), "sum", or "none" (the values as a vector).
-
-    Returns:
-        The result, part of the graph; 0 if nothing is selected, NaN if a selected value is NaN.
-
-    Raises:
-        UserError: For an unknown reduction.
-
-    Example:
-        >>> reduce(torch.tensor([0.0, 1.0, 5.0]), None, "nonzero").item()
-        3.0
-    """
-    if mask is None:
-        if reduction == "mean" and values.numel():
-            return values.mean()
-        mask = torch.ones_like(values, dtype=torch.bool)
-    if reduction == "none":
-        return values[mask]
-    if reduction == "sum":
-        return masked_sum(values, mask)
-    if reduction == "nonzero":
-        return masked_sum(values, mask) / (mask & (values != 0)).sum().clamp_min(1)
-    if reduction == "mean":
-        return masked_mean(values, mask)
-    raise UserError(f"A reduction is one of mean, nonzero, sum, none; got {reduction!r}.")
-
-
-def keep_graph(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
-    """Return `loss` connected to the graph of the embeddings, so that backward works; NaN if an embedding is NaN."""
-    connected: Tensor = _KeepGraph.apply(loss, embeddings)
-    return connected
-
-
-class _KeepGraph(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, loss: Tensor, embeddings: Tensor) -> Tensor:
-        ctx.embeddings = embeddings.shape, embeddings.dtype
-        return loss + (embeddings * 0).sum()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        shape, dtype = ctx.embeddings
-        return gradient, torch.zeros((), dtype=dtype, device=gradient.device).expand(shape)

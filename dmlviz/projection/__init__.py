@@ -1,6 +1,6 @@
-"""Maps of embeddings in two or three dimensions: drawn while they form, judged for what they keep, open to new points.
+"""Projections of embeddings to 2-D or 3-D, their quality, and out-of-sample placement of new points.
 
-Importing this package loads neither torch nor SciPy; each name below loads what it needs on first use.
+Importing this package loads neither torch nor SciPy; each name below loads its module on first use.
 """
 
 from importlib import import_module
@@ -31,7 +31,7 @@ __all__ = [
     "projection_quality",
 ]
 
-_HOME = {
+_MODULES = {
     "ProjectionQuality": "quality",
     "Projection": "layout",
     "align": "alignment",
@@ -47,6 +47,6 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"dmlviz.projection.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"dmlviz.projection.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dmlviz.projection' has no attribute {name!r}")

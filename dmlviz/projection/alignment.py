@@ -1,4 +1,4 @@
-"""Turns maps so that they can be looked at one after another: t-SNE and UMAP do not care which way is up. No torch."""
+"""Procrustes alignment of successive maps: t-SNE and UMAP have no fixed orientation. No torch."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,22 @@ from dmlviz.errors import UserError
 
 
 def align(frames: Sequence[np.ndarray], *, scale: bool = False) -> list[np.ndarray]:
-    """Turn, mirror and move each map (n × dims) onto the one before it (orthogonal Procrustes); the first stays.
+    """Rotate, mirror and translate each map onto the one before it (orthogonal Procrustes).
 
-    Distances within a map stay as they are, unless `scale` lets a map also grow or shrink.
+    Args:
+        frames: Maps of the same points, each n × dims.
+        scale: Also scale each map, which changes its distances.
+
+    Returns:
+        The aligned maps (float32); the first is unchanged.
+
+    Raises:
+        UserError: For maps of different shapes.
+
+    Example:
+        >>> first = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+        >>> bool(np.allclose(align([first, -first])[1], first, atol=1e-6))
+        True
     """
     aligned: list[np.ndarray] = []
     for frame in frames:
@@ -21,10 +34,10 @@ def align(frames: Sequence[np.ndarray], *, scale: bool = False) -> list[np.ndarr
 
 
 def _procrustes(frame: np.ndarray, target: np.ndarray, scale: bool) -> np.ndarray:
-    here, there = (np.asarray(points, np.float64) for points in (frame, target))
-    middle, wanted = here.mean(axis=0), there.mean(axis=0)
-    here, there = here - middle, there - wanted
-    left, strength, right = np.linalg.svd(here.T @ there)
-    size = np.square(here).sum()
-    factor = strength.sum() / size if scale and size > 0 else 1.0
-    return (factor * here @ (left @ right) + wanted).astype(np.float32)
+    a, b = (np.asarray(points, np.float64) for points in (frame, target))
+    target_mean = b.mean(axis=0)
+    a, b = a - a.mean(axis=0), b - target_mean
+    u, singular_values, vt = np.linalg.svd(a.T @ b)
+    size = np.square(a).sum()
+    factor = singular_values.sum() / size if scale and size > 0 else 1.0
+    return np.asarray(factor * a @ (u @ vt) + target_mean, np.float32)

@@ -1,4 +1,4 @@
-"""The pull along the edges of a neighbor graph: t-SNE's first half."""
+"""t-SNE's attractive forces along the edges of the neighbor graph."""
 
 import numpy as np
 import torch
@@ -14,10 +14,14 @@ _MIN_DEGREE = 512
 class Attraction:
     """Σ_j p_ij (y_i − y_j) / (1 + |y_i − y_j|²) over the nonzero p_ij of a sparse symmetric matrix.
 
-    The edges of a row are cut into segments of 24, padded with weight 0, and segments lie side by side, so that every
-    operation runs along contiguous memory. Rows are taken in the order of their number of segments: the first segments
-    of all of them, then the second of those that have two, and so on, each a stretch of rows to which it is added
-    without looking up where. Some thousand segments at a time stay in the cache. What only few rows have is looked up.
+    For speed, the edges of a row are split into segments of 24, padded with weight 0 and stored side by side, so that
+    every operation runs along contiguous memory. Rows are sorted by their number of segments: first segments of all
+    rows, then second segments of the rows that have two, and so on. Each layer then adds to contiguous rows, without
+    an index; a few thousand segments at a time stay in the cache. Layers of few rows are added by index.
+
+    Args:
+        affinities: p_ij (n × n), symmetric, of sum 1.
+        device: torch device.
     """
 
     def __init__(self, affinities: csr_matrix, device: torch.device | str = "cpu") -> None:
@@ -57,7 +61,7 @@ class Attraction:
         self.entropy = -float((data * np.log(data)).sum())
 
     def __call__(self, y: Float[Tensor, "dims n"]) -> Float[Tensor, "dims n"]:
-        """The pull on every point."""
+        """Return the attraction of every point (dims × n)."""
         y = torch.index_select(y, 1, self._order)
         pulls = torch.zeros_like(y)
         for rows, block in self._stretches:
@@ -67,7 +71,7 @@ class Attraction:
         return torch.index_select(pulls, 1, self._rank)
 
     def cross_entropy(self, y: Float[Tensor, "dims n"]) -> float:
-        """Σ p_ij log(1 + |y_i − y_j|²)."""
+        """Return Σ p_ij log(1 + |y_i − y_j|²)."""
         y = torch.index_select(y, 1, self._order)
         total = 0.0
         for rows, block in self._stretches:
@@ -83,7 +87,7 @@ class Attraction:
 
 
 class _Scratch:
-    """Memory that all blocks use in turn, so that it stays in the cache: a line for each dimension and one more."""
+    """Memory shared by all blocks, so that it stays in the cache: one line per dimension and one more."""
 
     def __init__(self, segments: int, device: torch.device | str) -> None:
         self.device = device
@@ -91,7 +95,7 @@ class _Scratch:
 
 
 class _Block:
-    """Segments side by side: where their edges end (lanes × segments, flat) and what these weigh."""
+    """Segments side by side: the other ends of their edges (lanes × segments, flat) and the edges' weights."""
 
     def __init__(self, other: Tensor, weight: Tensor, scratch: _Scratch) -> None:
         self.other = other
@@ -100,8 +104,8 @@ class _Block:
         self.lines = [line.view(weight.shape) for line in self.flat]
 
     def attraction(self, y: Tensor, ends: Tensor) -> Tensor:
-        """What these segments pull at their rows (dims × segments), which lie at `ends`."""
-        differences, pull = self._apart(y, ends)
+        """Return the attraction (dims × segments) of these segments on their rows, at positions `ends`."""
+        differences, pull = self._differences(y, ends)
         torch.div(self.weight, pull.add_(1), out=pull)
         pulls = torch.empty_like(ends)
         for axis, difference in enumerate(differences):
@@ -109,12 +113,12 @@ class _Block:
         return pulls
 
     def cross_entropy(self, y: Tensor, ends: Tensor) -> float:
-        """Σ p_ij log(1 + |y_i − y_j|²) of these edges."""
-        _, squared = self._apart(y, ends)
+        """Return Σ p_ij log(1 + |y_i − y_j|²) over these edges."""
+        _, squared = self._differences(y, ends)
         return float(squared.log1p_().mul_(self.weight).sum())
 
-    def _apart(self, y: Tensor, ends: Tensor) -> tuple[list[Tensor], Tensor]:
-        """The differences along each edge by dimension, and their squared lengths, both in the scratch memory."""
+    def _differences(self, y: Tensor, ends: Tensor) -> tuple[list[Tensor], Tensor]:
+        """Return the difference along each edge, per dimension, and its squared length, both in scratch memory."""
         squared, differences = self.lines[0], self.lines[1 : 1 + len(y)]
         for axis, difference in enumerate(differences):
             torch.index_select(y[axis], 0, self.other, out=self.flat[1 + axis])

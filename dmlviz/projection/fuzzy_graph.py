@@ -1,54 +1,61 @@
-"""UMAP's graph (McInnes, Healy, Melville 2018): how strongly each point belongs with its neighbors.
+"""UMAP's fuzzy neighbor graph (McInnes, Healy, Melville 2018).
 
-The formulas and tolerances are umap-learn's, whose result this equals; written over whole arrays, because that
-package compiles itself for a minute before its first map.
+The result equals umap-learn's. It is reimplemented on whole arrays because umap-learn compiles itself for a minute
+before its first map.
 """
 
 import numpy as np
 from scipy.optimize import curve_fit
 from scipy.sparse import csr_matrix
 
-_HALVINGS = 64
+_BISECTIONS = 64
 _MIN_SIGMA = 1e-3
 
 
 def as_distances(squared: np.ndarray, metric: str) -> np.ndarray:
-    """Distances as UMAP takes them: Euclidean, or 1 − cosine (half the squared chord)."""
+    """Return UMAP's distances: Euclidean, or 1 − cosine (half the squared distance of normalized vectors)."""
     return squared / 2 if metric in ("cosine", "correlation") else np.sqrt(squared)
 
 
 def membership_strengths(distances: np.ndarray, mean_distance: float | None = None) -> np.ndarray:
-    """exp(−(d − ρ)/σ) from distances to k − 1 neighbors (n × (k−1)), the point itself being the first of k.
+    """Return the membership strengths exp(−(d − ρ)/σ) of neighbors.
 
-    ρ is the distance to the nearest neighbor that is not a duplicate; σ makes a row sum to log2(k).
+    ρ is the distance to the nearest neighbor that is not a duplicate; σ makes each row sum to log2(k).
+
+    Args:
+        distances: Distances to the k − 1 nearest neighbors, n × (k − 1); the point itself counts as the first of k.
+        mean_distance: Mean of all distances, from which the smallest σ follows; computed by default.
+
+    Returns:
+        n × (k − 1).
     """
-    n, others = distances.shape
+    n, num_neighbors = distances.shape
     d = distances.astype(np.float64)
-    apart = np.where(d > 0, d, np.inf)
-    nearest = apart.min(axis=1)
+    nearest = np.where(d > 0, d, np.inf).min(axis=1)
     nearest = np.where(np.isfinite(nearest), nearest, 0)
-    beyond = np.maximum(d - nearest[:, None], 0)
-    wanted = np.log2(others + 1)
-    low, high, width = np.zeros(n), np.full(n, np.inf), np.ones(n)
-    for _ in range(_HALVINGS):
-        wide = np.exp(-beyond / width[:, None]).sum(axis=1) > wanted
-        low, high = np.where(wide, low, width), np.where(wide, width, high)
-        width = np.where(np.isinf(high), 2 * width, (low + high) / 2)
-    mean = d.sum() / (n * (others + 1)) if mean_distance is None else mean_distance
-    own_mean = d.sum(axis=1) / (others + 1)
-    width = np.maximum(width, _MIN_SIGMA * np.where(nearest > 0, own_mean, mean))
-    return np.exp(-beyond / np.where(width > 0, width, 1)[:, None])
+    excess = np.maximum(d - nearest[:, None], 0)
+    target = np.log2(num_neighbors + 1)
+    low, high, sigma = np.zeros(n), np.full(n, np.inf), np.ones(n)
+    for _ in range(_BISECTIONS):
+        too_wide = np.exp(-excess / sigma[:, None]).sum(axis=1) > target
+        low, high = np.where(too_wide, low, sigma), np.where(too_wide, sigma, high)
+        sigma = np.where(np.isinf(high), 2 * sigma, (low + high) / 2)
+    mean = d.sum() / (n * (num_neighbors + 1)) if mean_distance is None else mean_distance
+    row_mean = d.sum(axis=1) / (num_neighbors + 1)
+    sigma = np.maximum(sigma, _MIN_SIGMA * np.where(nearest > 0, row_mean, mean))
+    strengths: np.ndarray = np.exp(-excess / np.where(sigma > 0, sigma, 1)[:, None])
+    return strengths
 
 
 def graph(strengths: np.ndarray, neighbors: np.ndarray) -> csr_matrix:
-    """The fuzzy union a + b − ab of both directions, from memberships and indices (n × (k−1))."""
+    """Return the fuzzy union a + b − ab of both directions, from strengths and indices of neighbors (n × (k − 1))."""
     n, others = strengths.shape
     one_way = csr_matrix((strengths.ravel(), neighbors.ravel(), np.arange(0, n * others + 1, others)), shape=(n, n))
     return _union(one_way)
 
 
 def intersect_labels(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
-    """The graph with edges between classes all but cut (e⁻⁵), as umap-learn weighs classes against distances."""
+    """Return the graph with edges between classes weakened to e⁻⁵, as umap-learn does for supervised maps."""
     pairs = edges.tocoo()
     weight = pairs.data * np.where(labels[pairs.row] == labels[pairs.col], 1.0, np.exp(-5.0))
     cut = csr_matrix((weight, (pairs.row, pairs.col)), shape=edges.shape)
@@ -58,10 +65,16 @@ def intersect_labels(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
 
 
 def fit_ab(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
-    """a and b for which 1/(1 + a d^2b) falls like e^((min_dist − d)/spread) beyond min_dist."""
+    """Fit a and b so that 1/(1 + a d^2b) approximates e^((min_dist − d)/spread) beyond min_dist, and 1 below.
+
+    Example:
+        >>> a, b = fit_ab(0.1)
+        >>> round(a, 3), round(b, 3)
+        (1.577, 0.895)
+    """
     d = np.linspace(0, 3 * spread, 300)
-    wanted = np.where(d < min_dist, 1.0, np.exp((min_dist - d) / spread))
-    (a, b), _ = curve_fit(lambda x, a, b: 1 / (1 + a * x ** (2 * b)), d, wanted)
+    target = np.where(d < min_dist, 1.0, np.exp((min_dist - d) / spread))
+    (a, b), _ = curve_fit(lambda x, a, b: 1 / (1 + a * x ** (2 * b)), d, target)
     return float(a), float(b)
 
 

@@ -1,4 +1,4 @@
-"""One call from embeddings to a map, whatever the method."""
+"""`project`: embeddings to a map, by any method."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Projection:
-    """A map: n places (n × 2 or 3, float32) for n embeddings (n × d).
+    """A map of n embeddings.
 
-    `explained` holds each axis's share of the variance where the map is linear, `error` the KL divergence of t-SNE.
-    `stopped` says that somebody ended it early, after `iterations`.
+    Attributes:
+        config: Its settings.
+        embeddings: n × d.
+        coordinates: Positions, n × 2 or n × 3, float32.
+        explained: Each axis's share of the variance, for a linear map.
+        error: KL divergence, for t-SNE.
+        iterations: Number of iterations done.
+        stopped: Whether it was stopped early.
+        placing: The library's own out-of-sample method, if any.
     """
 
     config: ProjectionConfig
@@ -38,9 +45,9 @@ class Projection:
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     def place(self, new: Any) -> np.ndarray:
-        """Positions (m × dims) of new embeddings (m × d) on this map; see `transform`.
+        """Return positions (m × dims) of new embeddings (m × d) on this map; see `place_on`.
 
-        A UMAP by umap-learn that was drawn in this process places them by its own `transform`, densMAP apart.
+        A UMAP by umap-learn (except densMAP) uses the library's own `transform`.
         """
         if self.placing is not None:
             return self.placing(alike(new, self.embeddings.shape[1]))
@@ -48,7 +55,7 @@ class Projection:
 
     @cached_property
     def faithfulness(self) -> ProjectionQuality:
-        """What the map keeps of its embeddings, by the metric that it was drawn with."""
+        """The quality of the map, by the metric it was computed with."""
         metric = self.config.params.get("metric", "euclidean")
         return projection_quality(self.embeddings, self.coordinates, metric=metric)
 
@@ -66,42 +73,60 @@ def project(
     on_phase: OnPhase | None = None,
     device: str = "cpu",
 ) -> Projection:
-    """Draw embeddings (n × d, NumPy or torch) as `config` says, by default their PCA.
+    """Project embeddings to 2-D or 3-D.
 
-    `on_frame(iteration, of, error, coordinates)` sees the map several times a second from iteration 0 on, and ends it
-    by returning something true; `stop()` is asked more often. `start` (n × dims) are the positions to begin from: an
-    earlier map's, or, with `begun`, those that the same layout had reached after so many iterations. `labels` (n)
-    serve a supervised map and the class fan only; `fitted_to` are the epochs (each m × d) that a PCA is fitted to when
-    not to what it draws. t-SNE runs on a torch `device`. Layouts compute on one thread, so that they stay fast beside a
-    busy process; the caller's number of torch threads comes back at the end. Equal calls give equal maps on a CPU.
-    The engine "reference" shows its first and last positions only, and tells `on_phase(words, iteration, of)` between
-    them what it does; a stop leaves its thread to end on its own. It does not go on from `begun`.
-    The config's `step` and `all_epochs` are for who has a run. Raises UserError for what cannot be drawn.
+    Equal calls give equal maps on a CPU. Layouts run on one thread, so that they stay fast beside a busy process; the
+    caller's number of torch threads is restored. The engine "reference" reports its first and last positions only, and
+    cannot resume. `config.step` and `config.all_epochs` are ignored here: they need a run.
+
+    Args:
+        embeddings: n × d, finite; NumPy or torch.
+        config: Method and parameters; PCA by default.
+        on_frame: Called as `on_frame(iteration, of, error, coordinates)` several times a second, from iteration 0 on;
+            a true result stops the layout.
+        labels: n class ids, for the class fan and supervised UMAP.
+        fitted_to: Epochs (each m × d) to fit a PCA to; the embeddings by default.
+        start: Initial positions, n × dims: another map's, or with `begun` those of the same layout.
+        begun: Iterations already done by the layout that `start` comes from.
+        stop: Polled often; a true result stops the layout.
+        on_phase: Called as `on_phase(words, iteration, of)` by the engine "reference", to describe its progress.
+        device: torch device, for t-SNE.
+
+    Returns:
+        The map; unfinished if it was stopped.
+
+    Raises:
+        UserError: For input that this method cannot project.
+
+    Example:
+        >>> points = np.random.default_rng(0).standard_normal((50, 8))
+        >>> project(points).coordinates.shape
+        (50, 2)
     """
     config = config or ProjectionConfig()
     rows = check_embeddings(embeddings)
     check(config, *rows.shape, labels=labels is not None)
     supervised = config.method == "fan" or config.params.get("supervised")
-    known = check_labels(labels, len(rows)) if supervised else None
+    class_ids = check_labels(labels, len(rows)) if supervised else None
     frames = ProgressReporter(on_frame, stop, on_phase)
     if PROJECTIONS[config.method].linear:
-        return _linear(rows, config, frames, known, fitted_to)
+        return _linear(rows, config, frames, class_ids, fitted_to)
     if (rows == rows[0]).all():
         raise UserError(
-            f"All {len(rows)} embeddings are one and the same point, so there is nothing to draw: the space has "
-            "collapsed, try another loss, a larger margin or a smaller learning rate."
+            f"All {len(rows)} embeddings are equal, so there is nothing to draw: the embedding has collapsed. Try "
+            "another loss, a larger margin or a smaller learning rate."
         )
-    begin = None if start is None else _check_init(start, len(rows), config.dims)
+    init = None if start is None else _check_init(start, len(rows), config.dims)
     if begun and not config.resumable:
-        raise UserError(f"{config.declared.title} does not go on where it was stopped; leave `begun` out.")
+        raise UserError(f"{config.declared.title} cannot resume a stopped layout; leave `begun` out.")
     try:
         if config.engine == "reference":
-            return _by_reference(rows, config, frames, begin, known)
-        laid = _iterative(rows, config, frames, begin, begun, known, device)
+            return _by_reference(rows, config, frames, init, class_ids)
+        layout = _iterative(rows, config, frames, init, begun, class_ids, device)
     except CancelledError:
         return Projection(config, rows, frames.last_layout, stopped=True)
     return Projection(
-        config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, stopped=frames.stopped
+        config, rows, layout.coordinates, error=layout.error, iterations=layout.iterations, stopped=frames.stopped
     )
 
 
@@ -118,13 +143,12 @@ def _linear(
         variances = coordinates.var(axis=0, dtype=np.float64)
         explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
     elif labels is not None:
-        turned = LinearProjection.class_fan(rows, labels, config.dims)
-        coordinates, explained = turned.project(rows), turned.explained_variance_ratio
+        fan = LinearProjection.class_fan(rows, labels, config.dims)
+        coordinates, explained = fan.project(rows), fan.explained_variance_ratio
     else:
-        basis = LinearProjection.joint_pca(
-            [rows] if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to], config.axes
-        )
-        coordinates, explained = basis.project(rows), basis.explained_variance_ratio
+        epochs = [rows] if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to]
+        pca = LinearProjection.joint_pca(epochs, config.axes)
+        coordinates, explained = pca.project(rows), pca.explained_variance_ratio
     frames.report(1, 1, None, coordinates)
     return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
 
@@ -138,8 +162,10 @@ def _by_reference(
 ) -> Projection:
     from dmlviz.projection import reference
 
-    laid = reference.lay_out(rows, config, frames, labels, start)
-    return Projection(config, rows, laid.coordinates, error=laid.error, iterations=laid.iterations, placing=laid.place)
+    layout = reference.fit(rows, config, frames, labels, start)
+    return Projection(
+        config, rows, layout.coordinates, error=layout.error, iterations=layout.iterations, placing=layout.place
+    )
 
 
 def _iterative(
@@ -167,7 +193,7 @@ def _iterative(
 
 
 def _check_init(start: Any, n: int, dims: int) -> np.ndarray:
-    given = check_embeddings(start, "Starting positions")
-    if given.shape != (n, dims):
-        raise UserError(f"A map starts from one position for each point, {n} × {dims}; got {given.shape}.")
-    return given
+    init = check_embeddings(start, "Starting positions")
+    if init.shape != (n, dims):
+        raise UserError(f"A map starts from one position for each point, {n} × {dims}; got {init.shape}.")
+    return init

@@ -1,4 +1,4 @@
-"""New points on a finished map that stays as it is, from what lies on disk. Loads no torch."""
+"""Out-of-sample projection: places new points on an existing map, which stays fixed. No torch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,147 +15,162 @@ from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_stren
 from dmlviz.projection.other_metrics import near
 from dmlviz.projection.validation import check_embeddings
 
-# How badly places (m × dims) suit the m new points of those rows, given the crowd around them (others m × k × dims,
-# and for how many points each stands, m × k); and the gradient: (m,), (m × dims).
+# Surrounding positions (m × k × dims), and how many points each stands for (m × k); see far_field.py.
 NearAndFar = tuple[np.ndarray, np.ndarray]
+# objective(positions m × dims, rows, surroundings): loss (m) and gradient (m × dims) of the new points `rows`.
 Objective = Callable[[np.ndarray, slice, NearAndFar], tuple[np.ndarray, np.ndarray]]
 
 _DUPLICATE_EPS = 1e-5
 _NUM_STARTS = 15
 _STEPS = 60
-_AT_ONCE = 64
+_BLOCK_ROWS = 64
 _EPS = 1e-3
 
 
 def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
-    """Positions (m × dims, float32) of new embeddings (m × d) on the map that `config` drew of `embeddings`.
+    """Place new embeddings on an existing map.
 
-    Exact for linear maps. Otherwise each new point goes to where the map's own loss is least for it, all others held
-    fixed. The same point always lands on the same spot, and a point of the map on itself. Raises UserError for
-    embeddings of another space or that are not finite.
+    Linear maps place them exactly. Other maps minimize their own loss for each new point, with all others fixed. The
+    result is deterministic, and a duplicate of a point of the map gets that point's position.
+
+    Args:
+        config: Settings of the map.
+        embeddings: Embeddings of the map, n × d.
+        coordinates: Positions of the map, n × dims.
+        new: New embeddings, m × d.
+
+    Returns:
+        Positions of the new points, m × dims, float32.
+
+    Raises:
+        UserError: For embeddings of another dimension, or that are not finite.
     """
-    known, here = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
-    wanted = alike(new, known.shape[1])
-    if len(known) != len(here):
-        raise UserError(f"A map has a place for each embedding; got {len(here)} places for {len(known)} embeddings.")
-    if PROJECTIONS[config.method].linear:
-        return _linear(known, here, wanted)
-    metric = config.params["metric"]
-    center = mean_vector(known)
-    known, wanted = prepare(known, metric, center), prepare(wanted, metric, center)
-    count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
-    squared, found = near(wanted, known, min(count, len(known)), metric)
-    if config.method == "tsne":
-        misfit = _tsne_objective(
-            here, found, conditional_probabilities(squared, min(config.params["perplexity"], squared.shape[1] / 2))
+    high_dim, low_dim = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
+    new_points = alike(new, high_dim.shape[1])
+    if len(high_dim) != len(low_dim):
+        raise UserError(
+            f"A map has one position for each embedding; got {len(low_dim)} positions for {len(high_dim)} embeddings."
         )
+    if PROJECTIONS[config.method].linear:
+        return _linear(high_dim, low_dim, new_points)
+    metric = config.params["metric"]
+    center = mean_vector(high_dim)
+    high_dim, new_points = prepare(high_dim, metric, center), prepare(new_points, metric, center)
+    count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
+    squared, neighbors = near(new_points, high_dim, min(count, len(high_dim)), metric)
+    if config.method == "tsne":
+        perplexity = min(config.params["perplexity"], squared.shape[1] / 2)
+        objective = _tsne_objective(low_dim, neighbors, conditional_probabilities(squared, perplexity))
     else:
-        misfit = _umap_misfit(here, found, membership_strengths(as_distances(squared, metric)), *_curve(config))
-    placed = _minimize(misfit, here[found[:, :_NUM_STARTS]], FarFieldSummary(here))
-    size = np.sqrt(np.square(known).sum(axis=1).max())
-    known_already = squared[:, 0] <= (_DUPLICATE_EPS * size) ** 2
-    placed[known_already] = here[found[known_already, 0]]
-    return placed
+        strengths = membership_strengths(as_distances(squared, metric))
+        objective = _umap_objective(low_dim, neighbors, strengths, *_curve(config))
+    positions = _minimize(objective, low_dim[neighbors[:, :_NUM_STARTS]], FarFieldSummary(low_dim))
+    size = np.sqrt(np.square(high_dim).sum(axis=1).max())
+    is_duplicate = squared[:, 0] <= (_DUPLICATE_EPS * size) ** 2
+    positions[is_duplicate] = low_dim[neighbors[is_duplicate, 0]]
+    return positions
 
 
 def alike(new: Any, dimension: int) -> np.ndarray:
-    """Return new embeddings (m × d, float32) of a map's space; raise UserError for those of another."""
-    wanted = check_embeddings(new, "New embeddings")
-    if wanted.shape[1] != dimension:
+    """Return new embeddings (m × d) as float32; raise UserError unless d is the dimension of the map's embeddings."""
+    points = check_embeddings(new, "New embeddings")
+    if points.shape[1] != dimension:
         raise UserError(
-            f"New points lie in the map's space of {dimension} dimensions; got {wanted.shape[1]}: "
+            f"New points lie in the map's space of {dimension} dimensions; got {points.shape[1]}: "
             "embed them with the same net."
         )
-    return wanted
+    return points
 
 
 def _curve(config: ProjectionConfig) -> tuple[float, float]:
     return fit_ab(config.params["min_dist"], config.params.get("spread", 1.0))
 
 
-def _linear(known: np.ndarray, here: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    # Whatever the basis was fitted on, the map is linear, so least squares give it back.
-    mean, middle = known.mean(axis=0, dtype=np.float64), here.mean(axis=0, dtype=np.float64)
-    rows = known - mean
-    variances, directions = np.linalg.eigh(rows.T @ rows)
-    seen = variances > 1e-11 * variances[-1]
-    inverse = (directions[:, seen] / variances[seen]) @ directions[:, seen].T
-    return ((wanted - mean) @ (inverse @ (rows.T @ (here - middle))) + middle).astype(np.float32)
+def _linear(high_dim: np.ndarray, low_dim: np.ndarray, new_points: np.ndarray) -> np.ndarray:
+    # Whatever the projection was fitted on, it is linear, so that least squares recover it.
+    mean, low_mean = high_dim.mean(axis=0, dtype=np.float64), low_dim.mean(axis=0, dtype=np.float64)
+    centered = high_dim - mean
+    variances, directions = np.linalg.eigh(centered.T @ centered)
+    used = variances > 1e-11 * variances[-1]
+    inverse = (directions[:, used] / variances[used]) @ directions[:, used].T
+    return np.asarray((new_points - mean) @ (inverse @ (centered.T @ (low_dim - low_mean))) + low_mean, np.float32)
 
 
-def _tsne_objective(here: np.ndarray, found: np.ndarray, p: np.ndarray) -> Objective:
+def _tsne_objective(low_dim: np.ndarray, neighbors: np.ndarray, p: np.ndarray) -> Objective:
     """Σ_j p_j log(1 + |y − y_j|²) + log Σ_j 1/(1 + |y − y_j|²): a row of t-SNE's KL divergence."""
 
-    def misfit(y: np.ndarray, rows: slice, seen: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
-        others, count = seen
-        to_near, near = _apart(y, here[found[rows]])
-        to_all, far = _apart(y, others)
-        pull, closeness = p[rows] / (1 + near), 1 / (1 + far)
-        counted = count * closeness
-        total = counted.sum(axis=1)
-        push = counted * closeness / total[:, None]
+    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+        others, count = surroundings
+        to_near, near = _differences(y, low_dim[neighbors[rows]])
+        to_all, far = _differences(y, others)
+        pull, kernel = p[rows] / (1 + near), 1 / (1 + far)
+        weighted = count * kernel
+        total = weighted.sum(axis=1)
+        push = weighted * kernel / total[:, None]
         value = (p[rows] * np.log1p(near)).sum(axis=1) + np.log(total)
-        return value, 2 * (_weighted(pull, to_near) - _weighted(push, to_all))
+        return value, 2 * (_weighted_sum(pull, to_near) - _weighted_sum(push, to_all))
 
-    return misfit
+    return objective
 
 
-def _umap_misfit(here: np.ndarray, found: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Objective:
-    """UMAP's cross-entropy for one point: every pull counts twice, for five random pushes (see umap.py)."""
-    rate = 5 / len(here) * strengths.sum(axis=1, keepdims=True)
+def _umap_objective(low_dim: np.ndarray, neighbors: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Objective:
+    """UMAP's cross-entropy of one point: every attraction counts twice, for five negative samples (see umap.py)."""
+    rate = 5 / len(low_dim) * strengths.sum(axis=1, keepdims=True)
 
-    def misfit(y: np.ndarray, rows: slice, seen: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
-        others, count = seen
-        to_near, near = _apart(y, here[found[rows]])
-        to_all, far = _apart(y, others)
+    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+        others, count = surroundings
+        to_near, near = _differences(y, low_dim[neighbors[rows]])
+        to_all, far = _differences(y, others)
         near, far = near + _EPS, far + _EPS
-        near_risen, far_risen = a * near**b, a * far**b
-        pulled = 2 * (strengths[rows] * np.log1p(near_risen)).sum(axis=1)
-        value = pulled + (rate[rows] * count * np.log1p(1 / far_risen)).sum(axis=1)
-        pull = 2 * strengths[rows] * near_risen / (near * (1 + near_risen))
-        push = rate[rows] * count / (far * (1 + far_risen))
-        return value, 2 * b * (_weighted(pull, to_near) - _weighted(push, to_all))
+        near_pow, far_pow = a * near**b, a * far**b
+        attraction = 2 * (strengths[rows] * np.log1p(near_pow)).sum(axis=1)
+        value = attraction + (rate[rows] * count * np.log1p(1 / far_pow)).sum(axis=1)
+        pull = 2 * strengths[rows] * near_pow / (near * (1 + near_pow))
+        push = rate[rows] * count / (far * (1 + far_pow))
+        return value, 2 * b * (_weighted_sum(pull, to_near) - _weighted_sum(push, to_all))
 
-    return misfit
+    return objective
 
 
-def _apart(y: np.ndarray, others: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Differences y − others (m × k, one array for each axis) and their squared length."""
+def _differences(y: np.ndarray, others: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return y − others (m × k, one array per axis) and its squared length."""
     differences = [y[:, axis, None] - others[..., axis] for axis in range(y.shape[1])]
-    return differences, sum(difference * difference for difference in differences)  # type: ignore[return-value]
+    return differences, np.asarray(sum(difference * difference for difference in differences))
 
 
-def _weighted(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndarray:
+def _weighted_sum(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndarray:
     return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
 
 
-def _minimize(misfit: Objective, guesses: np.ndarray, crowd: FarFieldSummary) -> np.ndarray:
-    """From the best of each point's first guesses (m × g × dims) downhill, until the steps are too small to see."""
+def _minimize(objective: Objective, guesses: np.ndarray, summary: FarFieldSummary) -> np.ndarray:
+    """Descend from the best of each point's initial positions (m × g × dims), until steps are invisible."""
     m = len(guesses)
-    placed = np.empty((m, guesses.shape[2]), np.float32)
-    for start in range(0, m, _AT_ONCE):
-        rows = slice(start, min(start + _AT_ONCE, m))
-        middle = guesses[rows].mean(axis=1).astype(np.float64)
-        tried = [middle, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
-        seen = crowd.near_and_far(guesses[rows, 0])
-        values = np.stack([misfit(y, rows, seen)[0] for y in tried])
+    positions = np.empty((m, guesses.shape[2]), np.float32)
+    for start in range(0, m, _BLOCK_ROWS):
+        rows = slice(start, min(start + _BLOCK_ROWS, m))
+        mean = guesses[rows].mean(axis=1).astype(np.float64)
+        candidates = [mean, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
+        surroundings = summary.near_and_far(guesses[rows, 0])
+        values = np.stack([objective(y, rows, surroundings)[0] for y in candidates])
         best = values.argmin(axis=0)
-        y = np.stack(tried)[best, np.arange(len(best))]
-        step = np.abs(guesses[rows] - middle[:, None]).mean(axis=(1, 2))
-        placed[rows] = _gradient_steps(misfit, y, rows, crowd.near_and_far(y), step)
-    return placed
+        y = np.stack(candidates)[best, np.arange(len(best))]
+        step = np.abs(guesses[rows] - mean[:, None]).mean(axis=(1, 2))
+        positions[rows] = _gradient_steps(objective, y, rows, summary.near_and_far(y), step)
+    return positions
 
 
-def _gradient_steps(misfit: Objective, y: np.ndarray, rows: slice, seen: NearAndFar, step: np.ndarray) -> np.ndarray:
-    value, slope = misfit(y, rows, seen)
-    enough = 1e-4 * step
+def _gradient_steps(
+    objective: Objective, y: np.ndarray, rows: slice, surroundings: NearAndFar, step: np.ndarray
+) -> np.ndarray:
+    value, gradient = objective(y, rows, surroundings)
+    min_step = 1e-4 * step
     for _ in range(_STEPS):
-        if (step <= enough).all():
+        if (step <= min_step).all():
             break
-        steepness = np.linalg.norm(slope, axis=1, keepdims=True)
-        tried = y - step[:, None] * slope / np.where(steepness > 0, steepness, 1)
-        new_value, new_slope = misfit(tried, rows, seen)
+        norm = np.linalg.norm(gradient, axis=1, keepdims=True)
+        candidate = y - step[:, None] * gradient / np.where(norm > 0, norm, 1)
+        new_value, new_gradient = objective(candidate, rows, surroundings)
         better = new_value < value
-        y, slope = np.where(better[:, None], tried, y), np.where(better[:, None], new_slope, slope)
+        y, gradient = np.where(better[:, None], candidate, y), np.where(better[:, None], new_gradient, gradient)
         value, step = np.where(better, new_value, value), np.where(better, 1.2 * step, 0.4 * step)
     return y

@@ -1,4 +1,4 @@
-"""When a layout shows itself: often enough to be watched, seldom enough to cost little."""
+"""Throttled progress callbacks and cancellation for iterative layouts."""
 
 import time
 from collections.abc import Callable
@@ -11,15 +11,20 @@ OnPhase = Callable[[str, int, int], Any]
 
 
 class CancelledError(Exception):
-    """Raised inside a computation that was asked to stop before it had a layout of its own."""
+    """Raised inside a layout that is stopped before its first positions."""
 
 
 class ProgressReporter:
-    """Hands positions to `on_frame(iteration, of, error, coordinates)` and asks it and `stop()` whether to go on.
+    """Reports intermediate layouts at a limited rate, and checks for cancellation.
 
-    A frame comes `every` so many seconds; where it costs more than a fifth of that, half as often. `latest` is the
-    last that was shown, whether anybody looked or not. `on_phase(words, iteration, of)` is told what is done where
-    there are no positions to show.
+    `last_layout` holds the last reported positions, even without a callback.
+
+    Args:
+        on_frame: Called as `on_frame(iteration, of, error, coordinates)`; a true result stops the layout.
+        stop: Polled for cancellation.
+        on_phase: Called as `on_phase(words, iteration, of)` where there are no positions to report.
+        every: Seconds between frames; doubled while a frame costs more than a fifth of that.
+        clock: Clock in seconds.
     """
 
     def __init__(
@@ -38,29 +43,29 @@ class ProgressReporter:
         self.last_layout = np.empty((0, 2), np.float32)
 
     def is_due(self) -> bool:
-        """Whether to show a frame now."""
+        """Return whether to report a frame now."""
         return self._on_frame is not None and self._clock() >= self._next
 
     def report(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
-        """Hand a frame over; what comes back decides whether to stop."""
+        """Report a frame, and stop if the callback asks for it."""
         self.last_layout = coordinates
         if self._on_frame is not None:
-            began = self._clock()
+            start = self._clock()
             self.stopped |= bool(self._on_frame(iteration, of, error, coordinates))
-            ended = self._clock()
-            self._next = ended + (self._every if ended - began < self._every / 5 else 2 * self._every)
+            end = self._clock()
+            self._next = end + (self._every if end - start < self._every / 5 else 2 * self._every)
 
     def tell(self, words: str, iteration: int, of: int) -> None:
-        """Say what is done now."""
+        """Report the current phase."""
         if self._on_phase is not None:
             self._on_phase(words, iteration, of)
 
     def should_stop(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Return whether the layout was asked to stop."""
         self.stopped |= self._stop is not None and bool(self._stop())
         return self.stopped
 
     def raise_if_stopped(self) -> None:
-        """Raise Cancelled when somebody asked to stop."""
+        """Raise CancelledError if the layout was asked to stop."""
         if self.should_stop():
             raise CancelledError

@@ -1,4 +1,4 @@
-"""How far a map can be believed: what it keeps of the neighbors and distances in the embedding. Loads no torch."""
+"""Projection quality: how well a map preserves neighbors and distances of the embeddings. No torch."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +15,26 @@ from dmlviz.projection.validation import check_embeddings
 
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept", "distance_correlation")
 MAX_POINTS = 10_000
-_BLOCK = 64
+_BLOCK_ROWS = 64
 
 
 @dataclass(frozen=True)
 class ProjectionQuality:
-    """Four measures, 1 is best: of the whole map, and of every point (n, float32).
+    """Four quality measures of a map, 1 is best.
 
-    `trustworthiness`: how near in the embedding the k neighbors on the map are; `continuity`: how near on the map
-    the k true neighbors are (both Venna & Kaski 2001); `neighbors_kept`: the share of the k true neighbors that
-    are neighbors on the map; `distance_correlation`: Pearson's between distances there and here. Where `sampled`,
-    only `measured` points were looked at, each against all others, and the rest hold NaN.
+    `trustworthiness`: how near in the embedding the k neighbors on the map are. `continuity`: how near on the map the
+    k true neighbors are. `neighbors_kept`: the k-NN recall, the share of the k true neighbors that are neighbors on
+    the map. `distance_correlation`: Pearson correlation of distances in the embedding and on the map.
+
+    Attributes:
+        k: Number of neighbors.
+        n: Number of points.
+        measured: Number of points measured, each against all others.
+        overall: Measures of the whole map.
+        per_point: Measures of each point (n, float32), NaN where not measured.
+
+    Reference:
+        Venna and Kaski 2001 (trustworthiness and continuity).
     """
 
     k: int
@@ -36,47 +45,65 @@ class ProjectionQuality:
 
     @property
     def sampled(self) -> bool:
-        """Whether the figures rest on a part of the points only."""
+        """Whether only a sample of the points was measured."""
         return self.measured < self.n
 
     @property
     def summary(self) -> dict[str, float]:
-        """The overall measures, k, and of how many points how many were measured: plain numbers."""
+        """The overall measures, k, measured and n as plain numbers."""
         return {**self.overall, "k": self.k, "measured": self.measured, "n": self.n}
 
 
 def projection_quality(
     embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = MAX_POINTS
 ) -> ProjectionQuality:
-    """Measure a map (n × dims) of embeddings (n × d); beyond `largest` points a random sample of them is looked at.
+    """Measure the quality of a map.
 
-    The sample is as large as fits the time that `largest` points take. k is cut to what n allows (below n/2).
+    Args:
+        embeddings: n × d, finite; NumPy or torch.
+        coordinates: Positions, n × dims.
+        k: Number of neighbors; limited to below n / 2.
+        metric: Metric of the embeddings.
+        largest: Beyond so many points a random sample is measured, in about the same time.
+
+    Raises:
+        UserError: For fewer than 2 points, or another number of positions than embeddings.
+
+    Example:
+        >>> points = np.random.default_rng(0).standard_normal((50, 2))
+        >>> projection_quality(points, points).overall["neighbors_kept"]
+        1.0
     """
-    there, here = _exact(embeddings), _exact(coordinates, "Coordinates")
-    n = len(there)
-    if len(here) != n or n < 2:
-        raise UserError(f"A map has a place for each of 2 or more embeddings; got {len(here)} places for {n}.")
-    there = comparable(there, metric)
+    high_dim, low_dim = _checked_float64(embeddings), _checked_float64(coordinates, "Coordinates")
+    n = len(high_dim)
+    if len(low_dim) != n or n < 2:
+        raise UserError(
+            f"A map has one position for each of 2 or more embeddings; got {len(low_dim)} positions for {n} embeddings."
+        )
+    high_dim = comparable(high_dim, metric)
     k = min(k, max(1, (n - 1) // 2))
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    near_there, near_here = near_others(there, k, rows, metric), near_others(here, k, rows, "euclidean")
-    both = near_there[:, :, None] == near_here[:, None, :]
-    alike = np.argsort(both.any(axis=2).sum(axis=1))  # blocks of rows that keep as many neighbors
-    rows, both = rows[alike], both[alike]
-    near_there = _false_neighbors_first(near_there[alike], both.any(axis=2))
-    near_here = _false_neighbors_first(near_here[alike], both.any(axis=1))
-    far = _all_distances(there) if euclidean_after_all(metric) else _OtherDistances(there, metric)
-    near, kept = _all_distances(here), both.any(axis=2).sum(axis=1)
+    high_neighbors = near_others(high_dim, k, rows, metric)
+    low_neighbors = near_others(low_dim, k, rows, "euclidean")
+    matches = high_neighbors[:, :, None] == low_neighbors[:, None, :]
+    order = np.argsort(matches.any(axis=2).sum(axis=1))  # rows of a block then have similar numbers of common neighbors
+    rows, matches = rows[order], matches[order]
+    high_neighbors = _unmatched_first(high_neighbors[order], matches.any(axis=2))
+    low_neighbors = _unmatched_first(low_neighbors[order], matches.any(axis=1))
+    high_distances = _all_distances(high_dim) if euclidean_after_all(metric) else _OtherDistances(high_dim, metric)
+    low_distances, num_common = _all_distances(low_dim), matches.any(axis=2).sum(axis=1)
 
-    def measured(start: int) -> tuple[np.ndarray, np.ndarray]:
-        part = slice(start, start + _BLOCK)
-        return _block(far, near, rows[part], near_there[part], near_here[part], kept[part])
+    def measure_block(start: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(start, start + _BLOCK_ROWS)
+        return _measure_block(
+            high_distances, low_distances, rows[part], high_neighbors[part], low_neighbors[part], num_common[part]
+        )
 
     with single_threaded_blas(), ThreadPoolExecutor(available_threads()) as pool:
-        figures, moments = zip(*pool.map(measured, range(0, len(rows), _BLOCK)), strict=True)
-    per_row = np.concatenate(figures, axis=1)
+        measures, moments = zip(*pool.map(measure_block, range(0, len(rows), _BLOCK_ROWS)), strict=True)
+    per_row = np.concatenate(measures, axis=1)
     overall = dict(zip(MEASURES, per_row.mean(axis=1).tolist(), strict=True))
     overall["distance_correlation"] = float(_correlation(np.sum(moments, axis=0), len(rows) * (n - 1)))
     per_point = np.full((len(MEASURES), n), np.nan, np.float32)
@@ -85,20 +112,28 @@ def projection_quality(
 
 
 def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.ndarray:
-    """Which of an item's neighbors (k indices) are near it on the map (n × dims), as k booleans.
+    """Return which neighbors of an item are near it on the map, too.
 
-    Near are the nearest hundredth of all points, at least twice as many as there are neighbors.
+    Near means: among the nearest 1 % of all points, or the nearest 2 k if that is more.
+
+    Args:
+        coordinates: Positions, n × dims.
+        item: Index of the item.
+        neighbors: Indices of its neighbors in the embedding, k.
+
+    Returns:
+        k booleans.
     """
-    here = np.asarray(coordinates, np.float64)
-    distance = np.square(here - here[item]).sum(axis=1)
-    closer = np.searchsorted(np.sort(np.delete(distance, item)), distance[neighbors])
-    return closer < max(2 * len(neighbors), len(here) // 100)
+    low_dim = np.asarray(coordinates, np.float64)
+    distance = np.square(low_dim - low_dim[item]).sum(axis=1)
+    rank = np.searchsorted(np.sort(np.delete(distance, item)), distance[neighbors])
+    return np.asarray(rank < max(2 * len(neighbors), len(low_dim) // 100))
 
 
-def _exact(given: Any, noun: str = "Embeddings") -> np.ndarray:
-    """Checked as every projection's points are, with all digits that were given (n × d, float64)."""
-    check_embeddings(given, noun)
-    return np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, np.float64)
+def _checked_float64(points: Any, noun: str = "Embeddings") -> np.ndarray:
+    """Validate points like every projection does, but return them in full precision (n × d, float64)."""
+    check_embeddings(points, noun)
+    return np.asarray(points.detach().cpu() if hasattr(points, "detach") else points, np.float64)
 
 
 def _all_distances(space: np.ndarray) -> SquaredDistances:
@@ -107,65 +142,65 @@ def _all_distances(space: np.ndarray) -> SquaredDistances:
 
 
 class _OtherDistances:
-    """Squared distances to all points by a metric that is not Euclidean in any coordinates."""
+    """Squared distances to all points, by a metric that no transformation makes Euclidean."""
 
     def __init__(self, space: np.ndarray, metric: str) -> None:
         self.space, self.metric = space, metric
 
     def of(self, rows: np.ndarray) -> np.ndarray:
-        """From these points (rows × n)."""
+        """Return the squared distances of some points to all (rows × n)."""
         return squared_to_all(self.space[rows], self.space, self.metric)
 
 
-def _block(
-    there: "SquaredDistances | _OtherDistances",
-    here: SquaredDistances,
+def _measure_block(
+    high_distances: "SquaredDistances | _OtherDistances",
+    low_distances: SquaredDistances,
     rows: np.ndarray,
-    near_there: np.ndarray,
-    near_here: np.ndarray,
-    kept: np.ndarray,
+    high_neighbors: np.ndarray,
+    low_neighbors: np.ndarray,
+    num_common: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The measures of some rows (4 × rows), and the moments of their distances for the correlation over all pairs."""
-    far, near = there.of(rows), here.of(rows)
-    n, k = far.shape[1], near_there.shape[1]
-    moments = _moments(np.sqrt(far), np.sqrt(near), rows)
-    strangers, torn = np.zeros(len(rows)), np.zeros(len(rows))
+    """Return the measures of some rows (4 × rows), and the sums of their moments for the overall correlation."""
+    high, low = high_distances.of(rows), low_distances.of(rows)
+    n, k = high.shape[1], high_neighbors.shape[1]
+    moments = _moments(np.sqrt(high), np.sqrt(low), rows)
+    false_penalty, missing_penalty = np.zeros(len(rows)), np.zeros(len(rows))
     worst = k * (2 * n - 3 * k - 1) / 2
     if worst > 0:
-        most = k - kept.min()
-        strangers = _rank_penalty(far, rows, near_here[:, :most], k) / worst
-        torn = _rank_penalty(near, rows, near_there[:, :most], k) / worst
-    return np.stack([1 - strangers, 1 - torn, kept / k, _correlation(moments, n - 1)]), moments.sum(axis=1)
+        num_unmatched = k - num_common.min()
+        false_penalty = _rank_penalty(high, rows, low_neighbors[:, :num_unmatched], k) / worst
+        missing_penalty = _rank_penalty(low, rows, high_neighbors[:, :num_unmatched], k) / worst
+    measures = [1 - false_penalty, 1 - missing_penalty, num_common / k, _correlation(moments, n - 1)]
+    return np.stack(measures), moments.sum(axis=1)
 
 
-def _false_neighbors_first(near: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The k neighbors of each row in one space, those first that are none in the other."""
-    return np.take_along_axis(near, np.argsort(known, axis=1, kind="stable"), axis=1)
+def _unmatched_first(neighbors: np.ndarray, is_match: np.ndarray) -> np.ndarray:
+    """Sort each row's neighbors in one space: first those that are not neighbors in the other."""
+    return np.take_along_axis(neighbors, np.argsort(is_match, axis=1, kind="stable"), axis=1)
 
 
 def _rank_penalty(squared: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
-    """Σ of rank − k over those of the others that are not among a row's k nearest; equal distances share a rank."""
+    """Return Σ (rank − k) over the others that are not among a row's k nearest; equal distances share a rank."""
     squared[np.arange(len(rows)), rows] = np.inf
     bounds = np.take_along_axis(squared, others, axis=1)
     total = np.zeros(len(rows))
     for bound in bounds.T:
         closer = squared < bound[:, None]
-        # Row by row: several times as fast as counting along an axis.
+        # Counting row by row is several times as fast as along an axis.
         total += np.maximum([np.count_nonzero(row) + 1 - k for row in closer], 0)
     return total
 
 
-def _moments(there: np.ndarray, here: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Σa, Σb, Σaa, Σbb, Σab of two distances for each row, without a point's distance to itself."""
-    there[np.arange(len(rows)), rows] = here[np.arange(len(rows)), rows] = 0
-    pairs = ((there, there), (here, here), (there, here))
-    sums = [there.sum(axis=1), here.sum(axis=1), *(np.einsum("nm,nm->n", a, b) for a, b in pairs)]
-    return np.stack(sums).astype(np.float64)
+def _moments(a: np.ndarray, b: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return Σa, Σb, Σaa, Σbb, Σab (5 × rows) of two distances, without each point's distance to itself."""
+    a[np.arange(len(rows)), rows] = b[np.arange(len(rows)), rows] = 0
+    products = [np.einsum("nm,nm->n", left, right) for left, right in ((a, a), (b, b), (a, b))]
+    return np.stack([a.sum(axis=1), b.sum(axis=1), *products]).astype(np.float64)
 
 
 def _correlation(moments: np.ndarray, count: int) -> np.ndarray:
-    """Pearson's correlation from moments; 0 where one of the distances is the same for all pairs."""
+    """Return the Pearson correlation from moments; 0 where one of the distances is constant."""
     a, b, aa, bb, ab = moments / count
-    spread = (aa - a * a) * (bb - b * b)
-    known = spread > 1e-10 * (aa * bb)
-    return np.where(known, (ab - a * b) / np.sqrt(np.where(known, spread, 1)), 0.0)
+    variance = (aa - a * a) * (bb - b * b)
+    defined = variance > 1e-10 * (aa * bb)
+    return np.where(defined, (ab - a * b) / np.sqrt(np.where(defined, variance, 1)), 0.0)

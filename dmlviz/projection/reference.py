@@ -1,8 +1,8 @@
-"""t-SNE by scikit-learn and UMAP by umap-learn: the libraries themselves, with our names for their parameters.
+"""The engine "reference": scikit-learn's t-SNE and umap-learn's UMAP, with our names for their parameters.
 
-Neither shows its positions on the way. Each works in a thread beside the caller, who is told what it does and may give
-up at any moment; what was given up ends on its own and hands nothing back. umap-learn is imported here and only here,
-because it compiles itself in every process that uses it, which can take a minute or two.
+Neither reports intermediate positions. Each runs in a thread; the caller gets its progress and may cancel at any
+moment, and a cancelled thread ends later, its result discarded. umap-learn is imported only here, because it compiles
+itself in every process that uses it, which can take a minute or two.
 """
 
 import queue
@@ -20,13 +20,20 @@ from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection.progress import ProgressReporter
 
-_LOOK = 0.1  # seconds between two looks at what the library does
-_one_at_a_time = threading.Lock()  # numba's threads must not serve two of these at once
+_POLL_INTERVAL_S = 0.1
+_library_lock = threading.Lock()  # numba's threads must not serve two layouts at once
 
 
 @dataclass(frozen=True)
 class ReferenceLayout:
-    """Positions (n × dims, float32), what the library says of them, and umap-learn's model to place new points by."""
+    """Result of a library.
+
+    Attributes:
+        coordinates: n × dims, float32.
+        error: KL divergence, for t-SNE.
+        iterations: Number of iterations done.
+        place: umap-learn's method to place new points (m × d) on the map.
+    """
 
     coordinates: np.ndarray
     error: float | None
@@ -35,41 +42,53 @@ class ReferenceLayout:
 
 
 @dataclass
-class _Told:
-    """What the working thread says, and whether anybody still waits for it."""
+class _Progress:
+    """Progress of the library's thread, and whether the caller has cancelled it."""
 
     words: str
     iteration: int = 0
-    given_up: bool = False
-    said: tuple[str, int] = field(default=("", -1))
+    cancelled: bool = False
+    last_report: tuple[str, int] = field(default=("", -1))
 
 
-def lay_out(
+def fit(
     rows: np.ndarray,
     config: ProjectionConfig,
     frames: ProgressReporter,
     labels: np.ndarray | None = None,
     start: np.ndarray | None = None,
 ) -> ReferenceLayout:
-    """Lay out embeddings (n × d, float32), from the library's own first positions or from `start` (n × dims)."""
+    """Fit a library's layout.
+
+    Args:
+        rows: Embeddings, n × d, float32.
+        config: Settings with engine "reference".
+        frames: Progress callbacks.
+        labels: n class numbers, for supervised UMAP.
+        start: Initial positions, n × dims; the library's own by default.
+
+    Raises:
+        CancelledError: If the caller stopped it.
+        UserError: If the library rejects the input, or leaves points without a position.
+    """
     of = config.params["iterations"]
     first = LinearProjection.joint_pca([rows], range(1, config.dims + 1)).project(rows) if start is None else start
     frames.report(0, of, None, np.asarray(first, np.float32))
     if config.method == "tsne":
-        told = _Told("scikit-learn lays out the points; it shows nothing before its end")
+        progress = _Progress("scikit-learn lays out the points; it shows nothing before its end")
         work = partial(_tsne, rows, config, start)
     else:
-        told = _Told("umap-learn is compiling, which can take a minute or two")
-        work = partial(_umap, rows, config, start, labels, told)
-    laid = _waited_for(work, told, frames, of, config.declared.name)
-    lost = int((~np.isfinite(laid.coordinates).all(axis=1)).sum())
-    if lost:
+        progress = _Progress("umap-learn is compiling, which can take a minute or two")
+        work = partial(_umap, rows, config, start, labels, progress)
+    layout = _run_in_thread(work, progress, frames, of, config.declared.name)
+    num_lost = int((~np.isfinite(layout.coordinates).all(axis=1)).sum())
+    if num_lost:
         raise UserError(
-            f"{config.declared.name} gave {lost} of {len(rows)} points no place, because nothing is near enough to "
-            "them: use more neighbors, or another metric."
+            f"{config.declared.name} gave {num_lost} of {len(rows)} points no position, because they have no near "
+            "neighbors: use more neighbors, or another metric."
         )
-    frames.report(laid.iterations, of, laid.error, laid.coordinates)
-    return laid
+    frames.report(layout.iterations, of, layout.error, layout.coordinates)
+    return layout
 
 
 def _tsne(rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None) -> ReferenceLayout:
@@ -87,17 +106,17 @@ def _tsne(rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None) 
         method=params["method"],
         random_state=config.seed,
     )
-    places = model.fit_transform(rows).astype(np.float32, copy=False)
-    error = float(model.kl_divergence_)  # the largest float where the layout ended before it was measured
-    done = min(params["iterations"], int(model.n_iter_) + 1)  # n_iter_ is the number of the last, from 0
-    return ReferenceLayout(places, error if error < np.finfo(float).max else None, done)
+    coordinates = model.fit_transform(rows).astype(np.float32, copy=False)
+    error = float(model.kl_divergence_)  # the largest float if it was never measured
+    done = min(params["iterations"], int(model.n_iter_) + 1)  # n_iter_ is the 0-based number of the last iteration
+    return ReferenceLayout(coordinates, error if error < np.finfo(float).max else None, done)
 
 
 def _umap(
-    rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None, labels: np.ndarray | None, told: _Told
+    rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None, labels: np.ndarray | None, progress: _Progress
 ) -> ReferenceLayout:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportWarning)  # it misses TensorFlow, for a part that is not used here
+        warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, for a part not used here
         import umap
 
     params = config.params
@@ -113,48 +132,53 @@ def _umap(
         target_weight=params["target_weight"],
         init="spectral" if start is None else start,
         random_state=config.seed,
-        n_jobs=1,  # with a seed it works on one thread, and warns where it is not told so
-        tqdm_kwds={"disable": False, "file": _Ticks(told), "bar_format": "{n}", "mininterval": _LOOK},
+        n_jobs=1,  # with a seed it uses one thread, and warns unless this is set
+        tqdm_kwds={
+            "disable": False,
+            "file": _ProgressFile(progress),
+            "bar_format": "{n}",
+            "mininterval": _POLL_INTERVAL_S,
+        },
     )
     model.fit(rows, labels)
-    places = np.asarray(model.embedding_, np.float32)
-    place = None if params["densmap"] else partial(_transformed, model)  # densMAP takes no new points
-    return ReferenceLayout(places, None, params["iterations"], place)
+    coordinates = np.asarray(model.embedding_, np.float32)
+    place = None if params["densmap"] else partial(_transform, model)  # densMAP cannot place new points
+    return ReferenceLayout(coordinates, None, params["iterations"], place)
 
 
-def _transformed(model: Any, new: np.ndarray) -> np.ndarray:
-    with _one_at_a_time:
+def _transform(model: Any, new: np.ndarray) -> np.ndarray:
+    with _library_lock:
         return np.asarray(model.transform(new), np.float32)
 
 
-class _Ticks:
-    """The file to which umap-learn's progress bar writes how many iterations are done, and nothing else."""
+class _ProgressFile:
+    """The file of umap-learn's progress bar, which writes only the number of iterations done."""
 
-    def __init__(self, told: _Told) -> None:
-        self._told = told
+    def __init__(self, progress: _Progress) -> None:
+        self._progress = progress
 
     def write(self, text: str) -> None:
-        """Take a number down; raise SystemExit, which ends the thread, where nobody waits any more."""
-        if self._told.given_up:
+        """Store the number; raise SystemExit, which ends the thread, after a cancellation."""
+        if self._progress.cancelled:
             raise SystemExit
-        if text.strip().isdigit() and int(text) > 0:  # before the first is done it still compiles
-            self._told.words, self._told.iteration = "umap-learn moves the points", int(text)
+        if text.strip().isdigit() and int(text) > 0:  # before the first iteration it still compiles
+            self._progress.words, self._progress.iteration = "umap-learn moves the points", int(text)
 
     def flush(self) -> None:
-        """There is nothing to flush."""
+        """Do nothing; part of the file protocol."""
 
 
-def _waited_for(
-    work: Callable[[], ReferenceLayout], told: _Told, frames: ProgressReporter, of: int, library: str
+def _run_in_thread(
+    work: Callable[[], ReferenceLayout], progress: _Progress, frames: ProgressReporter, of: int, library: str
 ) -> ReferenceLayout:
-    """What `work` returns, done in a thread; raises Cancelled as soon as somebody asks to stop."""
+    """Run `work` in a thread and return its result; raise CancelledError as soon as the caller stops it."""
     from threadpoolctl import threadpool_limits
 
     done: queue.SimpleQueue[ReferenceLayout | BaseException] = queue.SimpleQueue()
 
     def run() -> None:
         try:
-            with _one_at_a_time, threadpool_limits(1):  # see threads.py
+            with _library_lock, threadpool_limits(1):  # see threads.py
                 done.put(work())
         except BaseException as error:
             done.put(error)
@@ -163,16 +187,16 @@ def _waited_for(
     try:
         while True:
             frames.raise_if_stopped()
-            if told.said != (told.words, told.iteration):
-                told.said = told.words, told.iteration
-                frames.tell(*told.said, of)
+            if progress.last_report != (progress.words, progress.iteration):
+                progress.last_report = progress.words, progress.iteration
+                frames.tell(*progress.last_report, of)
             try:
-                result = done.get(timeout=_LOOK)
+                result = done.get(timeout=_POLL_INTERVAL_S)
                 break
             except queue.Empty:
                 continue
     except BaseException:
-        told.given_up = True
+        progress.cancelled = True
         raise
     if isinstance(result, ValueError | TypeError | ArithmeticError | NotImplementedError):
         raise UserError(f"{library} cannot draw this: {result}") from result

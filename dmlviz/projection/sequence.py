@@ -1,4 +1,4 @@
-"""A map of each epoch of a training, each begun where the last one ended, so that they play as one film."""
+"""Maps of every epoch of a training, aligned so that they play as one animation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from dmlviz.projection.validation import check, check_embeddings
 
 OnEpochFrame = Callable[[int, int, int, float | None, np.ndarray], Any]
 
-_LATER_FRACTION = 3  # a map that begins where the last one ended needs a third of the iterations
+_LATER_FRACTION = 3  # a map that starts from the previous one needs a third of the iterations
 
 
 def project_sequence(
@@ -30,12 +30,25 @@ def project_sequence(
     stop: Callable[[], bool] | None = None,
     on_phase: OnPhase | None = None,
 ) -> list[Projection]:
-    """Draw the same n points at several epochs (each n × d) as maps that can be played one after another.
+    """Project the same points at several epochs, for an animation.
 
-    PCA is fitted as its parameter says: to the `chosen` epoch, to all of them together, or to each and turned onto the
-    one before. t-SNE and UMAP draw each epoch from the last one's places, in a third of the iterations, and turn it
-    onto that. `on_frame(epoch, iteration, of, error, coordinates)`, `on_phase(words, epoch, iteration)` and `stop` as
-    for `project`; what was finished before a stop is returned.
+    PCA is fitted to one epoch, to all together, or to each and aligned, by its parameter `fitted`. t-SNE and UMAP
+    start each epoch from the previous positions, take a third of the iterations, and align the result.
+
+    Args:
+        epochs: Embeddings of the same n points, each n × d.
+        config: Method and parameters.
+        on_frame: Called as `on_frame(epoch, iteration, of, error, coordinates)`; a true result stops.
+        labels: n class ids, as for `project`.
+        chosen: The epoch that PCA is fitted to, if `fitted` asks for one.
+        stop: Polled often; a true result stops.
+        on_phase: Called as `on_phase(words, epoch, iteration)`.
+
+    Returns:
+        One map per epoch; only the finished ones if it was stopped.
+
+    Raises:
+        UserError: For epochs of different shapes, or input that this method cannot project.
     """
     rows = [check_embeddings(epoch, f"The embeddings of epoch {i}") for i, epoch in enumerate(epochs)]
     if not rows or any(epoch.shape != rows[0].shape for epoch in rows):
@@ -52,29 +65,31 @@ def project_sequence(
             )
             for epoch, basis in zip(rows, _bases(rows, config, chosen), strict=True)
         ]
-    drawn: list[Projection] = []
+    projections: list[Projection] = []
     for number, epoch in enumerate(rows):
-        seen = None if on_frame is None else partial(on_frame, number)
-        told = None if on_phase is None else partial(_of_epoch, on_phase, number)
-        before = drawn[-1].coordinates if drawn else None
-        asked = config.replace(params=config.params | {"iterations": num_iterations(config, number)})
-        projection = project(epoch, asked, seen, labels=labels, start=before, stop=stop, on_phase=told)
+        epoch_frame = None if on_frame is None else partial(on_frame, number)
+        epoch_phase = None if on_phase is None else partial(_report_phase, on_phase, number)
+        previous = projections[-1].coordinates if projections else None
+        epoch_config = config.replace(params=config.params | {"iterations": num_iterations(config, number)})
+        projection = project(
+            epoch, epoch_config, epoch_frame, labels=labels, start=previous, stop=stop, on_phase=epoch_phase
+        )
         if projection.stopped:
             break
-        if before is not None:
-            projection = replace(projection, coordinates=align([before, projection.coordinates])[1], placing=None)
-        drawn.append(projection)
-    return drawn
+        if previous is not None:
+            projection = replace(projection, coordinates=align([previous, projection.coordinates])[1], placing=None)
+        projections.append(projection)
+    return projections
 
 
 def num_iterations(config: ProjectionConfig, epoch: int) -> int:
-    """Iterations that t-SNE or UMAP takes for the epoch of that number, from 0."""
-    iterations = config.params["iterations"]
+    """Return the number of iterations of t-SNE or UMAP for an epoch (0-based)."""
+    iterations: int = config.params["iterations"]
     least = next(parameter.minimum for parameter in config.declared.parameters if parameter.name == "iterations")
     return iterations if epoch == 0 else max(50, int(least or 0), iterations // _LATER_FRACTION)
 
 
-def _of_epoch(on_phase: OnPhase, epoch: int, words: str, iteration: int, _of: int) -> None:
+def _report_phase(on_phase: OnPhase, epoch: int, words: str, iteration: int, _of: int) -> None:
     on_phase(words, epoch, iteration)
 
 

@@ -1,4 +1,4 @@
-"""t-SNE (van der Maaten, Hinton 2008) in time linear in the number of points, showing itself while it runs."""
+"""t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,13 @@ _MAX_STEP = 5.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions (n × dims, float32), their divergence KL(P ‖ Q), and how many iterations they took."""
+    """Result of a layout.
+
+    Attributes:
+        coordinates: n × dims, float32.
+        error: KL(P ‖ Q), for t-SNE.
+        iterations: Number of iterations done.
+    """
 
     coordinates: np.ndarray
     error: float | None
@@ -47,19 +53,32 @@ def fit(
     begun: int = 0,
     device: str = "cpu",
 ) -> Layout:
-    """Lay out embeddings (n × d, float32), from their PCA or from `start` (n × dims, then without exaggeration).
+    """Fit a t-SNE layout; a stop keeps the positions reached.
 
-    With `begun`, `start` is what this layout had reached after so many iterations, and it goes on from there. Frames
-    come from the first iteration on; a stop between two iterations keeps what was reached.
+    Args:
+        embeddings: n × d, float32.
+        perplexity: Effective number of neighbors.
+        iterations: Number of iterations.
+        exaggeration: Factor of the early affinities.
+        metric: Metric of the embeddings.
+        dims: 2 or 3.
+        seed: Seed of the initial noise.
+        frames: Progress callbacks, from the first iteration on.
+        start: Initial positions, n × dims, without early exaggeration; PCA by default.
+        begun: Iterations already done by the layout that `start` comes from, to resume it.
+        device: torch device.
+
+    Raises:
+        CancelledError: If it is stopped before the first iteration.
     """
     n = len(embeddings)
     points = prepare(embeddings, metric)
-    first = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.report(begun, iterations, None, first)
+    init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
+    frames.report(begun, iterations, None, init)
     squared, neighbors = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
     affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
     frames.raise_if_stopped()
-    every_pair = Attraction(affinities, device)
+    all_edges = Attraction(affinities, device)
     attraction = Attraction(prune(affinities, _KEPT_AFFINITY), device)
     coarse, fine = (
         (exact_repulsion, exact_repulsion)
@@ -68,7 +87,7 @@ def fit(
     )
     early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
 
-    y = torch.from_numpy(first.T.copy()).to(device)
+    y = torch.from_numpy(init.T.copy()).to(device)
     descent = MomentumDescent(y)
     done = begun
     while done < iterations and not frames.should_stop():
@@ -82,14 +101,14 @@ def fit(
         y = descent.step(y, gradient, rate=n / exaggerated)
         done += 1
         if frames.is_due() and done < iterations:
-            frames.report(done, iterations, _divergence(every_pair, y, coarse), _rows(y))
-    error = _divergence(every_pair, y, fine)
+            frames.report(done, iterations, _divergence(all_edges, y, coarse), _rows(y))
+    error = _divergence(all_edges, y, fine)
     frames.report(done, iterations, error, _rows(y))
     return Layout(_rows(y), error, done)
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
-    """The points' PCA, tiny (a ten-thousandth wide), with a hundredth of that as noise, so that equal points part."""
+    """Return the points' PCA scaled to a standard deviation of 1e-4, with 1 % noise, so that equal points separate."""
     flat = LinearProjection.joint_pca([points], range(1, dims + 1)).project(points)
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
@@ -97,16 +116,16 @@ def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
 
 
 class MomentumDescent:
-    """Gradient descent with momentum, and a gain for each coordinate that grows while its direction holds."""
+    """Gradient descent with momentum and per-coordinate gains, which grow while the direction stays the same."""
 
     def __init__(self, y: Float[Tensor, "dims n"]) -> None:
         self._velocity = torch.zeros_like(y)
         self._gains = torch.ones_like(y)
 
     def step(self, y: Tensor, gradient: Tensor, rate: float) -> Tensor:
-        """The positions after one step, centered; no point moves farther than 5."""
-        holds = torch.sign(self._velocity) != torch.sign(gradient)
-        self._gains = torch.where(holds, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
+        """Return the centered positions after one step; no point moves farther than 5."""
+        same_direction = torch.sign(self._velocity) != torch.sign(gradient)
+        self._gains = torch.where(same_direction, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
         velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
         length = velocity.square().sum(0).sqrt_()  # norm() along the short axis takes thirty times as long
         self._velocity = velocity * (_MAX_STEP / length.clamp(min=_MAX_STEP))

@@ -1,4 +1,4 @@
-"""What a projection asks of its points, checked before any work; loads no torch, so that the server can ask first."""
+"""Input validation for projections. No torch, so that the server can validate a request."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,11 +9,18 @@ from dmlviz.catalog.parameters import Parameter
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 
-MAX_EXACT = 5_000  # points whose pairs scikit-learn holds in memory as 64-bit numbers, several times over
+MAX_EXACT = 5_000  # points; scikit-learn keeps several float64 matrices of all pairs in memory
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
-    """Raise UserError when `config` cannot draw n points of that dimension; `labels`: whether classes are known."""
+    """Raise UserError if `config` cannot project n points.
+
+    Args:
+        config: Method and parameters.
+        n: Number of points.
+        dimension: Dimension of the embeddings.
+        labels: Whether class labels are available.
+    """
     title, params = config.declared.title, config.params
     if n < 2:
         raise UserError(f"A map needs at least 2 points; got {n}.")
@@ -55,9 +62,9 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
 
 
 def clamp_parameter(parameter: Parameter, n: int, dimension: int) -> Parameter:
-    """The parameter with no more room than n points of that dimension leave it."""
-    room = {"perplexity": n // 3, "neighbors": n - 1, "x": dimension, "y": dimension, "z": dimension}
-    limit = room.get(parameter.name)
+    """Return the parameter with its maximum lowered to what n points of that dimension allow."""
+    limits = {"perplexity": n // 3, "neighbors": n - 1, "x": dimension, "y": dimension, "z": dimension}
+    limit = limits.get(parameter.name)
     if limit is None or parameter.maximum is None or limit >= parameter.maximum:
         return parameter
     most = max(limit, parameter.minimum or 0)
@@ -69,25 +76,24 @@ def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
     if hasattr(embeddings, "detach"):
         embeddings = embeddings.detach().cpu()
     try:
-        given = np.asarray(embeddings)
-        rows = np.ascontiguousarray(given, dtype=np.float32)
+        rows = np.ascontiguousarray(np.asarray(embeddings), dtype=np.float32)
     except (TypeError, ValueError):
         raise UserError(f"{noun} are a table of numbers; got {type(embeddings).__name__}.") from None
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise UserError(f"{noun} are a table of n rows and d ≥ 1 columns; got shape {rows.shape}.")
     # float32 overflows before float64 does, and squares overflow earlier still.
-    bad = ~(np.abs(rows) < 1e18).all(axis=1)
-    if bad.any():
+    invalid = ~(np.abs(rows) < 1e18).all(axis=1)
+    if invalid.any():
         raise UserError(
-            f"{noun} must be finite numbers; {bad.sum()} of {len(rows)} rows hold NaN, infinity or numbers beyond 1e18 "
-            f"(the first is row {int(bad.argmax())}): the training may have diverged, draw an earlier step."
+            f"{noun} must be finite numbers; {invalid.sum()} of {len(rows)} rows hold NaN, infinity or numbers beyond "
+            f"1e18 (the first is row {int(invalid.argmax())}): the training may have diverged, draw an earlier step."
         )
     return rows
 
 
 def check_labels(labels: Any, n: int) -> np.ndarray:
-    """Return labels as n integers; raise UserError for another number of them."""
-    given = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
-    if given.shape != (n,):
-        raise UserError(f"There is one label for each of the {n} points; got shape {given.shape}.")
-    return np.unique(given, return_inverse=True)[1]
+    """Return labels as n class numbers from 0; raise UserError for another shape."""
+    values = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+    if values.shape != (n,):
+        raise UserError(f"There is one label for each of the {n} points; got shape {values.shape}.")
+    return np.unique(values, return_inverse=True)[1]

@@ -17,7 +17,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import cache_pairwise, distance_matrix, masked_mean
+from dmlviz.ops.pairwise import distance_matrix
+from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.reductions import masked_mean
 from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord, recorded_steps
 from dmlviz.training.batch_recorder import BatchRecorder

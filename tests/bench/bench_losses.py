@@ -16,7 +16,7 @@ from torch.nn.functional import cosine_similarity, normalize, softplus
 
 from dmlviz import losses, miners
 from dmlviz.miners.tuples import AnchoredPairs
-from dmlviz.ops.pairwise import cache_pairwise
+from dmlviz.ops.pairwise_cache import cache_pairwise
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)

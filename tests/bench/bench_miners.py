@@ -11,7 +11,7 @@ from pytorch_metric_learning import miners as peers
 from torch.nn.functional import normalize
 
 from dmlviz import losses, miners
-from dmlviz.ops.pairwise import cache_pairwise
+from dmlviz.ops.pairwise_cache import cache_pairwise
 
 MARGIN = 0.2
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
-from dmlviz.ops.pairwise import cache_pairwise
+from dmlviz.ops.pairwise_cache import cache_pairwise
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64)
 

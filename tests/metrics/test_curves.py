@@ -116,7 +116,7 @@ def test_what_has_no_curve_is_refused_in_a_sentence(curve):
 
 
 def test_without_pairs_of_both_kinds_there_is_no_roc():
-    with pytest.raises(UserError, match="here are 3 and 0"):
+    with pytest.raises(UserError, match="got 3 and 0"):
         curves.roc(np.eye(3), [1, 1, 1])
     with pytest.raises(UserError, match="alone in its class"):
         curves.recall_at_k(np.eye(3), [0, 1, 2])

@@ -172,7 +172,7 @@ def many():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(many, threads, monkeypatch):
-    monkeypatch.setattr("dmlviz.ops.squared_distances._ROWS", 13)
+    monkeypatch.setattr("dmlviz.ops.squared_distances._CHUNK_ROWS", 13)
     monkeypatch.setattr("dmlviz.ops.squared_distances.available_threads", lambda: threads)
     embeddings, labels, expected = many
     got = evaluate(embeddings.astype(np.float64), labels)

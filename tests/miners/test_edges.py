@@ -12,7 +12,7 @@ from dmlviz import miners
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.miners.base import IMPLEMENTATIONS
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import cache_pairwise
+from dmlviz.ops.pairwise_cache import cache_pairwise
 
 NAMES = list(miners.MINERS)
 PER_PAIR = ["random_negative", "hardest_negative", "semihard_nearest"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
 from dmlviz.errors import UserError
-from dmlviz.ops import pairwise
+from dmlviz.ops import pairwise, pairwise_cache, reductions
 
 torch.set_num_threads(1)
 EACH_KIND = pytest.mark.parametrize("kind", pairwise.DISTANCES)
@@ -110,8 +110,8 @@ def test_second_derivatives_are_those_of_finite_differences(kind):
 def test_the_softmax_and_directions_at_any_size_have_second_derivatives():
     mask = torch.tensor([[True, True, False, True], [True, False, True, True], [False] * 4])
     values = points(3, 4).requires_grad_()
-    assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask), values)
-    assert gradgradcheck(lambda v: pairwise.masked_logsumexp(v, mask, 0), values)
+    assert gradgradcheck(lambda v: reductions.masked_logsumexp(v, mask), values)
+    assert gradgradcheck(lambda v: reductions.masked_logsumexp(v, mask, 0), values)
     x = points(4).requires_grad_()
     assert gradgradcheck(pairwise.l2_normalize, x)
     # As the direction does not change with the size, its n-th derivatives fall with the n-th power of it.
@@ -206,7 +206,7 @@ def test_backward_keeps_the_points_and_one_matrix():
 
 def test_miner_loss_and_statistics_share_one_matrix():
     x = points().requires_grad_()
-    with pairwise.cache_pairwise():
+    with pairwise_cache.cache_pairwise():
         with torch.no_grad():
             mined = pairwise.distance_matrix(x)
         lost = pairwise.distance_matrix(x)
@@ -225,12 +225,12 @@ def test_sharing_computes_once(monkeypatch):
     original = pairwise._Distance.forward
     monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
     x = points().requires_grad_()
-    with pairwise.cache_pairwise():
+    with pairwise_cache.cache_pairwise():
         for kind in ("euclidean", "sqeuclidean"):
             pairwise.distance_matrix(x.detach(), kind)
         assert len(computed) == 1
         pairwise.distance_matrix(x)  # other gradients: of x, which the detached one cannot give
-        with pairwise.cache_pairwise():
+        with pairwise_cache.cache_pairwise():
             pairwise.distance_matrix(x, "sqeuclidean")
         pairwise.distance_matrix(x)
     assert len(computed) == 2
@@ -239,7 +239,7 @@ def test_sharing_computes_once(monkeypatch):
 
 
 def test_sharing_never_mistakes_one_batch_for_another():
-    with pairwise.cache_pairwise():
+    with pairwise_cache.cache_pairwise():
         x = points()
         before = pairwise.distance_matrix(x).clone()
         x[0] += 1
@@ -253,7 +253,7 @@ def test_sharing_never_mistakes_one_batch_for_another():
 
 
 def test_sharing_ends_with_its_context():
-    with pairwise.cache_pairwise():
+    with pairwise_cache.cache_pairwise():
         matrix = weakref.ref(pairwise.distance_matrix(points().requires_grad_()))
         assert matrix() is not None
     gc.collect()
@@ -266,32 +266,32 @@ def test_sharing_ends_with_its_context():
 def test_reductions_count_what_is_selected():
     values = torch.tensor([[1.0, 0.0], [5.0, -2.0]])
     mask = torch.tensor([[True, True], [False, True]])
-    assert pairwise.reduce(values, mask, "mean") == pytest.approx(-1 / 3)
-    assert pairwise.reduce(values, mask, "nonzero") == -0.5
-    assert pairwise.reduce(values, mask, "sum") == -1.0
-    assert pairwise.reduce(values, mask, "none").tolist() == [1.0, 0.0, -2.0]
-    assert pairwise.masked_max(values, mask).tolist() == [1.0, -2.0]
-    assert pairwise.masked_min(values, mask).tolist() == [0.0, -2.0]
-    torch.testing.assert_close(pairwise.masked_logsumexp(values, mask)[0], values[0].logsumexp(0))
+    assert reductions.reduce(values, mask, "mean") == pytest.approx(-1 / 3)
+    assert reductions.reduce(values, mask, "nonzero") == -0.5
+    assert reductions.reduce(values, mask, "sum") == -1.0
+    assert reductions.reduce(values, mask, "none").tolist() == [1.0, 0.0, -2.0]
+    assert reductions.masked_max(values, mask).tolist() == [1.0, -2.0]
+    assert reductions.masked_min(values, mask).tolist() == [0.0, -2.0]
+    torch.testing.assert_close(reductions.masked_logsumexp(values, mask)[0], values[0].logsumexp(0))
     with pytest.raises(UserError, match="mean, nonzero, sum, none; got 'median'"):
-        pairwise.reduce(values, mask, "median")
+        reductions.reduce(values, mask, "median")
 
 
 @pytest.mark.parametrize("reduction", ["mean", "nonzero", "sum"])
 def test_nothing_selected_is_zero_with_a_graph_and_nan_is_nan(reduction):
     values = torch.tensor([1.0, torch.nan], requires_grad=True)
-    nothing = pairwise.reduce(values, torch.tensor([False, False]), reduction)
+    nothing = reductions.reduce(values, torch.tensor([False, False]), reduction)
     assert nothing == 0
     nothing.backward()
     assert torch.equal(values.grad, torch.zeros(2))
-    assert pairwise.reduce(values, torch.tensor([True, False]), reduction) == 1
-    assert pairwise.reduce(values, torch.tensor([True, True]), reduction).isnan()
+    assert reductions.reduce(values, torch.tensor([True, False]), reduction) == 1
+    assert reductions.reduce(values, torch.tensor([True, True]), reduction).isnan()
 
 
 def test_extremes_of_nothing_stay_finite_and_without_gradient():
     values = points(2, 3).requires_grad_()
     nothing = torch.zeros(2, 3, dtype=torch.bool)
-    for compute in (pairwise.masked_max, pairwise.masked_min, pairwise.masked_logsumexp):
+    for compute in (reductions.masked_max, reductions.masked_min, reductions.masked_logsumexp):
         extreme = compute(values, nothing)
         assert (extreme - 2 * extreme).isfinite().all()
         assert extreme.abs().min() > 1e30
@@ -303,7 +303,7 @@ def test_extremes_of_nothing_stay_finite_and_without_gradient():
 def test_softplus_is_exact_at_both_ends():
     x = torch.tensor([-300.0, -30.0, 0.0, 25.0, 39.0, 300.0], dtype=torch.float64)
     exact = torch.logaddexp(x, torch.zeros_like(x))
-    torch.testing.assert_close(pairwise.softplus(x), exact, rtol=1e-15, atol=0)
+    torch.testing.assert_close(reductions.softplus(x), exact, rtol=1e-15, atol=0)
 
 
 def test_safe_sqrt_has_no_infinite_slope():

@@ -85,15 +85,15 @@ def test_a_stop_is_heard_while_the_library_works(digits, monkeypatch):
 
 
 def test_a_progress_bar_that_nobody_waits_for_ends_the_work():
-    told = reference._Told("compiling")
-    ticks = reference._Ticks(told)
-    ticks.write("\r0")
-    assert (told.words, told.iteration) == ("compiling", 0)
-    ticks.write("\r17")
-    assert told.iteration == 17
-    told.given_up = True
+    progress = reference._Progress("compiling")
+    file = reference._ProgressFile(progress)
+    file.write("\r0")
+    assert (progress.words, progress.iteration) == ("compiling", 0)
+    file.write("\r17")
+    assert progress.iteration == 17
+    progress.cancelled = True
     with pytest.raises(SystemExit):
-        ticks.write("\r18")
+        file.write("\r18")
 
 
 def test_what_the_library_refuses_is_a_sentence(digits, monkeypatch):
@@ -108,7 +108,7 @@ def test_what_the_library_refuses_is_a_sentence(digits, monkeypatch):
 def test_points_without_a_place_are_a_sentence(digits, monkeypatch):
     lost = np.full((80, 2), np.nan, np.float32)
     monkeypatch.setattr(reference, "_tsne", lambda *_: reference.ReferenceLayout(lost, None, 250))
-    with pytest.raises(UserError, match=r"80 of 80 points no place.*more neighbors"):
+    with pytest.raises(UserError, match=r"80 of 80 points no position.*more neighbors"):
         project(digits[0][:80], reference_tsne())
 
 
@@ -134,7 +134,7 @@ def test_what_the_points_do_not_allow_is_said_before_any_work():
         check(reference_tsne(), 60, 1)
     with pytest.raises(UserError, match="5,001: use method = barnes_hut"):
         check(reference_tsne(method="exact"), 5_001, 64)
-    with pytest.raises(UserError, match="does not go on"):
+    with pytest.raises(UserError, match="cannot resume"):
         project(np.eye(80, dtype=np.float32), reference_tsne(), start=np.zeros((80, 2)), begun=10)
 
 
@@ -178,7 +178,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
 
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
-        "import sys, dmlviz.projection as p; p.project, p.project_epochs, p.place_on; "
+        "import sys, dmlviz.projection as p; p.project, p.project_sequence, p.place_on; "
         "import dmlviz.projection.reference, dmlviz.runs.projection_run, dmlviz.jobs.worker, app.server; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
     )
