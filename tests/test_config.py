@@ -1,4 +1,4 @@
-"""What a config promises: an identity, JSON both ways, and a sentence for every combination that makes no sense."""
+"""Configs: ID, JSON round trip, and one sentence for every invalid combination."""
 
 import json
 import subprocess
@@ -20,17 +20,17 @@ def test_a_config_imports_no_torch() -> None:
 
 def test_equal_settings_are_one_config_in_every_process() -> None:
     config = TrainConfig(seed=3, loss_params={"temperature": 0.2}, loss="nt_xent")
-    spelled = TrainConfig(loss="nt_xent", seed=3.0, loss_params={"temperature": 0.2}, dataset="mnist")
-    assert config == spelled
-    assert config.id == spelled.id
-    assert hash(config) == hash(spelled)
+    reordered = TrainConfig(loss="nt_xent", seed=3.0, loss_params={"temperature": 0.2}, dataset="mnist")
+    assert config == reordered
+    assert config.id == reordered.id
+    assert hash(config) == hash(reordered)
     code = "import dmlviz; print(dmlviz.TrainConfig(loss='nt_xent', seed=3, loss_params=dict(temperature=.2)).id)"
-    elsewhere = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert elsewhere.stdout.strip() == config.id
+    other_process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert other_process.stdout.strip() == config.id
     assert len(config.id) == 16
 
 
-def test_every_field_is_part_of_the_identity() -> None:
+def test_every_field_changes_the_id() -> None:
     config = TrainConfig(loss="nt_xent")
     changes = {
         "dataset": "digits",
@@ -63,41 +63,41 @@ def test_every_field_is_part_of_the_identity() -> None:
 
 
 @pytest.mark.parametrize("loss", list(LOSSES))
-def test_every_loss_trains_as_recommended_and_survives_json(loss: str) -> None:
+def test_every_loss_has_valid_defaults_and_round_trips_through_json(loss: str) -> None:
     config = TrainConfig(loss=loss)
-    again = TrainConfig.from_json(config.to_json())
-    assert again == config
-    assert again.id == config.id
+    parsed = TrainConfig.from_json(config.to_json())
+    assert parsed == config
+    assert parsed.id == config.id
     json.loads(config.to_json())
     for name, value in LOSSES[loss].recommended.items():
         if not name.endswith("_params"):
             assert getattr(config, name) == value
 
 
-def test_what_is_given_beats_what_is_recommended() -> None:
+def test_given_fields_override_recommended_ones() -> None:
     assert TrainConfig(loss="contrastive").miner == "hard_negative_pairs"
     assert TrainConfig(loss="contrastive", miner=None).miner is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", "null", '"loss"'])
-def test_text_that_is_no_config_is_one_sentence(text: str) -> None:
+def test_invalid_json_is_one_sentence(text: str) -> None:
     with pytest.raises(UserError, match="A config is one JSON object"):
         TrainConfig.from_json(text)
 
 
-def test_a_config_cannot_be_changed() -> None:
+def test_a_config_is_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
         TrainConfig().seed = 1  # type: ignore[misc]
 
 
-def test_another_loss_brings_its_own_recommendations_and_leaves_the_old_ones_behind() -> None:
-    chosen = {"dataset": "digits", "seed": 5, "steps": 50, "embedding_dim": 3}
+def test_replacing_the_loss_replaces_its_recommended_values() -> None:
+    settings = {"dataset": "digits", "seed": 5, "steps": 50, "embedding_dim": 3}
     for old, new in pairwise([*LOSSES, *LOSSES]):
         assert TrainConfig(loss=old).replace(loss=new) == TrainConfig(loss=new)
-        assert TrainConfig(loss=old, **chosen).replace(loss=new) == TrainConfig(loss=new, **chosen)
+        assert TrainConfig(loss=old, **settings).replace(loss=new) == TrainConfig(loss=new, **settings)
 
 
-def test_a_chosen_miner_stays_with_its_parameters_where_the_new_loss_takes_it() -> None:
+def test_replacing_the_loss_keeps_a_compatible_miner() -> None:
     chosen = TrainConfig(loss="contrastive", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
     kept = TrainConfig(loss="nt_xent", miner="hard_negative_pairs", miner_params={"distance": "cosine"})
     assert kept.replace(loss="contrastive_linear").miner == "hard_negative_pairs"
@@ -106,7 +106,7 @@ def test_a_chosen_miner_stays_with_its_parameters_where_the_new_loss_takes_it() 
     assert chosen.replace(seed=1).miner_params == {"distance": "cosine"}
 
 
-def test_a_sampler_that_makes_the_pairs_leaves_no_room_for_a_miner() -> None:
+def test_a_pair_sampler_excludes_a_miner() -> None:
     config = TrainConfig(loss="contrastive", sampler="random_pairs", batch_size=41)
     assert config.miner is None
     assert config.effective_batch_size == 40
@@ -116,14 +116,14 @@ def test_a_sampler_that_makes_the_pairs_leaves_no_room_for_a_miner() -> None:
     assert config.replace(loss="contrastive_linear").sampler == "random_pairs"
 
 
-def test_the_old_losses_parameters_go_with_it() -> None:
+def test_replacing_the_loss_drops_its_parameters() -> None:
     config = TrainConfig(loss="nt_xent", loss_params={"temperature": 0.5})
     assert config.replace(seed=1).loss_params["temperature"] == 0.5
     assert config.replace(loss="contrastive").loss_params["margin"] == 1.0
     assert config.replace(loss="triplet", loss_params={"margin": 0.7}).loss_params["margin"] == 0.7
 
 
-def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> None:
+def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
     config = TrainConfig(loss="triplet", held_out_classes=[9, 7, 8, 7])
     assert config == TrainConfig(loss="triplet", held_out_classes="7, 8, 9") == TrainConfig.from_json(config.to_json())
     assert config.held_out_classes == (7, 8, 9)
@@ -135,7 +135,7 @@ def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "message"),
     [
         ({"loss": "triplett"}, r"There is no loss called 'triplett': did you mean 'triplet'\?"),
         ({"dataset": "imagenet"}, "no data set called 'imagenet': "),
@@ -143,73 +143,82 @@ def test_unseen_classes_are_a_set_and_leave_batches_of_those_that_are_seen() -> 
         ({"sampler": "x"}, "no sampler called 'x': "),
         ({"miner": "nobody"}, "no miner called 'nobody': "),
         ({"loss": ["triplet"]}, "There is no loss called"),
-        ({"lerning_rate": 1}, "There is no setting 'lerning_rate'; the settings are dataset, "),
+        ({"lerning_rate": 1}, "Unknown setting 'lerning_rate'; the settings are dataset, "),
         ({"learning_rate": 0}, "learning_rate: .*greater than 0; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate: "),
         ({"steps": 1.5}, "steps: .*got 1.5"),
         ({"optimizer": "lion"}, "optimizer: .*'adam', 'sgd' or 'rmsprop'; got 'lion'"),
         ({"loss": "nt_xent", "loss_params": {"tau": 1}}, "nt_xent has no parameter 'tau'; its parameters are temp"),
         ({"loss": "nt_xent", "loss_params": 7}, "loss_params: .*got 7"),
-        ({"loss": "softmax", "miner": "all_pairs"}, "softmax takes no miner; all_pairs makes pairs: leave the miner"),
+        ({"loss": "softmax", "miner": "all_pairs"}, "softmax takes no miner; all_pairs makes pairs: use no miner"),
         ({"loss": "triplet", "miner": "all_pairs"}, "triplet takes triplets; all_pairs makes pairs: use .*hardest_neg"),
-        ({"loss": "nt_xent", "miner": None, "miner_params": {"a": 1}}, "miner_params go with a miner"),
+        ({"loss": "nt_xent", "miner": None, "miner_params": {"a": 1}}, "miner_params need a miner"),
         (
             {"loss": "batch_hard", "images_per_class": 1},
-            "batch_hard needs at least 2 images of some class; got 10 images of 10 classes: use the balanced sampler",
+            "batch_hard needs at least 2 images of a class; got 10 images of 10 classes: use the balanced sampler",
         ),
         ({"loss": "nt_xent", "classes_per_batch": 1}, "needs images of at least 2 classes; got 16 images of 1 class"),
         (
             {"loss": "nt_xent", "classes_per_batch": 12},
-            r"takes P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
+            r"has P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
         ),
-        ({"held_out_classes": (3, 12)}, "The classes of MNIST run from 0 to 9; got 12 in held_out_classes"),
+        ({"held_out_classes": (3, 12)}, "Class IDs of MNIST run from 0 to 9; got 12 in held_out_classes"),
         (
             {"held_out_classes": range(9)},
-            "learned from at least 2 classes; held_out_classes leaves 1 of 10: keep fewer",
+            "needs at least 2 classes; held_out_classes leaves 1 of 10: hold out fewer",
         ),
         (
             {"held_out_classes": "7,8", "classes_per_batch": 9},
             "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤",
         ),
         ({"held_out_classes": "seven"}, "held_out_classes.0: .*got 'seven'"),
-        ({"sampler": "balanced", "images_per_class": 999}, "A batch has up to 4096 images; got 9990"),
-        ({"sampler": "balanced", "max_train_images": 100}, "A batch takes 160 images; got max_train_images = 100"),
-        ({"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3}, "nt_xent compares images; got batches of 3"),
-        ({"loss": "contrastive", "embedding_dim": 1, "normalize": True}, "With normalize one dimension has two places"),
-        ({"loss": "nt_xent", "embedding_dim": 1, "normalize": False}, "nt_xent, which looks at directions only, one"),
+        ({"sampler": "balanced", "images_per_class": 999}, "A batch has at most 4096 images; got 9990"),
+        ({"sampler": "balanced", "max_train_images": 100}, "A batch has 160 images; got max_train_images = 100"),
+        (
+            {"loss": "nt_xent", "sampler": "shuffled", "batch_size": 3},
+            "nt_xent needs at least 4 images per batch; got 3",
+        ),
+        (
+            {"loss": "contrastive", "embedding_dim": 1, "normalize": True},
+            "A normalized 1-D embedding has only two points",
+        ),
+        (
+            {"loss": "nt_xent", "embedding_dim": 1, "normalize": False},
+            r"1-D embedding \(by nt_xent\) has only two points",
+        ),
         (
             {"loss": "contrastive", "sampler": "random_pairs", "miner": "all_pairs"},
-            "random_pairs decides which pairs the loss sees; got all_pairs: leave it out",
+            "random_pairs makes the pairs itself; got the miner all_pairs: use no miner",
         ),
         ({"loss": "triplet", "sampler": "random_pairs"}, "triplet takes triplets; random_pairs makes pairs: use anoth"),
         ({"loss": "softmax", "sampler": "random_triplets"}, "softmax takes whole batches; random_triplets makes trip"),
     ],
 )
-def test_what_makes_no_sense_is_one_clear_sentence(fields: dict, says: str) -> None:
-    with pytest.raises(UserError, match=says) as caught:
+def test_invalid_settings_are_one_sentence(fields: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
         TrainConfig(**fields)
-    assert "\n" not in str(caught.value)
-    assert "pydantic" not in str(caught.value)
+    assert "\n" not in str(error.value)
+    assert "pydantic" not in str(error.value)
 
 
-def test_every_complaint_is_heard() -> None:
+def test_every_problem_is_reported() -> None:
     with pytest.raises(UserError, match=r"steps: .*seed: "):
         TrainConfig(steps=-1, seed=-1)
 
 
-def test_class_weights_need_no_partners() -> None:
+def test_losses_with_class_weights_need_no_pairs() -> None:
     assert TrainConfig(loss="softmax", sampler="balanced", images_per_class=1).effective_batch_size == 10
     assert TrainConfig(loss="arcface", sampler="shuffled", batch_size=2).effective_batch_size == 2
 
 
 @pytest.mark.parametrize("miner", list(MINERS))
-def test_every_miner_goes_with_some_loss(miner: str) -> None:
-    takers = [loss for loss in LOSSES if MINERS[miner].tuple_kind in LOSSES[loss].tuple_kinds]
-    assert takers
-    assert TrainConfig(loss=takers[0], miner=miner).miner == miner
+def test_every_miner_is_compatible_with_some_loss(miner: str) -> None:
+    losses = [loss for loss in LOSSES if MINERS[miner].tuple_kind in LOSSES[loss].tuple_kinds]
+    assert losses
+    assert TrainConfig(loss=losses[0], miner=miner).miner == miner
 
 
-def test_a_projection_has_an_identity_of_its_own() -> None:
+def test_a_projection_has_its_own_id() -> None:
     pca = ProjectionConfig()
     assert ProjectionConfig.from_json(pca.to_json()) == pca
     assert pca.id != pca.replace(dims=3).id

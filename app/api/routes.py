@@ -116,7 +116,7 @@ async def projection_events(request: Request) -> Response:
 
 
 def _readable(run: str, projection: str | None = None) -> EventLogDir:
-    """A run or projection with a log that is whole; otherwise raise DamagedFileError, since pages believe every line."""
+    """A run or projection whose log is whole; raise DamagedFileError otherwise, since pages believe every line."""
     record: EventLogDir = services().runs.get(run)
     if projection is not None:
         record = services().runs.get(run).drawing(projection)

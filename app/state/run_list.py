@@ -13,7 +13,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import run_damage, told
+from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.quota import run_size, total_size
 from dmlviz.runs.run import Run, UnreadableRunError
 from dmlviz.runs.store import DamagedRun, Runs
@@ -140,7 +140,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
-        "damage": told(damage),
+        "damage": damage_summary(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": run_size(run),

@@ -18,8 +18,8 @@ from dmlviz.storage.run_schema import DATASET
 class DatasetSpec(Spec):
     """A data set of small images; `classes` are the class names, by label.
 
-    `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark on
-    a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields of
+    `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
+    on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields of
     a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
     that were given instead of images, with nothing to train on.
     """

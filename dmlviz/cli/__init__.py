@@ -1,4 +1,4 @@
-"""One command a module, each with its own `app`, so that a command loads only what it needs."""
+"""Commands: one module each with its own `app`, so that a command imports only what it needs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +7,15 @@ import typer
 
 RunsFolder = Annotated[
     Path | None,
-    typer.Option("--runs", metavar="FOLDER", help="where runs are kept (DMLVIZ_RUNS, else the user's cache folder)"),
+    typer.Option("--runs", metavar="FOLDER", help="runs folder (default: DMLVIZ_RUNS, else the user's cache folder)"),
 ]
 DataFolder = Annotated[
     Path | None,
-    typer.Option("--data", metavar="FOLDER", help="where data sets lie (DMLVIZ_DATA, else the user's cache folder)"),
+    typer.Option("--data", metavar="FOLDER", help="data folder (default: DMLVIZ_DATA, else the user's cache folder)"),
 ]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")]
 
 
 def single_command_app() -> typer.Typer:
-    """A Typer for one command."""
+    """Return a Typer app for one command."""
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False)

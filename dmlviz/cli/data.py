@@ -1,4 +1,4 @@
-"""`dmlviz data`: the data sets that are here, and those of one's own."""
+"""`dmlviz data`: list, add and remove data sets."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,81 +18,84 @@ from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
-VECTORS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+EMBEDDING_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 
 
 @app.command("list")
-def listed(data: DataFolder = None) -> None:
-    """List the data sets: those on disk, and those that a training fetches first."""
+def list_datasets(data: DataFolder = None) -> None:
+    """List all data sets: those on disk, and those that are downloaded when first used."""
     root = data_root(data)
     DATASETS.add_search_path(root)
-    here = available_datasets(root)
+    available = available_datasets(root)
     table = Table("name", "title", "", box=None, pad_edge=False)
-    for name in [*here, *(name for name in DATASETS.builtin if name not in here)]:
-        table.add_row(name, DATASETS[name].title, "" if name in here else "fetched on first use")
+    for name in [*available, *(name for name in DATASETS.builtin if name not in available)]:
+        table.add_row(name, DATASETS[name].title, "" if name in available else "downloaded when first used")
     Console(highlight=False).print(table)
 
 
 @app.command()
 def add(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="a folder or zip of class folders, or vectors")],
-    title: Annotated[str, typer.Option(metavar="TEXT", help="what to call it; the file's name when empty")] = "",
-    side: Annotated[int | None, typer.Option(metavar="N", help="pixels a side, 8 to 64")] = None,
-    color: Annotated[Color, typer.Option(help="gray where all pictures are, or as told")] = "auto",
-    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="labels of vectors that come without")] = None,
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="folder or zip with one subfolder per class, or an embeddings file"),
+    ],
+    title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: file name)")] = "",
+    side: Annotated[int | None, typer.Option(metavar="N", help="image size in pixels (8 to 64)")] = None,
+    color: Annotated[Color, typer.Option(help="color mode; auto = grayscale if all images are")] = "auto",
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="separate label file for embeddings")] = None,
     data: DataFolder = None,
     runs: RunsFolder = None,
 ) -> None:
-    """Add data of your own: pictures in class folders, to train on, or ready vectors, to look at as a run.
+    """Add your own data: images in class folders as a data set, or precomputed embeddings as a run.
 
-    Vectors come as npy, npz, csv or parquet, with their labels in a column called label or in a file of their own.
+    Embeddings are npy, npz, csv, tsv or parquet files; labels are a column named label, or a separate file.
     """
-    if path.suffix.lower() in VECTORS and path.is_file():
-        _add_vectors(path, labels, title or path.stem, Runs(runs_folder(runs)))
+    if path.suffix.lower() in EMBEDDING_SUFFIXES and path.is_file():
+        _import_embeddings(path, labels, title or path.stem, Runs(runs_folder(runs)))
         return
     console = Console(highlight=False, soft_wrap=True)
-    with Progress(console=console, transient=True) as shown:
-        task = shown.add_task("Reading", total=None)
-        found = import_image_folder(
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("Reading", total=None)
+        dataset = import_image_folder(
             path,
             title=title,
             side=side,
             color=color,
-            progress=lambda done, of: shown.update(task, completed=done, total=of),
+            progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
-    _print_report(found, console)
-    print(found.save(data_root(data)))
+    _print_report(dataset, console)
+    print(dataset.save(data_root(data)))
 
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="custom- and 16 digits, as `dmlviz data list` shows")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
     data: DataFolder = None,
 ) -> None:
-    """Remove data of your own from the data folder; runs that were trained on it stay, without its pictures."""
+    """Remove your own data set; runs trained on it stay, without images."""
     custom_datasets.remove(data_root(data), name)
 
 
-def _print_report(found: ImportedDataset, console: Console) -> None:
-    console.print(f"{found.declared.title}: {found.declared.summary}", markup=False)
-    table = Table("class", "to train on", "to test on", box=None, pad_edge=False)
-    for one in found.report["classes"]:
-        table.add_row(one["name"], f"{one['train']:,}", f"{one['test']:,}")
+def _print_report(dataset: ImportedDataset, console: Console) -> None:
+    console.print(f"{dataset.declared.title}: {dataset.declared.summary}", markup=False)
+    table = Table("class", "training images", "test images", box=None, pad_edge=False)
+    for row in dataset.report["classes"]:
+        table.add_row(row["name"], f"{row['train']:,}", f"{row['test']:,}")
     console.print(table)
-    for line in [*found.report["notes"], *found.report["warnings"]]:
+    for line in [*dataset.report["notes"], *dataset.report["warnings"]]:
         console.print(line, markup=False)
-    for left in found.report["left_out"]:
-        names = ", ".join(left["names"][:3])
-        console.print(f"Left out: {left['count']:,}, {left['reason']} ({names})", markup=False)
+    for skipped in dataset.report["left_out"]:
+        names = ", ".join(skipped["names"][:3])
+        console.print(f"Skipped: {skipped['count']:,}, {skipped['reason']} ({names})", markup=False)
 
 
-def _add_vectors(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
+def _import_embeddings(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
     from dmlviz.data.embedding_file import read_embeddings
     from dmlviz.runs.import_embeddings import import_embeddings
 
-    found = read_embeddings(path, labels)
+    vectors = read_embeddings(path, labels)
     limit_to_one_thread()
-    run = import_embeddings(runs, found, title)
-    n, d = found.embeddings.shape
-    print(f"{run.title}: {n:,} vectors of {d} dimensions in {len(found.classes)} classes, kept as a run without a net")
+    run = import_embeddings(runs, vectors, title)
+    n, d = vectors.embeddings.shape
+    print(f"{run.title}: {n:,} embeddings, {d}-d, {len(vectors.classes)} classes, imported as a run without a model")
     print(run.path)

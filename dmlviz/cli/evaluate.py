@@ -1,4 +1,4 @@
-"""`dmlviz evaluate`: a run in numbers."""
+"""`dmlviz evaluate`: compute all metrics of a run."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import RunsFolder, single_command_app
+from dmlviz.cli import RunId, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -17,45 +17,45 @@ app = single_command_app()
 
 @app.command()
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
+    run: RunId,
     runs: RunsFolder = None,
-    confusion: Annotated[
-        bool, typer.Option("--confusion", help="also whose nearest neighbor is of which class")
-    ] = False,
+    confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
 ) -> None:
-    """Score a run's embeddings of all test images against each other: retrieval, clustering, verification, space."""
+    """Compute all metrics of a run on its test images: retrieval, clustering, verification, embedding geometry."""
     from dmlviz import metrics
 
-    chosen = Runs(runs_folder(runs)).get(run)
-    embeddings, labels = chosen.embeddings, chosen.labels
+    selected = Runs(runs_folder(runs)).get(run)
+    embeddings, labels = selected.embeddings, selected.labels
     if embeddings is None or labels is None:
-        raise UserError(f"{chosen.title} has no embeddings yet; they are written when its training ends.")
+        raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")
     console = Console(highlight=False)
-    console.print(f"{chosen.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    console.print(_scores(metrics.evaluate(embeddings, labels, unseen=chosen.config.held_out_classes)))
+    console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
+    console.print(_score_table(metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
-        console.print(_confusion([DATASETS[chosen.config.dataset].classes[name] for name in names], counts))
+        console.print(_confusion_table([DATASETS[selected.config.dataset].classes[name] for name in names], counts))
 
 
-def _scores(scores: dict[str, float]) -> Table:
-    """A row for each metric; where classes were unseen, columns for all images, for seen and for unseen ones."""
+def _score_table(scores: dict[str, float]) -> Table:
+    """Return one row per metric; with held-out classes, one column each for all, seen and unseen classes."""
     groups = list(dict.fromkeys(key.split("/")[0] for key in scores if "/" in key))
     table = Table(box=None, show_header=bool(groups), pad_edge=False)
     table.add_column("")
     for name in ("all classes", *(f"{group} classes" for group in groups)):
         table.add_column(name, justify="right")
     for key in (key for key in scores if "/" not in key):
-        table.add_row(key, *(_number(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups))))
+        table.add_row(
+            key, *(_format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
+        )
     return table
 
 
-def _number(key: str, value: float) -> str:
+def _format_score(key: str, value: float) -> str:
     return f"{value:,.0f}" if value == round(value) and "queries" in key else f"{value:.4f}"
 
 
-def _confusion(names: list[str], counts: np.ndarray) -> Table:
-    table = Table(box=None, pad_edge=False, title="class (row) of the query, class (column) of its nearest neighbor")
+def _confusion_table(names: list[str], counts: np.ndarray) -> Table:
+    table = Table(box=None, pad_edge=False, title="rows: true class; columns: class of the nearest neighbor")
     table.add_column("")
     for name in names:
         table.add_column(name, justify="right")

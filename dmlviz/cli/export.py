@@ -1,4 +1,4 @@
-"""`dmlviz export`: a run as a file for elsewhere."""
+"""`dmlviz export`: save a run as a page, a table, weights or a script."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write
@@ -21,35 +21,36 @@ _FORMATS = "; ".join(
 
 @app.command()
 def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
+    run: RunId,
     format: Annotated[str, typer.Option("--format", metavar="NAME", help=_FORMATS)] = "html",
     view: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="a map that `dmlviz project` drew, by method or id; otherwise the run's own"),
+        typer.Option(metavar="NAME", help="projection to export (method or ID; default: the run's own view)"),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="where to; - is standard output")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="output path, - for stdout")] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Keep a run outside the program: a page that plays it, tables, files for other tools, the script that made it."""
+    """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
     _ = FORMATS[format]
-    chosen = Runs(runs_folder(runs)).get(run)
-    kept = RunExport.from_run(chosen, _drawing(chosen, view), data_root(data))
+    selected = Runs(runs_folder(runs)).get(run)
+    contents = RunExport.from_run(selected, _projection(selected, view), data_root(data))
     if str(out) == "-":
-        write(format, kept, sys.stdout.buffer)
+        write(format, contents, sys.stdout.buffer)
     else:
-        print(save(format, kept, out))
+        print(save(format, contents, out))
 
 
-def _drawing(run: Run, view: str | None) -> ProjectionRun | None:
-    """The finished projection of that method (the newest) or id; None for the run's own view."""
+def _projection(run: Run, view: str | None) -> ProjectionRun | None:
+    """Return the finished projection with this ID, or the newest one of this method; None for the run's own view."""
     if view is None:
         return None
-    done = [drawing for drawing in run.projections() if drawing.state == "finished"]
-    named = [drawing for drawing in done if view in (drawing.id, drawing.config.method)]
-    if not named:
-        there = ", ".join(sorted({drawing.config.method for drawing in done})) or "none yet"
-        raise UserError(f"{run.title} has no finished map {view!r}, but {there}: draw it with dmlviz project {run.id}.")
-    return max(named, key=lambda drawing: (drawing.path / "projection.json").stat().st_mtime_ns)
+    finished = [projection for projection in run.projections() if projection.state == "finished"]
+    matching = [projection for projection in finished if view in (projection.id, projection.config.method)]
+    if not matching:
+        methods = ", ".join(sorted({projection.config.method for projection in finished})) or "none yet"
+        raise UserError(
+            f"{run.title} has no finished projection {view!r} (available: {methods}); "
+            f"create one with dmlviz project {run.id}."
+        )
+    return max(matching, key=lambda projection: (projection.path / "projection.json").stat().st_mtime_ns)

@@ -1,4 +1,4 @@
-"""What Ctrl-C does to work that can be stopped politely."""
+"""Cooperative Ctrl-C handling."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -7,17 +7,22 @@ from typing import Any
 
 
 @contextmanager
-def stop_on_interrupt(say: Callable[[], object]) -> Iterator[Callable[[], bool]]:
-    """Give a function that is true after Ctrl-C, which calls `say`; a second Ctrl-C interrupts at once."""
-    asked: list[int] = []
+def stop_on_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns True after Ctrl-C; a second Ctrl-C raises KeyboardInterrupt.
 
-    def interrupted(number: int, _frame: Any) -> None:
-        asked.append(number)
+    Args:
+        on_interrupt: called once, at the first Ctrl-C.
+    """
+    interrupted = False
+
+    def handle(_number: int, _frame: Any) -> None:
+        nonlocal interrupted
+        interrupted = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        say()
+        on_interrupt()
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    previous_handler = signal.signal(signal.SIGINT, handle)
     try:
-        yield lambda: bool(asked)
+        yield lambda: interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)

@@ -1,4 +1,4 @@
-"""The command line: `dmlviz` opens the app; each command is a module of `dmlviz.cli`, loaded when it is called."""
+"""The `dmlviz` command; each subcommand is a module of `dmlviz.cli`, imported when it is called."""
 
 import sys
 from importlib import import_module
@@ -9,14 +9,14 @@ import typer
 from dmlviz.errors import UserError
 
 COMMANDS = {
-    "serve": "Open the app in the browser; what dmlviz does without a command.",
-    "train": "Train and keep the run; the app shows it.",
-    "runs": "List the runs.",
-    "data": "List the data sets, or add pictures and vectors of your own.",
-    "evaluate": "Score a run's embeddings of the test images in every way.",
-    "neighbors": "Name the nearest neighbors of a test image.",
-    "export": "Keep a run outside the program: a page that plays it, tables, weights, the script.",
-    "project": "Draw a run's embeddings in two or three dimensions: PCA, t-SNE, UMAP.",
+    "serve": "Open the app in the browser (the default command).",
+    "train": "Train a net and save the run, for the app too.",
+    "runs": "List and manage runs.",
+    "data": "List data sets; add your own images or embeddings.",
+    "evaluate": "Compute all metrics of a run.",
+    "neighbors": "List the nearest neighbors of a test image.",
+    "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "project": "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.",
 }
 
 PLUGIN_HELP = (
@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0, 1 for a training that failed, 2 for what a person can put right."""
+    """Run the command line and exit: 0 on success, 1 if training failed, 2 for a user error."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         words, plugins = _split_plugins(words)
@@ -71,8 +71,8 @@ def _split_plugins(words: list[str]) -> tuple[list[str], list[str]]:
     return rest, files
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from dmlviz import __version__
 
         print(f"dmlviz {__version__}")
@@ -80,20 +80,22 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback(
-    help="Watch a metric being learned. Without a command: open the app in the browser (as `dmlviz serve`).",
+    help="Train metric-learning models and watch the embedding live. Without a command, opens the app.",
     epilog=PLUGIN_HELP,
 )
-def _top(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
-    """Hold the options that belong to no command."""
+    """Options of the program itself."""
 
 
-def _listed(name: str, summary: str) -> None:
-    # Only for the list that --help shows, and for words that are no command: `main` calls the commands themselves.
+def _add_to_help(name: str, summary: str) -> None:
+    # Only for --help and for the error on an unknown command: `main` calls the commands itself.
     @app.command(name, help=summary)
-    def never() -> None: ...
+    def placeholder() -> None: ...
 
 
 for _name, _summary in COMMANDS.items():
-    _listed(_name, _summary)
+    _add_to_help(_name, _summary)

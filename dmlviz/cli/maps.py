@@ -1,4 +1,4 @@
-"""Maps as tables, and maps of vectors that belong to no run."""
+"""Projections of embeddings files, and projections as CSV tables."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -16,48 +16,68 @@ from dmlviz.process_setup import limit_to_one_thread
 
 
 def project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
-    """Draw the vectors of a file (npy, npz, csv, tsv, parquet) and write their places beside it, or to `target`."""
+    """Project an embeddings file (npy, npz, csv, tsv, parquet) and write the coordinates as CSV.
+
+    Args:
+        source: the embeddings file.
+        config: the projection; without `step` and `all_epochs`, which need a run.
+        target: the CSV file; by default beside `source`, named after the method.
+
+    Raises:
+        UserError: for a file that is missing or unreadable, and for settings that need a run.
+    """
     if config.all_epochs or config.step is not None:
-        raise UserError("Epochs belong to a run; vectors in a file have none: leave out --all-epochs and --step.")
+        raise UserError("--all-epochs and --step need a run; got an embeddings file: leave them out.")
     if not source.is_file():
-        raise UserError(f"There is no file {source}; give a run's 16 digits or a file of vectors.")
+        raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
     vectors, labels = read_table(source)
     limit_to_one_thread()
     from dmlviz.projection import project
 
     title = config.declared.title
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(highlight=False)) as shown:
-        task = shown.add_task(title, total=None)
-        drawn = project(
+    with Progress(*columns, console=Console(highlight=False)) as progress:
+        task = progress.add_task(title, total=None)
+        projection = project(
             np.asarray(vectors),
             config,
-            lambda iteration, of, *_: shown.update(task, completed=iteration, total=of),
+            lambda iteration, of, *_: progress.update(task, completed=iteration, total=of),
             labels=None if labels is None else np.asarray(labels).astype(str),
-            on_phase=lambda words, iteration, of: shown.update(task, description=words, completed=iteration, total=of),
+            on_phase=lambda phase, iteration, of: progress.update(
+                task, description=phase, completed=iteration, total=of
+            ),
         )
     target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
-    known = [[row] if labels is None else [row, label] for row, label in enumerate(_label_column(labels, len(vectors)))]
-    write_table(target, ["row"] if labels is None else ["row", "class"], known, drawn.coordinates)
-    print(f"{title}: {in_words(drawn.faithfulness.summary)}")
+    names: list[str] = ["row"]
+    rows: list[list[Any]] = [[row] for row in range(len(vectors))]
+    if labels is not None:
+        names, rows = ["row", "class"], [[row, str(label)] for row, label in enumerate(labels)]
+    write_table(target, names, rows, projection.coordinates)
+    print(f"{title}: {format_measures(projection.faithfulness.summary)}")
     print(target)
 
 
-def in_words(measures: Mapping[str, Any]) -> str:
-    """The measures of a map, four digits each."""
+def format_measures(measures: Mapping[str, Any]) -> str:
+    """Format quality measures, four decimals each, as in "trustworthiness 0.9812, continuity 0.9540"."""
     return ", ".join(f"{name} {value:.4f}" for name, value in measures.items() if isinstance(value, float))
 
 
 def write_table(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]], coordinates: np.ndarray) -> None:
-    """Write rows and the place of each (n × dims) as csv; raise UserError where that is not allowed."""
+    """Write a CSV table: the given columns, then x, y (and z).
+
+    Args:
+        path: the file to write.
+        names: the names of the columns in `rows`.
+        rows: one sequence of values per point (n).
+        coordinates: positions (n × 2 or 3).
+
+    Raises:
+        UserError: if the file cannot be written.
+    """
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow([*names, *"xyz"[: coordinates.shape[1]]])
-            table.writerows([*row, *place] for row, place in zip(rows, coordinates.tolist(), strict=True))
+            table.writerows([*row, *position] for row, position in zip(rows, coordinates.tolist(), strict=True))
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def _label_column(labels: np.ndarray | None, count: int) -> list[str]:
-    return [""] * count if labels is None else [str(label) for label in labels]

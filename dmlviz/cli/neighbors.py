@@ -1,4 +1,4 @@
-"""`dmlviz neighbors`: who is near whom."""
+"""`dmlviz neighbors`: nearest test images."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import RunsFolder, single_command_app
+from dmlviz.cli import RunId, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -16,23 +16,26 @@ app = single_command_app()
 
 @app.command()
 def neighbors(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="the run's 16 digits, as `dmlviz runs` lists them")],
-    item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="a test image, counted from 0")],
-    k: Annotated[int, typer.Option("-k", min=1, help="how many")] = 10,
-    metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="by which distance")] = "euclidean",
+    run: RunId,
+    item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="test image index, from 0")],
+    k: Annotated[int, typer.Option("-k", min=1, help="number of neighbors")] = 10,
+    metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="distance metric")] = "euclidean",
     runs: RunsFolder = None,
 ) -> None:
-    """Name the test images nearest to one of them in a run's embedding, the image itself left out."""
-    chosen = Runs(runs_folder(runs)).get(run)
-    found = chosen.neighbors(item, k, metric=metric)
-    classes, labels = DATASETS[chosen.config.dataset].classes, chosen.labels
+    """List the nearest neighbors of a test image in a run's embedding, excluding the image itself."""
+    selected = Runs(runs_folder(runs)).get(run)
+    nearest = selected.neighbors(item, k, metric=metric)
+    classes, labels = DATASETS[selected.config.dataset].classes, selected.labels
     if labels is None:
-        raise UserError(f"{chosen.title} has no embeddings yet.")
-    own = classes[int(labels[item])]
+        raise UserError(f"{selected.title} has no embeddings yet.")
+    query_class = classes[int(labels[item])]
     console = Console(highlight=False)
-    console.print(f"{chosen.title}: nearest to test image {item}, class {own}, by {metric} distance", soft_wrap=True)
+    console.print(
+        f"{selected.title}: nearest to test image {item}, class {query_class}, by {metric} distance", soft_wrap=True
+    )
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
-    for neighbor in found:
+    for neighbor in nearest:
         name = classes[neighbor.label]
-        table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", "" if name == own else "another class")
+        note = "" if name == query_class else "another class"
+        table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", note)
     console.print(table)

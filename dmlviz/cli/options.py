@@ -1,4 +1,4 @@
-"""Command line options made from a config: one for each field, in its words."""
+"""Command-line options generated from a config: one per field, with the field's description as help."""
 
 import inspect
 import json
@@ -22,17 +22,20 @@ def add_config_options(
     catalogs: Mapping[str, Catalog[Any]],
     panels: Mapping[str, tuple[str, ...]],
 ) -> Callable[..., None]:
-    """Give `command(settings, **own)` an option for each field of the config besides its own, for Typer to read.
+    """Return a command for Typer with one option per config field, besides the command's own options.
 
-    `settings` holds the fields that were given, as the config takes them. `catalogs` names the choices of a field and
-    `panels` its group in the help.
+    Args:
+        command: called as `command(settings, **options)`; `settings` holds the fields that were given, by name.
+        config: the config whose fields become options.
+        catalogs: the catalog of a field's choices, by field name.
+        panels: the groups of the help text: field names by title.
     """
-    own = list(inspect.signature(command).parameters.values())[1:]
+    own_parameters = list(inspect.signature(command).parameters.values())[1:]
     panel_of = {name: panel for panel, names in panels.items() for name in names}
 
-    def called(**given: Any) -> None:
-        settings = {name: given.pop(name) for name in config.model_fields}
-        command({name: _read(name, value) for name, value in settings.items() if value is not None}, **given)
+    def wrapper(**values: Any) -> None:
+        settings = {name: values.pop(name) for name in config.model_fields}
+        command({name: _read(name, value) for name, value in settings.items() if value is not None}, **values)
 
     options = [
         inspect.Parameter(
@@ -43,11 +46,11 @@ def add_config_options(
         )
         for name, field in config.model_fields.items()
     ]
-    parameters = options + [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    called.__doc__ = command.__doc__
-    return called
+    parameters = options + [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters]
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    wrapper.__doc__ = command.__doc__
+    return wrapper
 
 
 def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: str) -> Any:
@@ -58,7 +61,7 @@ def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: st
     elif get_origin(field.annotation) is Literal:
         text += f": {', '.join(map(str, get_args(field.annotation)))}"
     if kind is list:
-        text += "; may be given several times"
+        text += "; repeatable"
     elif field.default not in (None, ()):
         text += f" ({('no', 'yes')[field.default] if kind is bool else field.default})"
     option = typer.Option(
@@ -68,7 +71,7 @@ def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: st
         show_default=False,
         rich_help_panel=panel,
     )
-    return Annotated[(list[str] if kind is list else kind) | None, option]  # type: ignore[valid-type]
+    return Annotated[(list[str] if kind is list else kind) | None, option]
 
 
 def _kind(annotation: Any) -> type:
@@ -82,7 +85,7 @@ def _kind(annotation: Any) -> type:
 
 
 def _read(name: str, value: Any) -> Any:
-    """A list of name=value as a dictionary; the word none as None."""
+    """Convert a list of name=value texts to a dictionary, and the word none to None."""
     if isinstance(value, list):
         return dict(_parse_key_value(flag(name), text) for text in value)
     return None if value == NONE else value
@@ -91,7 +94,7 @@ def _read(name: str, value: Any) -> Any:
 def _parse_key_value(option: str, text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise UserError(f"{option} takes name=value, as in {option} margin=0.2; got {text!r}.")
+        raise UserError(f"{option} takes name=value, e.g. {option} margin=0.2; got {text!r}.")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""`dmlviz project`: a map of a run, kept with it, or of vectors in a file."""
+"""`dmlviz project`: project a run's embeddings, or an embeddings file."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
-from dmlviz.cli.maps import in_words, project_file, write_table
+from dmlviz.cli.maps import format_measures, project_file, write_table
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
@@ -31,73 +31,70 @@ def project(
     settings: dict[str, Any],
     source: Annotated[
         str,
-        typer.Argument(metavar="RUN|FILE", help="a run's 16 digits, or vectors: npy, npz, csv, tsv or parquet"),
+        typer.Argument(metavar="RUN|FILE", help="run ID, or an embeddings file: npy, npz, csv, tsv or parquet"),
     ],
     runs: RunsFolder = None,
-    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write coordinates there")] = None,
+    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="CSV output path")] = None,
 ) -> None:
-    """Draw the test images of a run, which the app then shows beside its other maps, or the vectors of a file.
+    """Project a run's test embeddings (also shown in the app), or an embeddings file.
 
-    Ctrl-C gives it up.
+    Ctrl-C cancels it.
     """
     config = ProjectionConfig(**settings)
     if Path(source).suffix.lower() in SUFFIXES:
         project_file(Path(source), config, table)
         return
-    known = Runs(runs_folder(runs))
-    chosen = known.get(source)
-    chosen.embeddings_at(config.step)  # or a sentence that says why there is none
-    drawing = _finished(chosen, config) or _draw(known.create_projection(chosen, config), Console(highlight=False))
+    store = Runs(runs_folder(runs))
+    run = store.get(source)
+    run.embeddings_at(config.step)  # raises where there are none
+    projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
-        _write_run(table, chosen, drawing)
-    print(f"{config.declared.title}: {_kept(drawing)}")
-    print(table or drawing.path)
+        _write_run(table, run, projection)
+    print(f"{config.declared.title}: {format_measures((projection.end or {}).get('faithfulness') or {})}")
+    print(table or projection.path)
 
 
 app.command()(add_config_options(project, ProjectionConfig, {"method": PROJECTIONS}, {}))
 
 
-def _finished(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
-    known = {drawing.id: drawing for drawing in run.projections()}
-    drawing = known.get(config.id)
-    return drawing if drawing is not None and drawing.state == "finished" else None
+def _existing(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
+    """Return the finished projection with these settings, if there is one."""
+    projections = {projection.id: projection for projection in run.projections()}
+    projection = projections.get(config.id)
+    return projection if projection is not None and projection.state == "finished" else None
 
 
-def _draw(drawing: ProjectionRun, console: Console) -> ProjectionRun:
-    """Draw in a thread, so that Ctrl-C is heard between two iterations, and show how far it is."""
+def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
+    """Compute a projection in a thread, so that Ctrl-C takes effect between iterations; show the progress."""
     from dmlviz.runs.projection_run import run_projection
 
     limit_to_one_thread()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
-    with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as shown:
-        task = shown.add_task(drawing.config.declared.title, total=None)
-        work = threading.Thread(target=run_projection, args=(drawing.path,), kwargs={"stop": stop}, daemon=True)
+    with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as bar:
+        task = bar.add_task(projection.config.declared.title, total=None)
+        work = threading.Thread(target=run_projection, args=(projection.path,), kwargs={"stop": stop}, daemon=True)
         work.start()
         seen = 0
         while work.is_alive():
             time.sleep(0.1)
-            for event in drawing.events(seen):
+            for event in projection.events(seen):
                 seen += 1
                 if event["event"] == "phase":
-                    shown.update(task, description=event["words"], completed=event["iteration"], total=event["of"])
+                    bar.update(task, description=event["words"], completed=event["iteration"], total=event["of"])
                 if event["event"] == "frame":
-                    shown.update(task, completed=event["iteration"], total=event["of"])
-    if drawing.state == "stopped":
+                    bar.update(task, completed=event["iteration"], total=event["of"])
+    if projection.state == "stopped":
         raise typer.Exit(130)
-    end = drawing.end
+    end = projection.end
     if end is None or end["event"] != "finished":
-        raise UserError((end or {}).get("reason", "The drawing ended without a word; its folder says more."))
-    return drawing
+        raise UserError((end or {}).get("reason", f"The projection ended without a result; see {projection.path}."))
+    return projection
 
 
-def _kept(drawing: ProjectionRun) -> str:
-    return in_words((drawing.end or {}).get("faithfulness") or {})
-
-
-def _write_run(path: Path, run: Run, drawing: ProjectionRun) -> None:
-    """Every image that the map shows; of a film at every epoch, which then has a column."""
-    config, names = drawing.config, DATASETS[run.config.dataset].classes
-    coordinates, labels, tracked = drawing.coordinates, run.labels, run.tracked_indices
+def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
+    """Write one row per image on the map; with all epochs one per image and epoch, and a column `step`."""
+    config, names = projection.config, DATASETS[run.config.dataset].classes
+    coordinates, labels, tracked = projection.coordinates, run.labels, run.tracked_indices
     assert coordinates is not None  # it is finished
     assert labels is not None
     assert tracked is not None

@@ -1,4 +1,4 @@
-"""`dmlviz serve`: the app, in this process, until Ctrl-C."""
+"""`dmlviz serve`: run the app in this process until Ctrl-C."""
 
 import errno
 import os
@@ -19,17 +19,20 @@ ANY_HOST = ("0.0.0.0", "::", "")
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="address to listen on; 0.0.0.0 lets the whole network in")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 8501,
+    host: Annotated[str, typer.Option(help="address to listen on; 0.0.0.0 for all interfaces")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 = any free port")] = 8501,
     data: DataFolder = None,
     runs: RunsFolder = None,
     disk_limit: Annotated[
         float | None,
-        typer.Option(metavar="GB", help="room for runs; beyond it the oldest unpinned ones go (DMLVIZ_DISK_LIMIT, 5)"),
+        typer.Option(
+            metavar="GB",
+            help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
+        ),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser where there is one")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> None:
-    """Open the app: watch runs, train, draw a digit and see where it lands. Ctrl-C ends it."""
+    """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
     from app.server import Settings
     from app.server import serve as serve_app
@@ -38,39 +41,39 @@ def serve(
     from dmlviz.storage.files import ensure_dir
 
     def ready(address: str) -> None:
-        print(f"\n  dmlviz is at {address}\n\n  Ctrl-C ends it.", flush=True)
+        print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
         if host in ANY_HOST:
-            print("  Everybody in this network can open it and train.", flush=True)
+            print("  Warning: anyone on this network can open it and start trainings.", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     print("Starting …", end="\r", flush=True)
-    room = parse_limit(disk_limit)
-    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=room)
+    limit = parse_limit(disk_limit)
+    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit)
     serve_app(settings, on_ready=ready)
 
 
 def check_port_free(host: str, port: int) -> None:
-    """Raise UserError, with what to do, where nobody could listen at this address."""
+    """Raise UserError if the server could not listen on this host and port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except socket.gaierror:
-        raise UserError(f"There is no address {host!r} to listen on; use 127.0.0.1, or 0.0.0.0 for all.") from None
+        raise UserError(f"Cannot resolve address {host!r}; use 127.0.0.1, or 0.0.0.0 for all interfaces.") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise UserError(
-                f"Port {port} is taken, perhaps by another dmlviz; choose one with --port, or any with --port 0."
+                f"Port {port} is in use, perhaps by another dmlviz; choose another with --port (0 = any)."
             ) from None
         if error.errno == errno.EACCES:
-            raise UserError(f"Port {port} is not open to programs of yours; choose one above 1023.") from None
-        raise UserError(f"Nobody can listen on {host} port {port}: {error.strerror}.") from None
+            raise UserError(f"Permission denied for port {port}; use one above 1023.") from None
+        raise UserError(f"Cannot listen on {host} port {port}: {error.strerror}.") from None
 
 
 def has_browser() -> bool:
-    """Whether a graphical browser can be opened; a text browser would take the terminal over."""
+    """Return whether a graphical browser is available; a text browser would take over the terminal."""
     if sys.platform not in ("win32", "darwin") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False
     try:

@@ -1,4 +1,4 @@
-"""`dmlviz train`: a training in the terminal, kept as a run that the app shows."""
+"""`dmlviz train`: train in the terminal and save the run."""
 
 import sys
 import time
@@ -42,8 +42,8 @@ PANELS = {
     "Net": ("net", "embedding_dim", "normalize"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
-    "Length and repeatability": ("steps", "max_seconds", "seed"),
-    "What is tracked": ("eval_subset_size", "num_snapshots"),
+    "Length and seed": ("steps", "max_seconds", "seed"),
+    "Evaluation during training": ("eval_subset_size", "num_snapshots"),
 }
 SCORE_LABELS = {
     "precision_at_1": "P@1",
@@ -52,49 +52,49 @@ SCORE_LABELS = {
     "r_precision": "R-precision",
     "nmi": "NMI",
 }
-LIVE = ("precision_at_1", "map_at_r")
-STOPPING = "Stopping; the test images are embedded and scored. Ctrl-C again leaves at once."
-LINES = 10  # when nobody watches a terminal, say so often how far it is
+LIVE_SCORES = ("precision_at_1", "map_at_r")
+STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
+NUM_PROGRESS_LINES = 10  # of a training whose output is not a terminal
 
 
 def train(
     settings: dict[str, Any],
     runs: RunsFolder = None,
     data: DataFolder = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="what to call the run")] = None,
-    again: Annotated[bool, typer.Option("--again", help="train once more what is there already")] = False,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="title of the run")] = None,
+    retrain: Annotated[bool, typer.Option("--retrain", help="train again even if this run exists")] = False,
 ) -> None:
-    """Train, with scores on the test images as it goes, and keep the run. Ctrl-C stops early and keeps it too.
+    """Train a net, print scores on the test images, and save the run. Ctrl-C stops early and saves it too.
 
-    What is left out takes the values that the loss was found to train well with, then those in brackets. Equal settings
-    are one run: asking for it a second time shows what is there.
+    Defaults are the values recommended for the loss, else those in parentheses. Equal settings are one run: a second
+    call shows the existing one.
     """
     DATASETS.add_search_path(data_root(data))
     config = TrainConfig(**settings)
-    known = Runs(runs_folder(runs))
+    store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
-    run = _existing_run(known, config)
-    if run is not None and not again:
+    run = _existing_run(store, config)
+    if run is not None and not retrain:
         if run.state == "running":
-            raise UserError(f"This run is being trained by another process: {run.path}.")
-        console.print(f"Trained before, {_scores(run.metrics)} on the test images; --again trains it once more.")
+            raise UserError(f"Another process is training this run: {run.path}.")
+        console.print(f"Already trained ({_scores(run.metrics)} on the test images). Use --retrain to train again.")
         console.print(str(run.path))
         return
     dataset = _load(config.dataset, data, console)
     with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
-        run = known.create(config, title)
+        run = store.create(config, title)
         console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
         last = _watch(_events(run, dataset, stop), config, console)
     if isinstance(last, Failed):
         print(last.reason, file=sys.stderr)
         raise typer.Exit(1)
     if isinstance(last, Finished):
-        how = "Stopped after" if isinstance(last, Stopped) else "Finished"
-        console.print(f"{how} {last.step:,} steps in {last.seconds:.1f} s")
+        verb = "Stopped after" if isinstance(last, Stopped) else "Finished"
+        console.print(f"{verb} {last.step:,} steps in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
         for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
-            found = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORE_LABELS})
-            console.print(f"{found} on those of {group} classes, among themselves")
+            scores = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORE_LABELS})
+            console.print(f"{scores} on the {group} classes only")
     console.print(str(run.path))
     if stop():
         raise typer.Exit(130)
@@ -104,7 +104,7 @@ app.command()(add_config_options(train, TrainConfig, CATALOGS, PANELS))
 
 
 def _existing_run(runs: Runs, config: TrainConfig) -> Run | None:
-    """The run of these settings, if it is complete or under way."""
+    """Return the run with these settings, if it is finished or running."""
     try:
         run = runs.get(config.id)
     except RunNotFoundError:
@@ -117,7 +117,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(f"Fetching {DATASETS[name].title}", total=None, visible=False)
+        task = progress.add_task(f"Downloading {DATASETS[name].title}", total=None, visible=False)
         return load(
             name, root, progress=lambda done, total: progress.update(task, completed=done, total=total, visible=True)
         )
@@ -131,7 +131,7 @@ def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
 
 
 def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Event | None:
-    """Show the events until the last one, and return it."""
+    """Print progress until the last event, and return that event."""
     columns = (
         *(BarColumn(bar_width=16), TextColumn("{task.completed:,.0f}/{task.total:,.0f}")),
         *(TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")),
@@ -139,34 +139,36 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
     event, loss, scores, due = None, float("nan"), "", 0.0
     terminal = console.is_terminal
     with Progress(*columns, console=console, disable=not terminal) as progress:
-        task = progress.add_task("getting ready", total=config.steps)
-        watch = TrainingMonitor(config)
+        task = progress.add_task("starting", total=config.steps)
+        monitor = TrainingMonitor(config)
         for event in events:
-            for alarm in watch.update(event)[0]:
-                console.print(_print_alarm(alarm, config))
+            for alarm in monitor.update(event)[0]:
+                console.print(_alarm_text(alarm, config))
             match event:
                 case Started():
-                    console.print(f"{event.train_images:,} images to train on, {event.test_images:,} to test on")
+                    console.print(f"{event.train_images:,} training images, {event.test_images:,} test images")
                 case Snapshot():
-                    scores = _scores(event.metrics, LIVE)
+                    scores = _scores(event.metrics, LIVE_SCORES)
                 case Step():
                     loss = event.loss if loss != loss else 0.9 * loss + 0.1 * event.loss
                     if terminal and time.monotonic() >= due:
                         due = time.monotonic() + 0.1
                         progress.update(task, completed=event.step, description=f"loss {loss:.3f}  {scores}")
-                    elif not terminal and event.step % max(1, config.steps // LINES) == 0:
+                    elif not terminal and event.step % max(1, config.steps // NUM_PROGRESS_LINES) == 0:
                         console.print(f"step {event.step:,}: loss {loss:.4f}, {scores or 'no scores yet'}")
         if terminal and isinstance(event, Finished):
-            progress.update(task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE)}")
+            progress.update(
+                task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE_SCORES)}"
+            )
     return event
 
 
-def _print_alarm(alarm: Alarm, config: TrainConfig) -> str:
-    """What went wrong, and what to try."""
-    words = " or ".join(remedy.label for remedy in suggestions(alarm.name, config))
-    return f"{alarm.message} Try {words}." if words else alarm.message
+def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
+    """Return the alarm's message and what to try."""
+    remedies = " or ".join(suggestion.label for suggestion in suggestions(alarm.name, config))
+    return f"{alarm.message} Try {remedies}." if remedies else alarm.message
 
 
 def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SCORE_LABELS)) -> str:
-    found = [f"{SCORE_LABELS[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
-    return "  ".join(found) or "without scores"
+    scores = [f"{SCORE_LABELS[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
+    return "  ".join(scores) or "no scores"

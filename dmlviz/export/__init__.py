@@ -1,4 +1,4 @@
-"""Keeps a run outside the program: as a script, a table, a page of its own, for other tools. Loads no torch."""
+"""Exports a run as a page, table, weights, figures or script. Imports no torch."""
 
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +10,7 @@ from dmlviz.storage.files import atomic_write
 
 __all__ = ["FORMATS", "RunExport", "SpriteSheets", "save", "write"]
 
-_HOMES = {
+_MODULES = {
     "python": "script",
     "command": "script",
     "html": "page",
@@ -22,15 +22,24 @@ _HOMES = {
 }
 
 
-def write(format: str, kept: RunExport, file: IO[bytes]) -> None:
-    """Write what is kept of a run; raise UserError for an unknown format, and for a run that has not got that far."""
+def write(format: str, contents: RunExport, file: IO[bytes]) -> None:
+    """Write a run in a format.
+
+    Args:
+        format: a name in FORMATS.
+        contents: the run.
+        file: a binary file.
+
+    Raises:
+        UserError: for an unknown format, or if the run is not finished.
+    """
     _ = FORMATS[format]
-    getattr(import_module(f"dmlviz.export.{_HOMES[format]}"), f"write_{format}")(kept, file)
+    getattr(import_module(f"dmlviz.export.{_MODULES[format]}"), f"write_{format}")(contents, file)
 
 
-def save(format: str, kept: RunExport, path: Path | None = None) -> Path:
-    """As `write`, into a file, by default one in this folder that is named after the run; returns where it is."""
-    path = path or Path(kept.file_name(format))
+def save(format: str, contents: RunExport, path: Path | None = None) -> Path:
+    """Write a run to `path`, by default a file named after the run in this folder; return the path."""
+    path = path or Path(contents.file_name(format))
     with atomic_write(path) as file:
-        write(format, kept, file)
+        write(format, contents, file)
     return path

@@ -1,4 +1,4 @@
-"""What is kept of a run: its test images with their classes, places on one map, and neighbors."""
+"""Contents of an export: test images with classes, positions on one map, and neighbors."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ NEIGHBORS = 10
 
 @dataclass(frozen=True)
 class SpriteSheets:
-    """The test images as PNG sheets of square tiles: `sprite_sheet.COLUMNS` a row, `sprite_sheet.PER_SHEET` a sheet."""
+    """The test images as PNG sheets of square tiles of `tile` pixels, as `dmlviz.data.sprite_sheet` makes them."""
 
     tile: int
     pngs: tuple[bytes, ...]
@@ -29,9 +29,12 @@ class SpriteSheets:
 
 @dataclass(frozen=True)
 class RunExport:
-    """A run as it is to be kept; `drawing` is the projection that is shown, None for the view that the run plays.
+    """A run with one of its maps.
 
-    `sheets` None has none where the data set is not on disk.
+    Attributes:
+        run: the run.
+        drawing: the projection of the map; None for the run's own view.
+        sheets: the test images; None if the data set is not on disk.
     """
 
     run: Run
@@ -40,7 +43,7 @@ class RunExport:
 
     @classmethod
     def from_run(cls, run: Run, drawing: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
-        """With the pictures of its data set, where that is on disk."""
+        """Add the images of the run's data set, if it is on disk."""
         name = run.config.dataset
         if name not in data.available_datasets(data_root):
             return cls(run, drawing)
@@ -52,7 +55,7 @@ class RunExport:
 
     @property
     def step(self) -> int | None:
-        """The epoch that the map shows, of a film the last; None for the end, where all test images are."""
+        """The step of the map, the last one with all epochs; None for the end with all test images."""
         if self.drawing is None:
             return None
         return (
@@ -63,35 +66,35 @@ class RunExport:
 
     @cached_property
     def items(self) -> np.ndarray:
-        """The test images on the map: all, or those that were tracked where it shows an epoch (indices, rising)."""
+        """Indices of the test images on the map, ascending: all, or the tracked ones for a step."""
         return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.tracked_indices)
 
     @cached_property
     def embeddings(self) -> np.ndarray:
-        """Theirs (n × d, float32); raise UserError before the run's end."""
+        """Embeddings (n × d, float32); raises UserError before the run's end."""
         if self.run.embeddings is None:
-            raise UserError(f"{self.run.title} has no embeddings yet; they are written when its training ends.")
+            raise UserError(f"{self.run.title} has no embeddings yet: wait until training has finished.")
         return np.asarray(self.run.embeddings_at(self.step)[0])
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Their classes (n); raise UserError before the run's end."""
-        _ = self.embeddings  # the classes are there before, and alone they are not worth keeping
+        """Class IDs (n); raises UserError before the run's end."""
+        _ = self.embeddings  # raises before the end, when labels exist already
         return np.asarray(self.run.embeddings_at(self.step)[1])
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes."""
+        """Class names by ID."""
         return DATASETS[self.run.config.dataset].classes
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """Where they lie on the map (n × 2 or 3, float32), of a film at its end; raise UserError before that."""
+        """Positions on the map (n × 2 or 3, float32); raises UserError if the projection is not finished."""
         if self.drawing is not None:
-            found = self.drawing.coordinates
-            if found is None:
-                raise UserError("This projection is not finished; wait for its end, or draw it again.")
-            return np.asarray(found[-1] if self.drawing.config.all_epochs else found)
+            coordinates = self.drawing.coordinates
+            if coordinates is None:
+                raise UserError("This projection is not finished: wait for it, or compute it again.")
+            return np.asarray(coordinates[-1] if self.drawing.config.all_epochs else coordinates)
         embeddings, basis = self.embeddings, self.run.linear_projection
         if basis is None:  # written with the embeddings
             raise DamagedFileError(self.run.path / "basis.npz", MISSING)
@@ -99,7 +102,7 @@ class RunExport:
 
     @cached_property
     def neighbors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ten nearest of each in the embedding: distances (n × k, float32) and items (n × k), itself left out."""
+        """The ten nearest neighbors of each image: distances and items (n × k), excluding the image itself."""
         from dmlviz.ops.gallery import Gallery
 
         distances, rows = Gallery(self.embeddings, self.labels).kneighbors_all(NEIGHBORS)
@@ -107,14 +110,14 @@ class RunExport:
 
     @property
     def view(self) -> str:
-        """What the map is called: a projection's method, or the view that the run plays."""
+        """Method of the projection, or kind of the run's own view."""
         if self.drawing is not None:
             return self.drawing.config.method
         basis = self.run.linear_projection
         return basis.kind if basis is not None else ""
 
     def file_name(self, format: str) -> str:
-        """A name for the file, safe on every system: title, view where that matters, the run's first digits."""
+        """Return a portable file name: title, view if it matters, start of the run ID."""
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
         view = "" if self.drawing is None or format == "weights" else f"-{self.view}"

@@ -1,4 +1,4 @@
-"""The figures of a run as pages for any browser, with the numbers of each as a table, in one zip."""
+"""Export of a run's figures as HTML pages with CSV tables, in one zip file."""
 
 import html
 import zipfile
@@ -31,57 +31,59 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
-SHOWN = {"displaylogo": False, "responsive": True}
+PLOTLY_CONFIG = {"displaylogo": False, "responsive": True}
 
 
-def write_figures(kept: RunExport, file: IO[bytes]) -> None:
-    """Write NAME.html and NAME.csv for each figure, the script that all pages share, and README.txt, which lists them.
+def write_figures(contents: RunExport, file: IO[bytes]) -> None:
+    """Write NAME.html and NAME.csv for each figure, the script shared by all pages, and README.txt.
 
-    A figure that this run does not give is left out, and README.txt says why. Raises UserError before the run's end.
+    Figures without data are skipped; README.txt gives the reason. Raises UserError before the run's end.
     """
     from plotly.offline import get_plotlyjs
 
-    _ = kept.embeddings
-    told = [
-        f"Figures of {kept.run.title}. Open a page in a browser; they need {SCRIPT} beside them, and no network.",
+    _ = contents.embeddings
+    lines = [
+        f"Figures of {contents.run.title}. Open a page in a browser; they need {SCRIPT} beside them, no network.",
         "",
     ]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         archive.writestr(SCRIPT, get_plotlyjs())
-        for name, declared in FIGURES.items():
+        for name, spec in FIGURES.items():
             try:
-                drawn, columns = _made(name, kept)
+                drawn, columns = _draw(name, contents)
             except UserError as error:
-                told.append(f"{declared.title} is left out. {error}")
+                lines.append(f"{spec.title} is left out. {error}")
                 continue
-            archive.writestr(f"{name}.html", _page(name, drawn, kept.run.title))
+            archive.writestr(f"{name}.html", _page(name, drawn, contents.run.title))
             with archive.open(f"{name}.csv", "w") as part:
                 _write_table(columns, part)
-            told.append(f"{name}.html, {name}.csv: {drawn.layout.title.text}. {drawn.layout.meta['about']}.")
-        archive.writestr("README.txt", "\n".join(told) + "\n")
+            lines.append(f"{name}.html, {name}.csv: {drawn.layout.title.text}. {drawn.layout.meta['about']}.")
+        archive.writestr("README.txt", "\n".join(lines) + "\n")
 
 
-def _made(name: str, kept: RunExport) -> "tuple[go.Figure, dict[str, np.ndarray]]":
+def _draw(name: str, contents: RunExport) -> "tuple[go.Figure, dict[str, np.ndarray]]":
     from dmlviz.figures import drawing
 
     if name == "map":
-        items = None if kept.step is None else kept.items
-        about = data.images(kept.run, step=kept.step).about
-        title = PROJECTIONS[kept.view].title
-        figure = drawing.draw_map(kept.coordinates, kept.labels, items, kept.classes, title, about)
-        return figure, _places(kept)
-    measured = data.measure(name, kept.run, kept.step)
+        items = None if contents.step is None else contents.items
+        about = data.images(contents.run, step=contents.step).about
+        title = PROJECTIONS[contents.view].title
+        figure = drawing.draw_map(contents.coordinates, contents.labels, items, contents.classes, title, about)
+        return figure, _map_columns(contents)
+    measured = data.measure(name, contents.run, contents.step)
     return drawing.draw(name, measured), data.columns(measured)
 
 
-def _places(kept: RunExport) -> dict[str, np.ndarray]:
-    called = np.array([data.class_name(kept.classes, int(label)) for label in kept.labels])
-    axes = dict(zip("xyz", np.asarray(kept.coordinates).T, strict=False))
-    return {"item": kept.items, "class": called, **axes}
+def _map_columns(contents: RunExport) -> dict[str, np.ndarray]:
+    names = np.array([data.class_name(contents.classes, int(label)) for label in contents.labels])
+    axes = dict(zip("xyz", np.asarray(contents.coordinates).T, strict=False))
+    return {"item": contents.items, "class": names, **axes}
 
 
 def _page(name: str, figure: "go.Figure", run: str) -> str:
-    drawn = figure.to_html(full_html=False, include_plotlyjs=False, default_height="100vh", div_id=name, config=SHOWN)
+    drawn = figure.to_html(
+        full_html=False, include_plotlyjs=False, default_height="100vh", div_id=name, config=PLOTLY_CONFIG
+    )
     title = html.escape(f"{FIGURES[name].title} · {run}")
     return PAGE.format(title=title, script=SCRIPT, figure=drawn)
 
@@ -90,6 +92,6 @@ def _write_table(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
     import pyarrow
     from pyarrow import csv
 
-    # What is not a number is an empty cell.
+    # NaN becomes an empty cell.
     table = pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()})
     csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))

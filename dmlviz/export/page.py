@@ -1,4 +1,4 @@
-"""A run as one HTML file: the map that plays, pictures, neighbors, scores. Opens without a server or a network."""
+"""Export of a run as one interactive HTML file: map, images, neighbors, scores. Needs no server or network."""
 
 import html
 import json
@@ -18,7 +18,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.runs.run import EventLogDir
 
 BUILT = files("dmlviz") / "_frontend"
-MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; of more, every second, third … is kept, and the page says so
+MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
 MAX_DISTANCE = 65535
 
 PAGE = """<!doctype html>
@@ -53,68 +53,68 @@ PAGE = """<!doctype html>
 
 
 def write_html(kept: RunExport, file: IO[bytes]) -> None:
-    """Write the page; raise UserError before the run's end, and for a projection that is not finished."""
-    described = _described(kept)
+    """Write the page; raise UserError if the run or its projection is not finished."""
+    contents = _page_contents(kept)
     text = PAGE.format(
         title=html.escape(kept.run.title),
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
         facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(kept)),
-        measured=html.escape(quality_note(kept, described["left_out"])),
-        kept=json.dumps(described, separators=(",", ":")).replace("<", "\\u003c"),
+        measured=html.escape(quality_note(kept, contents["left_out"])),
+        kept=json.dumps(contents, separators=(",", ":")).replace("<", "\\u003c"),
     )
     file.write(text.encode())
 
 
 def page_data(kept: RunExport) -> list[tuple[str, str]]:
-    """The settings as a person reads them."""
+    """Return the settings as (name, text)."""
     config = kept.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
     steps = (kept.run.end or {}).get("step", config.steps)
     if DATASETS[config.dataset].size == 0:
-        return [("Data", DATASETS[config.dataset].summary), ("Map", _map_of(kept))]
-    found = [
+        return [("Data", DATASETS[config.dataset].summary), ("Map", _map_title(kept))]
+    rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
         ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
-        ("Map", _map_of(kept)),
+        ("Map", _map_title(kept)),
     ]
-    return [(name, text) for name, text in found if text]
+    return [(name, text) for name, text in rows if text]
 
 
-def _map_of(kept: RunExport) -> str:
+def _map_title(kept: RunExport) -> str:
     return PROJECTIONS[kept.view].title if kept.drawing is None else kept.drawing.config.declared.title
 
 
 def quality_note(kept: RunExport, left_out: int) -> str:
-    """On what everything was measured."""
+    """Return the footer: what the points are, and what neighbors mean."""
     n, d = RunExport(kept.run).embeddings.shape
-    given = DATASETS[kept.run.config.dataset].size == 0
+    imported = DATASETS[kept.run.config.dataset].size == 0
     parts = [
-        f"The points are all {n:,} vectors."
-        if given
-        else f"The points are all {n:,} test images; the net was trained on none of them.",
+        f"The points are all {n:,} embeddings."
+        if imported
+        else f"The points are all {n:,} test images; none was used for training.",
         f"Neighbors are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
         "not on the map.",
     ]
     if left_out:
-        parts.append(f"To keep the file small, {left_out} of the frames between the first and the last are left out.")
+        parts.append(f"To keep the file small, {left_out} intermediate frames are left out.")
     return " ".join([*parts, f"Run {kept.run.id} of dmlviz, {kept.run.created:%Y-%m-%d}."])
 
 
 def _with_params(choice: Spec, params: dict[str, Any]) -> str:
-    """Its title, and the parameters that are not as usual."""
-    usual = choice.with_defaults({})
-    said = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != usual.get(name)]
-    return f"{choice.title} ({', '.join(said)})" if said else choice.title
+    """Return the title with all parameters that differ from their defaults."""
+    defaults = choice.with_defaults({})
+    changed = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != defaults.get(name)]
+    return f"{choice.title} ({', '.join(changed)})" if changed else choice.title
 
 
-def _described(kept: RunExport) -> dict[str, Any]:
-    """All that the script reads; arrays are base64 of little-endian numbers."""
-    run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whichever epoch the map shows
-    _ = kept.coordinates  # a map that is not finished is said to be so
+def _page_contents(kept: RunExport) -> dict[str, Any]:
+    """Return the data of the page; arrays are base64 of little-endian numbers."""
+    run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whatever the step of the map
+    _ = kept.coordinates  # raises if the map is not finished
     labels, (distances, neighbors) = whole.labels, whole.neighbors
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
@@ -147,14 +147,14 @@ def _described(kept: RunExport) -> dict[str, Any]:
 
 
 def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any], int]:
-    """The events of a record with its frames, and how many frames were left out so that the rest fit."""
+    """Return the events of a record with its frames, and the number of dropped frames."""
     events = record.events()
     replay = next((event for event in events if event["event"] == "replay"), None)
     if replay is None:
         events, left_out = _drop_frames(events, [event for event in events if event["event"] in ("snapshot", "frame")])
         shown = [event["frame"] for event in events if event.get("frame")]
     else:
-        # In the plane the frames that came on the way are those of the replay, and nobody asks for them.
+        # In the plane, live frames equal those of the replay, and are not requested.
         plane = replay["view"] == "plane"
         taken = _fit_frame_budget(replay["frames"], each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
@@ -166,14 +166,14 @@ def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any]
 
 
 def _drop_frames(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """The events without those of `drawn` whose frames do not fit, and how many these are."""
+    """Drop events whose frames exceed the budget; return the rest and the number of dropped events."""
     kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn])}
     gone = [event for event in drawn if event["frame"]["id"] not in kept]
     return [event for event in events if event not in gone], len(gone)
 
 
 def _fit_frame_budget(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
-    """All frames, or every second, third …, and the last, so that they fit; each of them is kept `each` times."""
+    """Return all frames, or every second, third … and the last, within the budget; each is stored `each` times."""
     for every in range(1, len(frames) + 1):
         chosen = [frame for place, frame in enumerate(frames) if place % every == 0 or place == len(frames) - 1]
         if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MAX_FRAME_BYTES:

@@ -1,4 +1,4 @@
-"""The files of TensorFlow's Embedding Projector (Smilkov et al. 2016), as one zip."""
+"""Export for TensorFlow's Embedding Projector (Smilkov et al. 2016), as one zip file."""
 
 import zipfile
 from typing import IO
@@ -21,14 +21,14 @@ SPRITE = """  sprite {{
     single_image_dim: {tile}
   }}
 """
-MAX_SIDE = 8192  # pixels: the tool takes no larger sprite
+MAX_SIDE = 8192  # pixels, the limit of the Projector
 
 
 def sprite_of(kept: RunExport) -> bytes | None:
-    """A PNG with the picture of each vector; None without pictures, or where they do not fit on one sheet.
+    """Return a PNG with the image of each vector; None without images, or if they do not fit.
 
-    The tool finds the column of picture i as i modulo the tiles in a row, and its row as i divided by the tiles in a
-    *column*: only a square sheet shows each point its own picture.
+    The Projector takes the column of image i as i modulo the tiles per row, and its row as i divided by the tiles per
+    *column*: only a square sheet shows the right images.
     """
     if kept.sheets is None:
         return None
@@ -38,7 +38,7 @@ def sprite_of(kept: RunExport) -> bytes | None:
 
 
 def write_projector(kept: RunExport, file: IO[bytes]) -> None:
-    """Write vectors.tsv, metadata.tsv, sprite.png (where `sprite_of` has one) and projector_config.pbtxt.
+    """Write vectors.tsv, metadata.tsv, sprite.png (if `sprite_of` returns one) and projector_config.pbtxt.
 
     Raise UserError before the run's end.
     """

@@ -1,4 +1,4 @@
-"""The script, and the commands, that give what is on the screen again: the same numbers on the same machine."""
+"""Scripts and commands that reproduce a run and its map: identical numbers on the same machine."""
 
 import json
 import shlex
@@ -15,17 +15,23 @@ LINE = 100
 
 
 def minimal_overrides(config: Config) -> dict[str, Any]:
-    """The fewest fields that have to be said: `type(config)(**fields)` is the same config."""
-    said = config.model_dump(mode="json")
-    for name in list(said):
-        said = _drop_field(type(config), said, name, config.id)
-    for name, value in list(said.items()):
+    """Return the fewest fields from which `type(config)(**fields)` is the same config.
+
+    Example:
+        >>> from dmlviz.config import TrainConfig
+        >>> minimal_overrides(TrainConfig(seed=3))
+        {'seed': 3}
+    """
+    overrides = config.model_dump(mode="json")
+    for name in list(overrides):
+        overrides = _drop_field(type(config), overrides, name, config.id)
+    for name, value in list(overrides.items()):
         if name.endswith("params"):
             for param in list(value):
-                fewer = {key: kept for key, kept in said[name].items() if key != param}
-                if _resolves_to(type(config), said | {name: fewer}, config.id):
-                    said = said | {name: fewer}
-    return said
+                fewer = {key: other for key, other in overrides[name].items() if key != param}
+                if _resolves_to(type(config), overrides | {name: fewer}, config.id):
+                    overrides = overrides | {name: fewer}
+    return overrides
 
 
 def _drop_field(kind: type[Config], fields: dict[str, Any], name: str, id: str) -> dict[str, Any]:
@@ -41,14 +47,13 @@ def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool
 
 
 def as_python(kept: RunExport) -> str:
-    """A script that trains the run anew and draws its map: `end.metrics`, `end.embeddings`, `coordinates`."""
+    """Return a script that retrains the run and computes its map, as `end.embeddings` and `coordinates`."""
     run, drawn = kept.run, kept.drawing
-    kept_alone = drawn is not None and (drawn.config.all_epochs or kept.step is not None or _uses_other_epochs(drawn))
-    if kept_alone:  # the epochs on the way are kept in less digits than a training has at hand
-        return (
-            as_python(RunExport(run))
-            + f"# The map on the screen is of epochs that are kept: {_projection_call(kept)}\n"
-        )
+    needs_snapshots = drawn is not None and (
+        drawn.config.all_epochs or kept.step is not None or _uses_other_epochs(drawn)
+    )
+    if needs_snapshots:  # made from stored snapshots, which a script does not have
+        return as_python(RunExport(run)) + f"# The map is made from stored snapshots: {_projection_call(kept)}\n"
     device = f", device={_literal(run.info['device'])}" if run.info.get("device") else ""
     lines = [
         _docstring(f"{run.title}: run {run.id} of dmlviz."),
@@ -77,12 +82,12 @@ def as_python(kept: RunExport) -> str:
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
         if kept.view == "pca":
-            lines.append("# The app turns these axes so that the picture follows the training without a jump.")
+            lines.append("# The app rotates these axes to match the live map.")
     return "\n".join([*lines, ""])
 
 
 def as_command(kept: RunExport) -> str:
-    """The commands that train the run anew and draw its map."""
+    """Return the commands that retrain the run and compute its map."""
     lines = [f"# {note}" for note in _notes(kept)]
     lines.append(_options("dmlviz train", minimal_overrides(kept.run.config)))
     if kept.drawing:
@@ -91,7 +96,7 @@ def as_command(kept: RunExport) -> str:
 
 
 def _uses_other_epochs(drawing: ProjectionRun) -> bool:
-    """Whether its axes were fitted to all epochs."""
+    """Return whether the projection was fitted to all snapshots."""
     return drawing.config.params.get("fitted") == "all"
 
 
@@ -101,21 +106,21 @@ def _projection_call(kept: RunExport) -> str:
 
 
 def write_python(kept: RunExport, file: IO[bytes]) -> None:
-    """Write `as_python`."""
+    """Write the Python script."""
     file.write(as_python(kept).encode())
 
 
 def write_command(kept: RunExport, file: IO[bytes]) -> None:
-    """Write `as_command`."""
+    """Write the commands."""
     file.write(as_command(kept).encode())
 
 
 def _notes(kept: RunExport) -> list[str]:
-    """What the same settings do not give again."""
+    """Return notes on what the script does not reproduce."""
     end = kept.run.end or {}
     if end.get("event") != "stopped":
         return []
-    return [f"Stopped at step {int(end['step'])} of {kept.run.config.steps}; this goes on to the end."]
+    return [f"Stopped at step {int(end['step'])} of {kept.run.config.steps}; this script trains to the end."]
 
 
 def _call(name: str, fields: Mapping[str, Any]) -> str:
@@ -125,7 +130,7 @@ def _call(name: str, fields: Mapping[str, Any]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """As Python reads it: whatever the value holds, it stays that value. Plain words get double quotes."""
+    """Return a value as a Python literal, with double quotes around plain text."""
     if isinstance(value, str):
         return f'"{value}"' if value.isprintable() and not set(value) & {'"', "\\"} else repr(value)
     if isinstance(value, dict):
@@ -156,12 +161,12 @@ def _options(command: str, fields: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    """A field as the command line takes it."""
+    """Format a field for the command line."""
     if value is None:
         return NONE
     return ",".join(map(str, value)) if isinstance(value, list) else _param(value)
 
 
 def _param(value: Any) -> str:
-    """A parameter as the command line takes it."""
+    """Format a parameter for the command line."""
     return value if isinstance(value, str) else json.dumps(value)

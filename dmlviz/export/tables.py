@@ -1,4 +1,4 @@
-"""The test images of a run as a table: class, place on the map, nearest neighbors."""
+"""Export of the test images as a table: class, position on the map, nearest neighbors."""
 
 import json
 from typing import IO, TYPE_CHECKING
@@ -14,8 +14,10 @@ AXES = ("x", "y", "z")
 
 
 def table(kept: RunExport) -> "pyarrow.Table":
-    """A row for each test image on the map, in the official order: item, label, class, x, y (z), then neighbor and
-    distance of the k nearest of them, nearest first. Raise UserError before the run's end.
+    """Return one row per test image on the map, in the order of the data set.
+
+    Columns: item, label, class, x, y (z), then neighbor_1, distance_1 … of the nearest images. Raises UserError before
+    the run's end.
     """
     import pyarrow
 
@@ -34,14 +36,14 @@ def table(kept: RunExport) -> "pyarrow.Table":
 
 
 def write_csv(kept: RunExport, file: IO[bytes]) -> None:
-    """Write the table as CSV (RFC 4180, UTF-8), with a line of names."""
+    """Write the table as CSV (RFC 4180, UTF-8) with a header."""
     from pyarrow import csv
 
     csv.write_csv(table(kept), file, csv.WriteOptions(quoting_style="needed"))
 
 
 def write_parquet(kept: RunExport, file: IO[bytes]) -> None:
-    """Write the table with the column `embedding` (d numbers each) as Parquet; its metadata say which run it is."""
+    """Write the table as Parquet with a column `embedding` (d values each), and the run in the metadata."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""The trained net for other programs, and how to load it."""
+"""Export of the trained weights, and code that loads them."""
 
 import shutil
 from typing import IO
@@ -9,16 +9,16 @@ from dmlviz.export.contents import RunExport
 
 
 def write_weights(kept: RunExport, file: IO[bytes]) -> None:
-    """Write the safetensors file; raise UserError for a run that has none."""
+    """Write the safetensors file; raise UserError if the run has none."""
     path = kept.run.path / "weights.safetensors"
     if not path.exists():
-        raise UserError(f"{kept.run.title} has no weights: they are written when its training ends.")
+        raise UserError(f"{kept.run.title} has no weights yet: wait until training has finished.")
     with open(path, "rb") as stored:
         shutil.copyfileobj(stored, file)
 
 
 def loading(kept: RunExport) -> str:
-    """Five lines of Python that load the file: `images` (uint8, n × c × h × w) to `embeddings`."""
+    """Return five lines of Python that load the weights and embed `images` (uint8, n × c × h × w)."""
     config, data = kept.run.config, DATASETS[kept.run.config.dataset]
     net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'
     return (

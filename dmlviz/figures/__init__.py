@@ -1,7 +1,7 @@
-"""Figures of a run or of plain arrays, as `plotly.graph_objects.Figure`: for notebooks, for files, for the page.
+"""Plotly figures of a run or of arrays, for notebooks, files and the page.
 
-Every function takes a run (`Runs(folder).get(id)`), or embeddings (n × d) with class ids (n). Plotly is loaded with the
-first function that is used.
+Every function takes a run (`Runs(folder).get(id)`), or embeddings (n × d) with class IDs (n). Plotly is imported with
+the first function used.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ __all__ = [
     "training_curves",
 ]
 
-_HOMES = {
+_MODULES = {
     "confusion_matrix": "retrieval",
     "distance_histogram": "pairs",
     "map": "maps",
@@ -35,6 +35,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"dmlviz.figures.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"dmlviz.figures.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dmlviz.figures' has no attribute {name!r}")

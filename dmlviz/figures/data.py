@@ -1,4 +1,4 @@
-"""What a figure is made of: images and the words about them, and the numbers that are drawn. Loads no Plotly."""
+"""Data of figures: embeddings, measured curves, captions. Imports no Plotly."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +19,14 @@ _Columns = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Images:
-    """Embeddings (n × d) with class ids (n); `classes` are all class names by id, () where nobody has told them.
+    """Embeddings with labels.
 
-    `about` says which images these are, how many, and after which step; `items` are their numbers in the official
-    order, None where these are all.
+    Attributes:
+        embeddings: embeddings (n × d).
+        labels: class IDs (n).
+        classes: class names by ID; () if unknown.
+        about: caption: which images, how many, after which step.
+        items: indices of the images in the data set; None for all test images.
     """
 
     embeddings: Any
@@ -34,7 +38,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of a figure, with what there is to say about the images."""
+    """Measured data of a figure, class names, and a caption."""
 
     data: Any
     classes: tuple[str, ...]
@@ -42,38 +46,41 @@ class Measured:
 
 
 def images(embeddings: Any, labels: Any = None, step: int | None = None) -> Images:
-    """Those of a run after `step` batches, or of plain arrays.
+    """Return the embeddings of a run or of arrays.
 
-    Without a step the end of the run is meant, and of one that still trains its last snapshot. Raises UserError where
-    a run has no embeddings of that step, and for arrays without labels.
+    Args:
+        embeddings: a run, or embeddings (n × d).
+        labels: class IDs (n), for arrays.
+        step: a step of the run; by default its end, or its last snapshot while it trains.
+
+    Raises:
+        UserError: if the run has no embeddings of that step, or for arrays without labels.
     """
     if isinstance(embeddings, Run):
         return _of_run(embeddings, step)
     if labels is None:
-        raise UserError("Embeddings are drawn with their class ids; give labels too, or a run in place of both.")
+        raise UserError("Embeddings need class IDs: pass labels too, or pass a run.")
     labels = labels.detach().cpu().numpy() if hasattr(labels, "detach") else np.asarray(labels)
     about = f"{len(labels):,} embeddings in {len(np.unique(labels)):,} classes"
     return Images(embeddings, labels, (), about)
 
 
 def _of_run(run: Run, step: int | None) -> Images:
-    declared, whole = DATASETS[run.config.dataset], step is None and run.embeddings is not None
-    if step is None and not whole:
-        known = run.embedded_steps
-        if not known:
-            raise RunNotFoundError(
-                f"{run.title} has no embeddings yet; its first ones are there when the training has begun."
-            )
-        step = known[-1]
+    dataset, is_final = DATASETS[run.config.dataset], step is None and run.embeddings is not None
+    if step is None and not is_final:
+        steps = run.embedded_steps
+        if not steps:
+            raise RunNotFoundError(f"{run.title} has no embeddings yet: wait until training has started.")
+        step = steps[-1]
     embeddings, labels = run.embeddings_at(step)
-    items = None if whole else run.tracked_indices
-    if declared.size == 0:
-        return Images(embeddings, labels, declared.classes, f"{len(labels):,} vectors of {declared.title}", items)
+    items = None if is_final else run.tracked_indices
+    if dataset.size == 0:
+        return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = (run.end or {}).get("step")
-    which, at = ("test images", last) if whole else ("tracked test images", step)
+    which, at = ("test images", last) if is_final else ("tracked test images", step)
     when = "" if at is None else f" after step {at:,}" + (", the end" if at == last else "")
-    about = f"{len(labels):,} {which} of {declared.title}{when}"
-    return Images(embeddings, labels, declared.classes, about, items)
+    about = f"{len(labels):,} {which} of {dataset.title}{when}"
+    return Images(embeddings, labels, dataset.classes, about, items)
 
 
 MEASURES: dict[str, Callable[..., Any]] = {
@@ -86,20 +93,26 @@ MEASURES: dict[str, Callable[..., Any]] = {
 
 
 def measure(name: str, run: Run, step: int | None = None) -> Measured:
-    """The numbers of a run's figure; raise UserError for an unknown figure and where there is nothing to draw yet.
+    """Measure the data of a run's figure, except the map, which is drawn from a `RunExport`.
 
-    The map is left out: it is drawn of what `Kept` holds.
+    Args:
+        name: name of the figure.
+        run: the run.
+        step: a step of the run; by default its end.
+
+    Raises:
+        UserError: for an unknown figure, or if there is no data yet.
     """
     _ = FIGURES[name]
     if name == "training_curves":
-        read = history(run)
-        return Measured(read, (), read.about)
-    found = images(run, step=step)
-    return Measured(MEASURES[name](found.embeddings, found.labels), found.classes, found.about)
+        curves_of_run = history(run)
+        return Measured(curves_of_run, (), curves_of_run.about)
+    selected = images(run, step=step)
+    return Measured(MEASURES[name](selected.embeddings, selected.labels), selected.classes, selected.about)
 
 
 def columns(measured: Measured) -> _Columns:
-    """The numbers that are drawn, as a table's columns by name."""
+    """Return the drawn values as table columns by name."""
     data = measured.data
     if isinstance(data, curves.RecallAtK):
         return {"k": data.ks, "recall": data.recall}
@@ -116,11 +129,11 @@ def columns(measured: Measured) -> _Columns:
     if isinstance(data, History):
         return data.columns()
     names, counts = data
-    called = np.array([class_name(measured.classes, name) for name in names])
-    rows, found = np.meshgrid(called, called, indexing="ij")
-    return {"class": rows.ravel(), "class_of_nearest": found.ravel(), "images": counts.ravel()}
+    class_names = np.array([class_name(measured.classes, name) for name in names])
+    rows, nearest = np.meshgrid(class_names, class_names, indexing="ij")
+    return {"class": rows.ravel(), "class_of_nearest": nearest.ravel(), "images": counts.ravel()}
 
 
 def class_name(classes: tuple[str, ...], label: int) -> str:
-    """What a class is called; its id where nobody has told."""
+    """Return the name of a class; its ID if unknown."""
     return classes[label] if 0 <= label < len(classes) else str(label)

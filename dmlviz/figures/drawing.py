@@ -1,4 +1,4 @@
-"""The figure of what was measured before, by name: for whoever measures once and draws often."""
+"""Draws a figure from data measured before, for callers that measure once and draw several times."""
 
 import plotly.graph_objects as go
 
@@ -11,7 +11,7 @@ from dmlviz.figures.training import draw_training_curves
 
 __all__ = ["draw", "draw_map"]
 
-_DRAWN = {
+_DRAWERS = {
     "recall_at_k": draw_recall_at_k,
     "roc": draw_roc,
     "precision_recall": draw_precision_recall,
@@ -22,6 +22,6 @@ _DRAWN = {
 
 
 def draw(name: str, measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of that name of what `figures.data.measure` measured; raise UserError for an unknown name."""
+    """Draw a figure from the result of `figures.data.measure`; raise UserError for an unknown name."""
     _ = FIGURES[name]
-    return _DRAWN[name](measured, dark)
+    return _DRAWERS[name](measured, dark)

@@ -1,6 +1,7 @@
-"""How a training went: its losses and scores, thinned to what a line can show. Loads no Plotly."""
+"""Losses and scores of a training, thinned for a line plot. Imports no Plotly."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,15 @@ SCORES = ("precision_at_1", "r_precision", "map_at_r")
 
 @dataclass(frozen=True)
 class History:
-    """Mean losses over each `every` steps, by the last of them (`steps`), and scores at the snapshots (`looks`).
+    """Loss and score curves.
 
-    `scores` are by title, those of unseen classes apart where there are any; what is not a number is NaN.
+    Attributes:
+        steps: the last step of each group of `every` steps.
+        losses: mean loss of each group.
+        every: steps per group.
+        looks: steps of the snapshots.
+        scores: scores at the snapshots by title, also of unseen classes; NaN if missing.
+        about: caption.
     """
 
     steps: np.ndarray
@@ -27,7 +34,7 @@ class History:
     about: str
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Losses and scores in one table by step; where a step has none, there is NaN."""
+        """Return one table of losses and scores by step; NaN if missing."""
         steps = np.union1d(self.steps, self.looks)
         named = {"loss": (self.steps, self.losses)} | {name: (self.looks, line) for name, line in self.scores.items()}
         table: dict[str, np.ndarray] = {"step": steps}
@@ -39,30 +46,30 @@ class History:
 
 
 def history(run: Run) -> History:
-    """Read a run's events so far; raise UserError where nothing was trained yet."""
+    """Read a run's curves; raise UserError before its first step."""
     events = run.events()
-    told = [event for event in events if event["event"] == "step"]
-    looked = [event for event in events if event["event"] == "snapshot"]
-    if not told and len(looked) < 2:
-        raise UserError(f"{run.title} has trained no step yet, so there is no curve of it.")
-    losses = np.array([np.nan if event["loss"] is None else event["loss"] for event in told], float)
-    steps = np.array([event["step"] for event in told], np.int64)
+    logged = [event for event in events if event["event"] == "step"]
+    snapshots = [event for event in events if event["event"] == "snapshot"]
+    if not logged and len(snapshots) < 2:
+        raise UserError(f"{run.title} has no training curves yet: wait for its first steps.")
+    losses = np.array([np.nan if event["loss"] is None else event["loss"] for event in logged], float)
+    steps = np.array([event["step"] for event in logged], np.int64)
     every = max(1, -(-len(steps) // MAX_POINTS))
     starts = np.arange(0, len(steps), every)
     ends = np.minimum(starts + every, len(steps))
     means = np.add.reduceat(losses, starts) / (ends - starts) if len(steps) else losses
     scores = {
-        title: np.array([_number(event["metrics"].get(key)) for event in looked], float)
-        for key, title in _titles(looked).items()
+        title: np.array([_number(event["metrics"].get(key)) for event in snapshots], float)
+        for key, title in _titles(snapshots).items()
     }
-    looks = np.array([event["step"] for event in looked], np.int64)
+    looks = np.array([event["step"] for event in snapshots], np.int64)
     return History(steps[ends - 1] if len(steps) else steps, means, every, looks, scores, _about(run, steps))
 
 
-def _titles(looked: list[dict]) -> dict[str, str]:
-    """Which scores are drawn, and what they are called."""
+def _titles(snapshots: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the titles of the drawn scores by key."""
     named = {key: METRICS[key].title for key in SCORES}
-    known = looked[-1]["metrics"] if looked else {}
+    known = snapshots[-1]["metrics"] if snapshots else {}
     apart = {f"{group}/precision_at_1": f"{named['precision_at_1']}, {group} classes" for group in ("seen", "unseen")}
     return named | {key: title for key, title in apart.items() if key in known}
 

@@ -1,4 +1,4 @@
-"""Where the images lie, colored by class."""
+"""The map: one point per image, colored by class."""
 
 from typing import Any
 
@@ -12,29 +12,36 @@ from dmlviz.figures.palette import class_colors
 from dmlviz.figures.style import figure, theme_of
 from dmlviz.runs.run import Run
 
-FEW = 2000  # points, up to which no WebGL is needed
+MAX_SVG_POINTS = 2000  # more points are drawn by WebGL
 
 
 def map(
     coordinates: Any, labels: Any = None, *, step: int | None = None, items: Any = None, dark: bool = False
 ) -> go.Figure:
-    """A map: of a run the view that its replay plays, or coordinates (n × 2 or 3) with class ids (n).
+    """Draw a map: a run's own view, or coordinates with class IDs.
 
-    Of a run at the end, or after `step` batches. `items` are the numbers that points go by, 0 to n − 1 when left out.
-    Raises UserError where a run has no embeddings of that step, and before its end, when its view is chosen.
+    Args:
+        coordinates: a run, or coordinates (n × 2 or 3).
+        labels: class IDs (n), for coordinates.
+        step: a step of the run; by default its end.
+        items: image numbers for the tooltips (n); by default 0 to n − 1.
+        dark: use the dark theme.
+
+    Raises:
+        UserError: if the run has not finished, or has no embeddings of that step.
     """
-    found = images(coordinates, labels, step)
+    selected = images(coordinates, labels, step)
     if not isinstance(coordinates, Run):
-        return draw_map(np.asarray(coordinates), found.labels, items, (), "Map", found.about, dark)
+        return draw_map(np.asarray(coordinates), selected.labels, items, (), "Map", selected.about, dark)
     run = coordinates
     if run.linear_projection is None:
-        raise UserError(f"{run.title} has no map yet: its view is chosen at its end; wait for it, or give coordinates.")
+        raise UserError(f"{run.title} has no map yet: wait until training has finished, or pass coordinates.")
     places, title = (
-        run.linear_projection.project(np.asarray(found.embeddings)),
+        run.linear_projection.project(np.asarray(selected.embeddings)),
         PROJECTIONS[run.linear_projection.kind].title,
     )
-    items = found.items if items is None else items
-    return draw_map(places, found.labels, items, found.classes, title, found.about, dark)
+    items = selected.items if items is None else items
+    return draw_map(places, selected.labels, items, selected.classes, title, selected.about, dark)
 
 
 def draw_map(
@@ -46,14 +53,16 @@ def draw_map(
     about: str,
     dark: bool = False,
 ) -> go.Figure:
-    """The figure of places (n × 2 or 3), a trace for each class."""
+    """Draw positions (n × 2 or 3) with labels (n), one trace per class."""
     if places.ndim != 2 or places.shape[1] not in (2, 3) or len(places) != len(labels):
-        raise UserError(f"A map has two or three coordinates a point; got shape {places.shape}: project them first.")
+        raise UserError(
+            f"A map needs coordinates of shape n × 2 or n × 3; got {places.shape}: project the embeddings first."
+        )
     theme, ids = theme_of(dark), np.unique(labels)
     items = np.arange(len(places)) if items is None else np.asarray(items)
     colors = class_colors(max(len(classes), int(ids.max(initial=0)) + 1), theme)
-    kind = go.Scatter3d if places.shape[1] == 3 else go.Scatter if len(places) <= FEW else go.Scattergl
-    size = 2.5 if kind is go.Scatter3d else 6 if len(places) <= FEW else 4
+    kind = go.Scatter3d if places.shape[1] == 3 else go.Scatter if len(places) <= MAX_SVG_POINTS else go.Scattergl
+    size = 2.5 if kind is go.Scatter3d else 6 if len(places) <= MAX_SVG_POINTS else 4
     traces = []
     for label in ids:
         of_class, name = labels == label, class_name(classes, int(label))

@@ -1,4 +1,4 @@
-"""Whether a distance tells if two images show the same class: ROC, precision over recall, histograms."""
+"""Verification figures: ROC, precision-recall, distance histograms."""
 
 from typing import Any
 
@@ -12,23 +12,34 @@ from dmlviz.metrics import curves
 
 
 def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """The receiver operating characteristic of the distance: of a run, or of embeddings (n × d) with class ids (n).
+    """Draw the ROC curve of the distance between two images, thinned to a few hundred points.
 
-    Of a run at the end, or after `step` batches. Drawn are a few hundred points: see `metrics.curves.outline`. Raises
-    UserError as `dmlviz.metrics.curves.roc`.
+    Args:
+        embeddings: a run, or embeddings (n × d).
+        labels: class IDs (n), for embeddings.
+        step: a step of the run; by default its end.
+        dark: use the dark theme.
+
+    Raises:
+        UserError: as `dmlviz.metrics.curves.roc`.
+
+    Example:
+        >>> import numpy as np
+        >>> roc(np.eye(6), [0, 0, 0, 1, 1, 1]).layout.title.text
+        'ROC of the distance: area 0.5000'
     """
-    found = images(embeddings, labels, step)
-    return draw_roc(Measured(curves.roc(found.embeddings, found.labels), found.classes, found.about), dark)
+    selected = images(embeddings, labels, step)
+    return draw_roc(Measured(curves.roc(selected.embeddings, selected.labels), selected.classes, selected.about), dark)
 
 
 def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of a measured curve."""
+    """Draw a measured curve."""
     curve, theme = measured.data, theme_of(dark)
     drawn = curves.outline(curve.false_positives, curve.recall)
     line = go.Scatter(
         x=curve.false_positives[drawn],
         y=curve.recall[drawn],
-        customdata=_shown(curve.thresholds[drawn]),
+        customdata=_readable_thresholds(curve.thresholds[drawn]),
         mode="lines",
         line={"color": ACCENT[theme], "width": 2},
         hovertemplate="up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>"
@@ -47,7 +58,7 @@ def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
     return figure(
         [line, chance],
         f"ROC of the distance: area {curve.area:.4f}",
-        f"{measured.about}; {_judged(curve)}",
+        f"{measured.about}; {_pairs_text(curve)}",
         theme,
         xaxis={"title": "false positive rate", "range": [-0.01, 1.01], **SQUARE},
         yaxis={"title": "recall (true positive rate)", "range": [-0.01, 1.01], "scaleanchor": "x"},
@@ -56,20 +67,20 @@ def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """Precision over recall of the pairs that `roc` judges, with the same arguments and errors."""
-    found = images(embeddings, labels, step)
-    curve = curves.precision_recall(found.embeddings, found.labels)
-    return draw_precision_recall(Measured(curve, found.classes, found.about), dark)
+    """Draw precision over recall of the pairs in `roc`, with the same arguments and errors."""
+    selected = images(embeddings, labels, step)
+    curve = curves.precision_recall(selected.embeddings, selected.labels)
+    return draw_precision_recall(Measured(curve, selected.classes, selected.about), dark)
 
 
 def draw_precision_recall(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of a measured curve."""
+    """Draw a measured curve."""
     curve, theme = measured.data, theme_of(dark)
     drawn = curves.outline(curve.recall, curve.precision)
     line = go.Scatter(
         x=curve.recall[drawn],
         y=curve.precision[drawn],
-        customdata=_shown(curve.thresholds[drawn]),
+        customdata=_readable_thresholds(curve.thresholds[drawn]),
         mode="lines",
         line={"color": ACCENT[theme], "width": 2},
         hovertemplate="up to distance %{customdata:.3f}:<br>%{x:.2%} of the pairs of one class are found,<br>"
@@ -78,7 +89,7 @@ def draw_precision_recall(measured: Measured, dark: bool = False) -> go.Figure:
     return figure(
         [line],
         f"Precision over recall: average precision {curve.average_precision:.4f}",
-        f"{measured.about}; {_judged(curve)}",
+        f"{measured.about}; {_pairs_text(curve)}",
         theme,
         xaxis={"title": "recall", "range": [-0.01, 1.01]},
         yaxis={"title": "precision", "rangemode": "tozero"},
@@ -89,17 +100,22 @@ def draw_precision_recall(measured: Measured, dark: bool = False) -> go.Figure:
 def distance_histogram(
     embeddings: Any, labels: Any = None, *, step: int | None = None, bins: int = curves.BINS, dark: bool = False
 ) -> go.Figure:
-    """How far apart two images of one class are, and two of different classes: all pairs, in at most `bins` bins.
+    """Draw histograms of all distances within and between classes.
 
-    Of a run (at the end, or after `step` batches), or of embeddings (n × d) with class ids (n).
+    Args:
+        embeddings: a run, or embeddings (n × d).
+        labels: class IDs (n), for embeddings.
+        step: a step of the run; by default its end.
+        bins: maximum number of bins.
+        dark: use the dark theme.
     """
-    found = images(embeddings, labels, step)
-    counted = curves.distance_histogram(found.embeddings, found.labels, bins)
-    return draw_distance_histogram(Measured(counted, found.classes, found.about), dark)
+    selected = images(embeddings, labels, step)
+    counted = curves.distance_histogram(selected.embeddings, selected.labels, bins)
+    return draw_distance_histogram(Measured(counted, selected.classes, selected.about), dark)
 
 
 def draw_distance_histogram(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of counted pairs: each kind by its shares, since there are far more pairs of two classes."""
+    """Draw counted pairs as fractions of each kind, since most pairs are between classes."""
     counted, theme = measured.data, theme_of(dark)
     middles, width = (counted.edges[1:] + counted.edges[:-1]) / 2, float(counted.edges[1])
     kinds = [("two classes", counted.different, DIFFERENT), ("one class", counted.same, SAME)]
@@ -130,8 +146,8 @@ def draw_distance_histogram(measured: Measured, dark: bool = False) -> go.Figure
     )
 
 
-def _judged(curve: curves.Roc | curves.PrecisionRecall) -> str:
-    """Which pairs were judged, drawn at random or not."""
+def _pairs_text(curve: curves.Roc | curves.PrecisionRecall) -> str:
+    """Describe the pairs of a curve."""
     alike, unlike = curve.of
     if alike == unlike == curve.pairs:
         return f"all {alike:,} pairs of one class and all {unlike:,} of two"
@@ -141,6 +157,7 @@ def _judged(curve: curves.Roc | curves.PrecisionRecall) -> str:
     )
 
 
-def _shown(thresholds: np.ndarray) -> np.ndarray:
-    """Distances that can be read: nothing is accepted below 0."""
-    return np.maximum(thresholds, 0)
+def _readable_thresholds(thresholds: np.ndarray) -> np.ndarray:
+    """Clip thresholds to readable distances."""
+    distances: np.ndarray = np.maximum(thresholds, 0)
+    return distances

@@ -1,26 +1,26 @@
-"""The colors of the map, for what Python draws. Loads no Plotly."""
+"""Colors of the map, for figures drawn in Python. Imports no Plotly."""
 
 from typing import Literal
 
 Theme = Literal["light", "dark"]
 
-# The map's own; tests/figures holds them equal to frontend/src/lib/palette.ts.
+# As in frontend/src/lib/palette.ts; tests/figures compares them.
 PALETTE: dict[Theme, tuple[str, ...]] = {
     "light": tuple("#328ff7 #eb8102 #0f8361 #d82a20 #8640cb #7dc7f7 #812e28 #b379a8 #bac67a #385179".split()),
     "dark": tuple("#46b3ff #ff9e2a #36a379 #fe5949 #9f66f5 #a3dfff #b05041 #bfa2ba #dde78b #5a7399".split()),
 }
-# Pairs of one class, and of two: as in "What the loss sees".
+# Pairs within and between classes, as in "What the loss sees".
 SAME: dict[Theme, str] = {"light": "#1f8a7c", "dark": "#3ebeac"}
 DIFFERENT: dict[Theme, str] = {"light": "#c93e55", "dark": "#f06e80"}
 
 
 def class_colors(count: int, theme: Theme) -> list[str]:
-    """A color for each of `count` classes: the tuned ten, then hues by the golden angle at three lightnesses."""
+    """Return one color per class: ten fixed ones, then hues at the golden angle in three lightnesses."""
     tuned = PALETTE[theme]
-    return [tuned[i] if i < len(tuned) else _further(i, theme) for i in range(count)]
+    return [tuned[i] if i < len(tuned) else _generated_color(i, theme) for i in range(count)]
 
 
-def _further(i: int, theme: Theme) -> str:
+def _generated_color(i: int, theme: Theme) -> str:
     hue = (i * 137.508) % 360
     lightness = (62 if theme == "dark" else 42) + (i % 3) * 9
     a = 0.62 * min(lightness, 100 - lightness)

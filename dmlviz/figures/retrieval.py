@@ -1,4 +1,4 @@
-"""Whose neighbors are whose: recall@k, and which class is taken for which."""
+"""Retrieval figures: recall@k and the confusion matrix of nearest neighbors."""
 
 from typing import Any
 
@@ -10,25 +10,33 @@ from dmlviz.figures.data import Measured, class_name, images
 from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
-MARKED = (1, 5, 10)  # the k of the table of scores
+MARKED = (1, 5, 10)  # the k in the table of scores
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-MAX_NUMBERED = 15  # classes, up to which every cell has room for its count
+MAX_NUMBERED = 15  # with more classes, cells have no room for their counts
 
 
 def recall_at_k(
     embeddings: Any, labels: Any = None, *, step: int | None = None, most: int = curves.MAX_RANKS, dark: bool = False
 ) -> go.Figure:
-    """Recall@k, also called CMC, for k from 1 to `most`: of a run, or of embeddings (n × d) with class ids (n).
+    """Draw recall@k (CMC) for k from 1 to `most`.
 
-    Of a run at the end, or after `step` batches. Raises UserError as `dmlviz.metrics.curves.recall_at_k`.
+    Args:
+        embeddings: a run, or embeddings (n × d).
+        labels: class IDs (n), for embeddings.
+        step: a step of the run; by default its end.
+        most: the largest k.
+        dark: use the dark theme.
+
+    Raises:
+        UserError: as `dmlviz.metrics.curves.recall_at_k`.
     """
-    found = images(embeddings, labels, step)
-    curve = curves.recall_at_k(found.embeddings, found.labels, most)
-    return draw_recall_at_k(Measured(curve, found.classes, found.about), dark)
+    selected = images(embeddings, labels, step)
+    curve = curves.recall_at_k(selected.embeddings, selected.labels, most)
+    return draw_recall_at_k(Measured(curve, selected.classes, selected.about), dark)
 
 
 def draw_recall_at_k(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of a measured curve."""
+    """Draw a measured curve."""
     curve, theme = measured.data, theme_of(dark)
     alone = f"; {curve.left_out:,} more are alone in their class" if curve.left_out else ""
     marked = [k for k in MARKED if k <= len(curve.recall)]
@@ -62,17 +70,21 @@ def draw_recall_at_k(measured: Measured, dark: bool = False) -> go.Figure:
 
 
 def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """The class of each image (row) and of its nearest neighbor (column), counted: of a run, or of plain arrays.
+    """Draw the confusion matrix: class of each image (row), class of its nearest neighbor (column).
 
-    Of a run at the end, or after `step` batches.
+    Args:
+        embeddings: a run, or embeddings (n × d).
+        labels: class IDs (n), for embeddings.
+        step: a step of the run; by default its end.
+        dark: use the dark theme.
     """
-    found = images(embeddings, labels, step)
-    counted = metrics.confusion(found.embeddings, found.labels)
-    return draw_confusion_matrix(Measured(counted, found.classes, found.about), dark)
+    selected = images(embeddings, labels, step)
+    counted = metrics.confusion(selected.embeddings, selected.labels)
+    return draw_confusion_matrix(Measured(counted, selected.classes, selected.about), dark)
 
 
 def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of a counted matrix: errors are colored by their share of the row, what is right is not."""
+    """Draw a confusion matrix; only errors are colored, by their fraction of the row."""
     names, counts = measured.data
     theme = theme_of(dark)
     called = [class_name(measured.classes, name) for name in names]

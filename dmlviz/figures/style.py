@@ -1,4 +1,4 @@
-"""One look for every figure, light and dark: the app's colors and fonts, quiet axes, a title with words below it."""
+"""Common style of all figures, light and dark: colors and fonts of the app, title with a caption."""
 
 import textwrap
 from functools import cache
@@ -15,20 +15,20 @@ TEXT: dict[Theme, str] = {"light": "#1c2028", "dark": "#e4e7ec"}
 MUTED: dict[Theme, str] = {"light": "#66696f", "dark": "#a6aab3"}
 LINE: dict[Theme, str] = {"light": "#dfe2e8", "dark": "#2c313b"}
 ACCENT: dict[Theme, str] = {"light": "#4c56c0", "dark": "#8791ea"}
-# The most frequent error: strong, and yet a ground for words.
+# The most frequent error: strong, but readable as a background.
 ERROR: dict[Theme, str] = {"light": "#f0827b", "dark": "#a8352d"}
 SQUARE = {"constrain": "domain", "constraintoward": "left"}  # of an x axis, where y is as long
-WIDTH_OF_ABOUT = 90  # letters of a line below the title
+CAPTION_WIDTH = 90  # characters per line
 
 
 def theme_of(dark: bool) -> Theme:
-    """Its name."""
+    """Return the name of the theme."""
     return "dark" if dark else "light"
 
 
 @cache
 def template(theme: Theme) -> go.layout.Template:
-    """What all figures of a theme share."""
+    """Return the Plotly template of a theme."""
     axis = {
         "gridcolor": LINE[theme],
         "linecolor": LINE[theme],
@@ -60,11 +60,19 @@ def template(theme: Theme) -> go.layout.Template:
 
 
 def figure(traces: list[Any], title: str, about: str, theme: Theme, **layout: Any) -> go.Figure:
-    """A figure with a title, the words `about` what is shown below it, and Plotly's `layout` for the rest."""
-    lines = textwrap.wrap(about, WIDTH_OF_ABOUT)
-    words = {"text": "<br>".join(lines), "font": {"size": 12.5, "color": MUTED[theme]}}
-    # What a page that has no room for a title writes beside the figure.
-    told = {"title": title, "about": about}
+    """Return a figure with a title and a caption `about` its data.
+
+    Args:
+        traces: Plotly traces.
+        title: the title.
+        about: the caption.
+        theme: light or dark.
+        **layout: other Plotly layout options.
+    """
+    lines = textwrap.wrap(about, CAPTION_WIDTH)
+    caption = {"text": "<br>".join(lines), "font": {"size": 12.5, "color": MUTED[theme]}}
+    # For pages that show title and caption beside the figure.
+    meta = {"title": title, "about": about}
     return go.Figure(
-        traces, {"template": template(theme), "title": {"text": title, "subtitle": words}, "meta": told} | layout
+        traces, {"template": template(theme), "title": {"text": title, "subtitle": caption}, "meta": meta} | layout
     )

@@ -1,4 +1,4 @@
-"""How a training went: the loss, and the scores on the way."""
+"""Training curves: loss and scores by step."""
 
 from typing import Any
 
@@ -11,20 +11,25 @@ from dmlviz.figures.palette import PALETTE
 from dmlviz.figures.style import MUTED, figure, theme_of
 from dmlviz.runs.run import Run
 
-GAP = 0.08  # of the height, between the two
+GAP = 0.08  # between the two plots, as a fraction of the height
 
 
 def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
-    """A run's loss (above) and the scores of its tracked test images (below), by step; also while it trains.
+    """Draw a run's loss (above) and the scores of its tracked test images (below) by step.
 
-    Of more than 400 steps means over neighboring ones are drawn. Raises UserError where nothing was trained yet.
+    Args:
+        run: the run, finished or training; above 400 steps, means of consecutive steps are drawn.
+        dark: use the dark theme.
+
+    Raises:
+        UserError: before the first step.
     """
     read = history(run)
     return draw_training_curves(Measured(read, (), read.about), dark)
 
 
 def draw_training_curves(measured: Measured, dark: bool = False) -> go.Figure:
-    """The figure of a history."""
+    """Draw a history."""
     read, theme = measured.data, theme_of(dark)
     loss = "loss" if read.every == 1 else f"loss, mean of {read.every} steps"
     lines: list[Any] = [

@@ -1,4 +1,4 @@
-"""A run on disk: write, read, list, limit, export, import, project."""
+"""Runs on disk: write, read, list, evict, export, import, project."""
 
 from dmlviz.runs.run import EventLogDir, Neighbor, ProjectionRun, Run, RunNotFoundError, State
 from dmlviz.runs.store import BUNDLED_RUNS, Runs, default_title, runs_folder

@@ -1,4 +1,4 @@
-"""What of a run on disk is damaged, and what can still be had of it: every file looked at, none believed."""
+"""Finds damaged files of a run, and the parts that stay usable."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
 
-# What is lost with a file, by how its name begins; the rest can still be had.
+# The parts of a run that depend on a file, by prefix of its name.
 PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches")
-_LOST = {
+_DEPENDENTS = {
     "metrics.json": ("scores",),
     "events.jsonl": ("map",),
     "frames/": ("map",),
@@ -33,40 +33,48 @@ _LOST = {
 
 
 def run_damage(run: Run) -> Damage:
-    """What is damaged, looked at again only when something was written; nothing of a run that trains."""
-    return () if run.lock.locked else _known(run.path, _stamps(run.path))
+    """Return the damaged files, cached until the run changes; none while it trains."""
+    return () if run.lock.locked else _cached_damage(run.path, _stamps(run.path))
 
 
-def told(damage: Damage) -> str:
-    """Which file is damaged and what can still be had, in two sentences; empty where nothing is."""
+def damage_summary(damage: Damage) -> str:
+    """Return which file is damaged and which parts stay usable, in two sentences; "" for no damage."""
     if not damage:
         return ""
     more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
     lost = {
-        part for error in damage for start, parts in _LOST.items() if error.file.startswith(start) for part in parts
+        part
+        for error in damage
+        for start, parts in _DEPENDENTS.items()
+        if error.file.startswith(start)
+        for part in parts
     }
-    gone = [part for part in PARTS if part in lost]
-    kept = [part for part in PARTS if part not in lost]
-    what = f"Its {_listed(kept)} can still be had" if kept else "Nothing of it can be shown"
-    but = f"; its {_listed(gone)} cannot, or not wholly." if gone and kept else "."
-    return f"{damage[0].description}{more}. {what}{but}"
+    affected = [part for part in PARTS if part in lost]
+    usable = [part for part in PARTS if part not in lost]
+    if not usable:
+        consequence = "Nothing of the run can be shown."
+    elif affected:
+        consequence = f"Unavailable or incomplete: {', '.join(affected)}. Still available: {', '.join(usable)}."
+    else:
+        consequence = f"Still available: {', '.join(usable)}."
+    return f"{damage[0].description}{more}. {consequence}"
 
 
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
-    """Every damage that a look at the files finds; a `thorough` one reads all of them to their last byte."""
-    found: dict[str, Any] = {}
-    parts: dict[str, Callable[[], object]] = {
+    """Yield every damaged file; `thorough` reads all files in full, otherwise only headers and small files."""
+    parts: dict[str, Any] = {}
+    readers: dict[str, Callable[[], object]] = {
         "labels": lambda: run.labels,
         "tracked": lambda: run.tracked_indices,
         "embeddings": lambda: run.embeddings,
         "metrics": lambda: run.metrics,
         "basis": lambda: run.linear_projection,
     }
-    for name, part in parts.items():
+    for name, read_part in readers.items():
         try:
-            found[name] = part()
+            parts[name] = read_part()
         except DamagedFileError as error:
-            found[name] = error
+            parts[name] = error
             yield error
     events: list[dict[str, Any]] = []
     try:
@@ -74,96 +82,99 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     except DamagedFileError as error:
         yield error
     else:
-        if not events and (found["labels"] is not None or found["embeddings"] is not None):
+        if not events and (parts["labels"] is not None or parts["embeddings"] is not None):
             yield DamagedFileError(run.log.path, "it is empty, or not there")
-        yield from _missing(run, events, found)
+        yield from _missing(run, events, parts)
     yield from _frames(run, events, thorough)
-    yield from _series(run, events, found, thorough)
+    yield from _series(run, events, parts, thorough)
     for folder in sorted((run.path / "projections").glob("*")):
-        yield from _drawing(ProjectionRun(folder), thorough)
+        yield from _projection(ProjectionRun(folder), thorough)
 
 
-def _missing(run: Run, events: list[dict[str, Any]], found: dict[str, Any]) -> Iterator[DamagedFileError]:
-    """What the log says was written, and is not there."""
+def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> Iterator[DamagedFileError]:
+    """Yield the files that the log mentions and that are missing."""
     kinds = {event["event"] for event in events}
-    wanted = ["labels", "tracked"] if "started" in kinds else []
-    over = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
-    if over:
-        wanted += ["embeddings", "metrics", "basis"]
+    expected = ["labels", "tracked"] if "started" in kinds else []
+    complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
+    if complete:
+        expected += ["embeddings", "metrics", "basis"]
     files = {"metrics": "metrics.json", "basis": "basis.npz"}
-    for name in wanted:
-        if found[name] is None or (name == "metrics" and found[name] == {}):
+    for name in expected:
+        if parts[name] is None or (name == "metrics" and parts[name] == {}):
             yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
     weights = run.path / "weights.safetensors"
     if weights.exists():
-        yield from _caught(_tensors, weights)
-    elif over and run.config.steps > 0 and DATASETS[run.config.dataset].size > 0:
+        yield from _damage_of(_check_safetensors, weights)
+    elif complete and run.config.steps > 0 and DATASETS[run.config.dataset].size > 0:
         yield DamagedFileError(weights, MISSING)
 
 
 def _series(
-    run: Run, events: list[dict[str, Any]], found: dict[str, Any], thorough: bool
+    run: Run, events: list[dict[str, Any]], parts: dict[str, Any], thorough: bool
 ) -> Iterator[DamagedFileError]:
-    """What is kept of single steps."""
-    wanted = (len(found["tracked"]) if isinstance(found["tracked"], np.ndarray) else None, run.config.embedding_dim)
-    look: dict[str, tuple[str, Callable[[int], object]]] = {
-        "snapshot": ("snapshots/{}.npy", run.snapshot if thorough else partial(_shaped, run, wanted)),
-        "batch": ("batches/{}.npz", run.batch if thorough else lambda step: _zip(run.path / f"batches/{step}.npz")),
+    """Yield damage to snapshots, batches and checkpoints."""
+    shape = (len(parts["tracked"]) if isinstance(parts["tracked"], np.ndarray) else None, run.config.embedding_dim)
+    readers: dict[str, tuple[str, Callable[[int], object]]] = {
+        "snapshot": ("snapshots/{}.npy", run.snapshot if thorough else partial(_check_snapshot, run, shape)),
+        "batch": (
+            "batches/{}.npz",
+            run.batch if thorough else lambda step: _check_zip(run.path / f"batches/{step}.npz"),
+        ),
     }
     for event in events:
-        if event["event"] in look:
-            name, read = look[event["event"]]
+        if event["event"] in readers:
+            name, read = readers[event["event"]]
             path = run.path / name.format(event["step"])
             if path.exists():
-                yield from _caught(read, event["step"])
+                yield from _damage_of(read, event["step"])
             else:
                 yield DamagedFileError(path, MISSING)
     for step in run.checkpoint_steps:
-        yield from _caught(_tensors, run.path / "nets" / f"{step}.safetensors")
+        yield from _damage_of(_check_safetensors, run.path / "nets" / f"{step}.safetensors")
 
 
 def _frames(record: EventLogDir, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
-    """The frames that the log names."""
+    """Yield damage to the frames in the log."""
     for event in events:
         for frame in event.get("frames") or [event.get("frame")]:
             if frame is not None:
-                yield from _caught(record.positions if thorough else record.sized, frame)
+                yield from _damage_of(record.positions if thorough else record.check_frame, frame)
 
 
-def _drawing(drawing: ProjectionRun, thorough: bool) -> Iterator[DamagedFileError]:
+def _projection(projection: ProjectionRun, thorough: bool) -> Iterator[DamagedFileError]:
     try:
-        _ = drawing.config
-        events = drawing.events()
-        places, _ = drawing.coordinates, drawing.quality
+        _ = projection.config
+        events = projection.events()
+        coordinates, _ = projection.coordinates, projection.quality
     except DamagedFileError as error:
         yield error
         return
-    if events and events[-1]["event"] == "finished" and places is None:
-        yield DamagedFileError(drawing.path / "coordinates.npy", MISSING)
-    yield from _frames(drawing, events, thorough)
+    if events and events[-1]["event"] == "finished" and coordinates is None:
+        yield DamagedFileError(projection.path / "coordinates.npy", MISSING)
+    yield from _frames(projection, events, thorough)
 
 
-def _caught(look: Callable[..., object], *given: Any) -> Iterator[DamagedFileError]:
+def _damage_of(read: Callable[..., object], *arguments: Any) -> Iterator[DamagedFileError]:
     try:
-        look(*given)
+        read(*arguments)
     except DamagedFileError as error:
         yield error
 
 
-def _shaped(run: Run, wanted: tuple[int | None, int], step: int) -> None:
+def _check_snapshot(run: Run, expected: tuple[int | None, int], step: int) -> None:
     path = run.path / "snapshots" / f"{step}.npy"
     shape = read_shape(path)
-    if shape is None or len(shape) != 2 or shape[1] != wanted[1] or (wanted[0] or shape[0]) != shape[0]:
+    if shape is None or len(shape) != 2 or shape[1] != expected[1] or (expected[0] or shape[0]) != shape[0]:
         raise DamagedFileError(path, "it does not hold the embeddings of the tracked images")
 
 
-def _zip(path: Path) -> None:
+def _check_zip(path: Path) -> None:
     with reading(path), zipfile.ZipFile(path):
         pass
 
 
-def _tensors(path: Path) -> None:
-    """The header of a safetensors file, which says how long the file has to be."""
+def _check_safetensors(path: Path) -> None:
+    """Check the header of a safetensors file, which implies the length of the file."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -173,10 +184,6 @@ def _tensors(path: Path) -> None:
         raise DamagedFileError(path, "it is cut off or changed") from None
 
 
-def _listed(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
 _WRITTEN = (
     *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "embeddings.npy", "metrics.json", "basis.npz"),
     *("weights.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
@@ -184,24 +191,24 @@ _WRITTEN = (
 
 
 def _stamps(path: Path) -> tuple[object, ...]:
-    """What changes whenever something of a run is written."""
-    places = [path / name for name in _WRITTEN]
-    places += (path / "projections").glob("*/events.jsonl")
-    return tuple(_stamp(place) for place in places)
+    """Return modification times and sizes of what changes whenever a run is written."""
+    paths = [path / name for name in _WRITTEN]
+    paths += (path / "projections").glob("*/events.jsonl")
+    return tuple(_stamp(path) for path in paths)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=1024)
-def _known(path: Path, _stamps: tuple[object, ...]) -> Damage:
+def _cached_damage(path: Path, _stamps: tuple[object, ...]) -> Damage:
     try:
-        found = {error.file: error for error in reversed([*check(Run(path))])}  # one damage can spoil several readings
-        return tuple(reversed(found.values()))
-    except DamagedFileError as error:  # its settings, written anew since the caller looked
+        by_file = {error.file: error for error in reversed([*check(Run(path))])}  # one file can fail several checks
+        return tuple(reversed(by_file.values()))
+    except DamagedFileError as error:  # the settings, rewritten since the caller read them
         return (error,)

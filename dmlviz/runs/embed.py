@@ -1,4 +1,4 @@
-"""Places pictures that no run has seen: through the run's net into its embedding, and from there onto its maps."""
+"""Embeds new images with a run's net and projects them onto the run's maps."""
 
 from base64 import b64decode
 from functools import lru_cache
@@ -18,65 +18,82 @@ MAX_IMAGES = 1000
 
 
 def handle_request(question: dict[str, Any]) -> dict[str, Any]:
-    """What the serving worker says to {"run": folder, "images": base64 of uint8 n × h × w, "shape": [n, h, w]}.
+    """Answer a request of the inference worker.
 
-    {"embeddings": n lists of d numbers, "places": {view: n positions}}; with "way" also {"way": {"steps": […],
-    "embeddings": [steps × n × d], "places": [steps × n × 2]}}, as the nets kept on the way saw the pictures. Raise
-    UserError when the run's net cannot take the pictures, or the run has not come to its end.
+    Args:
+        question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
+            optionally "views": projection IDs, and "way": True for the trajectory over the checkpoints.
+
+    Returns:
+        {"embeddings": n × d, "places": {view: n × dims}}, with "way" also {"way": {"steps": […],
+        "embeddings": steps × n × d, "places": steps × n × dims}}.
+
+    Raises:
+        UserError: if the images do not fit the net, or the run has not finished.
     """
     run, shape = Run(question["run"]), tuple(question["shape"])
     pixels = b64decode(question["images"])
     if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MAX_IMAGES:
-        raise UserError(f"Pictures come as n × height × width bytes; got {len(pixels)} bytes for {shape}.")
+        raise UserError(f"Images are n × height × width bytes; got {len(pixels)} bytes for shape {shape}.")
     images = np.frombuffer(pixels, np.uint8).reshape(shape)
     embeddings = embed(run, images)
-    said = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
-    return said | ({"way": trajectory(run, images)} if question.get("way") else {})
+    reply = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
+    return reply | ({"way": trajectory(run, images)} if question.get("way") else {})
 
 
 def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:
-    """The pictures as the nets kept on the way embed them, drawn on the end's basis; nothing where none was kept."""
+    """Embed images with every checkpoint and project them on the final basis; empty without checkpoints."""
     steps, basis = run.checkpoint_steps, run.linear_projection
-    seen = [embed(run, images, step) for step in steps]
-    drawn = [basis.project(embeddings).tolist() for embeddings in seen] if basis is not None else []
-    return {"steps": steps, "embeddings": [embeddings.tolist() for embeddings in seen], "places": drawn}
+    by_step = [embed(run, images, step) for step in steps]
+    positions = [basis.project(embeddings).tolist() for embeddings in by_step] if basis is not None else []
+    return {"steps": steps, "embeddings": [embeddings.tolist() for embeddings in by_step], "places": positions}
 
 
 def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
-    """Embeddings (n × d, float32) of pictures (uint8, n × h × w (× 3)) by the net of a run that has ended.
+    """Embed images with a run's net.
 
-    With a `step`, by the net that was kept then.
+    Args:
+        run: a run with weights.
+        images: uint8 images (n × h × w or n × h × w × 3), prepared as the run's data set.
+        step: use the checkpoint of this step instead of the final net.
+
+    Returns:
+        Embeddings (n × d, float32).
+
+    Raises:
+        UserError: if the image size is wrong, or the run has no such weights yet.
     """
     declared = DATASETS[run.config.dataset]
     size = f"{declared.size} × {declared.size}"
     if images.shape[1:3] != (declared.size, declared.size):
         got = " × ".join(map(str, images.shape[1:3]))
-        raise UserError(f"The net of this run was trained on pictures of {size}; got {got}: prepare them alike.")
+        raise UserError(f"Expected images of {size} pixels; got {got}.")
     path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
     if not path.exists():
-        raise UserError(f"{run.title} has no net to embed with yet; wait for the end of its training.")
+        raise UserError(f"{run.title} has no model yet: wait until training has finished.")
     net = _net(run.path, path, path.stat().st_mtime_ns)
     with torch.inference_mode():
         x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
-        return net((x / 255 - declared.mean) / declared.std).numpy()
+        embeddings: np.ndarray = net((x / 255 - declared.mean) / declared.std).numpy()
+    return embeddings
 
 
 def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> dict[str, list[list[float]]]:
-    """Where embeddings (n × d) lie on its run's picture ("live") and on its projections: those in `views`, or all.
+    """Project embeddings (n × d) onto a run's own view ("live") and its projections (those in `views`, or all).
 
-    Projections of earlier epochs have no place for them: the net that embedded the pictures is that of the end.
+    Without projections of earlier steps: the embeddings are by the final net.
     """
-    found, basis, known = {}, run.linear_projection, run.embeddings
+    positions, basis, known = {}, run.linear_projection, run.embeddings
     if basis is not None:
-        found["live"] = basis.project(embeddings).tolist()
-    for drawing in run.projections():
-        ours = drawing.config.step is None and not drawing.config.all_epochs
-        if ours and drawing.state == "finished" and (views is None or drawing.id in views):
-            found[drawing.id] = place_on(drawing.config, known, drawing.coordinates, embeddings).tolist()
-    return found
+        positions["live"] = basis.project(embeddings).tolist()
+    for projection in run.projections():
+        is_final = projection.config.step is None and not projection.config.all_epochs
+        if is_final and projection.state == "finished" and (views is None or projection.id in views):
+            positions[projection.id] = place_on(projection.config, known, projection.coordinates, embeddings).tolist()
+    return positions
 
 
-@lru_cache(maxsize=40)  # those on the way of a few runs, too
+@lru_cache(maxsize=40)  # checkpoints of a few runs included
 def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -92,6 +109,6 @@ def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
     )
     try:
         net.load_state_dict(load_file(weights))
-    except (SafetensorError, RuntimeError, OSError):  # cut off, changed, or those of another net
+    except (SafetensorError, RuntimeError, OSError):  # truncated, changed, or of another net
         raise DamagedFileError(weights, "it does not hold the weights of this run's net") from None
     return net.eval()

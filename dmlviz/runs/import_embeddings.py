@@ -1,4 +1,4 @@
-"""Vectors that were given ready, as a finished run without a net: to be drawn, searched and scored like any other."""
+"""Imports precomputed embeddings as a finished run without a model."""
 
 import hashlib
 
@@ -16,14 +16,23 @@ from dmlviz.training.events import Finished, Started
 
 
 def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run:
-    """Keep them in a runs folder, scored; the same vectors are the same run. Loads torch, for the scores."""
+    """Save embeddings as a run, with scores; equal embeddings are one run. Imports torch, for the scores.
+
+    Args:
+        runs: the runs.
+        vectors: embeddings (n × d) with labels (n) and class names.
+        title: title of the run.
+
+    Returns:
+        The finished run.
+    """
     from dmlviz import metrics
 
     n, d = vectors.embeddings.shape
-    declared = dataset_spec(vectors, title)
-    DATASETS.register(declared.to_dict())
+    spec = dataset_spec(vectors, title)
+    DATASETS.register(spec.to_dict())
     config = TrainConfig(
-        dataset=declared.name,
+        dataset=spec.name,
         loss="triplet",
         miner=None,
         embedding_dim=d,
@@ -46,7 +55,7 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run
 
 
 def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
-    """What they are like: no images, and nothing to train on."""
+    """Return the catalog entry of embeddings without images."""
     digest = hashlib.sha256("\0".join(vectors.classes).encode())
     digest.update(str(vectors.embeddings.shape).encode())
     digest.update(np.ascontiguousarray(vectors.embeddings).data)
@@ -55,7 +64,7 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     return DatasetSpec(
         name=PREFIX + digest.hexdigest()[:16],
         title=title,
-        summary=f"Your own: {n:,} vectors of {d} dimensions in {len(vectors.classes)} classes, given ready.",
+        summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {len(vectors.classes)} classes.",
         classes=vectors.classes,
         size=0,
         mean=0.0,

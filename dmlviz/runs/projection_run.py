@@ -1,4 +1,4 @@
-"""Draws the map of a run's embeddings into its folder, frame by frame: at its end, at an epoch, or of all epochs."""
+"""Computes a projection of a run and writes it into its folder: of the end, of one step, or of all snapshots."""
 
 import time
 from collections.abc import Callable
@@ -13,75 +13,80 @@ from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.writer import RecordWriter
 from dmlviz.storage.files import atomic_write, write_array
 
-FRAME_INTERVAL_S = 0.2  # seconds between two frames on disk; what lies between is eased in the browser
-MAX_EPOCH_MAPS = 20  # of a film of layouts, each of which takes seconds
+FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
+MAX_EPOCH_MAPS = 20  # of iterative layouts, which take seconds each
 
 Stop = Callable[[], bool] | None
 
 
 def run_projection(folder: Path, *, stop: Stop = None) -> None:
-    """Do the projection that the folder describes, of the run that it lies in; go on where an earlier try stopped.
+    """Compute the projection that a folder describes, continuing where an earlier attempt stopped.
 
-    Whatever goes wrong ends as a "failed" event; raise UserError only for a folder that holds no projection, or that
-    another process is writing.
+    Errors during the computation end as a "failed" event.
+
+    Args:
+        folder: the folder of the projection, inside its run's.
+        stop: called between iterations; True stops.
+
+    Raises:
+        UserError: if the folder has no valid projection, or another process is writing it.
     """
-    drawing, run = ProjectionRun(folder), Run(folder.parent.parent)
-    config = drawing.config
-    with RecordWriter(drawing) as writer:
+    record, run = ProjectionRun(folder), Run(folder.parent.parent)
+    config = record.config
+    with RecordWriter(record) as writer:
         try:
-            if not drawing.events():
+            if not record.events():
                 writer.event("started", method=config.method, iterations=config.params.get("iterations"))
-            (_project_all_epochs if config.all_epochs else _draw_map)(writer, drawing, run, stop)
+            (_project_all_epochs if config.all_epochs else _project_once)(writer, record, run, stop)
         except Exception as error:
             writer.failed(error)
 
 
-def _draw_map(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop) -> None:
+def _project_once(writer: RecordWriter, record: ProjectionRun, run: Run, stop: Stop) -> None:
     from dmlviz.projection import project
 
-    began, config = time.perf_counter(), drawing.config
+    began, config = time.perf_counter(), record.config
     embeddings, labels = run.embeddings_at(config.step)
     fitted_to = (
         [run.embeddings_at(step)[0] for step in run.embedded_steps] if config.params.get("fitted") == "all" else None
     )
-    iteration, start = drawing.resume_state or (0, None)
-    painter = _FrameWriter(writer, "all" if config.step is None else "tracked")
-    show = painter.show
+    iteration, start = record.resume_state or (0, None)
+    frame_writer = _FrameWriter(writer, "all" if config.step is None else "tracked")
     projection = project(
         embeddings,
         config,
-        show,
+        frame_writer.show,
         labels=labels,
         fitted_to=fitted_to,
         start=start,
         begun=iteration,
         stop=stop,
-        on_phase=painter.tell,
+        on_phase=frame_writer.tell,
     )
     if projection.stopped:
-        _stopped(writer, painter.write(projection.coordinates), projection.iterations, began)
+        _stopped(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
-    kept = projection.faithfulness
-    with atomic_write(drawing.path / "faithfulness.npz") as file:
-        np.savez(file, **kept.per_point)  # type: ignore[arg-type]
-    write_array(drawing.path / "coordinates.npy", projection.coordinates)  # last: with them the map counts as whole
+    quality = projection.faithfulness
+    with atomic_write(record.path / "faithfulness.npz") as file:
+        np.savez(file, **quality.per_point)  # type: ignore[arg-type]
+    write_array(record.path / "coordinates.npy", projection.coordinates)  # last: it marks the map as complete
     writer.event(
         "finished",
-        frame=painter.write(projection.coordinates),
+        frame=frame_writer.write(projection.coordinates),
         iteration=projection.iterations,
         seconds=time.perf_counter() - began,
         explained=projection.explained,
         error=projection.error,
-        faithfulness=kept.summary,
+        faithfulness=quality.summary,
     )
 
 
-def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, stop: Stop) -> None:
+def _project_all_epochs(writer: RecordWriter, record: ProjectionRun, run: Run, stop: Stop) -> None:
     from dmlviz.projection import num_iterations, project_sequence
 
-    began, config = time.perf_counter(), drawing.config
+    began, config = time.perf_counter(), record.config
     steps = epoch_steps(run, config)
-    painter = _FrameWriter(writer, "tracked")
+    frame_writer = _FrameWriter(writer, "tracked")
     layout = "iterations" in config.params
     before = np.cumsum([0, *(num_iterations(config, number) for number in range(len(steps)))]) if layout else [0] * 2
     reached = 0
@@ -89,24 +94,24 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
     def show(epoch: int, iteration: int, _of: int, error: float | None, coordinates: np.ndarray) -> None:
         nonlocal reached
         reached = int(before[epoch]) + iteration
-        painter.show(reached, int(before[-1]), error, coordinates)
+        frame_writer.show(reached, int(before[-1]), error, coordinates)
 
-    def tell(words: str, epoch: int, iteration: int) -> None:
-        painter.tell(words, int(before[epoch]) + iteration, int(before[-1]))
+    def tell(phase: str, epoch: int, iteration: int) -> None:
+        frame_writer.tell(phase, int(before[epoch]) + iteration, int(before[-1]))
 
     epochs, labels = [run.embeddings_at(step)[0] for step in steps], run.embeddings_at(steps[0])[1]
-    chosen = steps.index(config.step) if config.step in steps else -1
-    drawn = project_sequence(epochs, config, show, labels=labels, chosen=chosen, stop=stop, on_phase=tell)
-    if len(drawn) < len(steps):
-        _stopped(writer, painter.latest, reached, began)
+    final = steps.index(config.step) if config.step in steps else -1
+    projections = project_sequence(epochs, config, show, labels=labels, chosen=final, stop=stop, on_phase=tell)
+    if len(projections) < len(steps):
+        _stopped(writer, frame_writer.latest, reached, began)
         return
-    places = np.stack([projection.coordinates for projection in drawn])
-    write_array(drawing.path / "coordinates.npy", places)
-    box = Box.around(places.reshape(-1, config.dims), room=1.02)
+    positions = np.stack([projection.coordinates for projection in projections])
+    write_array(record.path / "coordinates.npy", positions)
+    box = Box.around(positions.reshape(-1, config.dims), room=1.02)
     frames = [
         {"step": step, "explained": projection.explained, "faithfulness": projection.faithfulness.summary}
         | writer.frame(Frame.quantized(projection.coordinates, "tracked", box))
-        for step, projection in zip(steps, drawn, strict=True)
+        for step, projection in zip(steps, projections, strict=True)
     ]
     writer.event("replay", view=config.method, epochs=len(run.embedded_steps), frames=frames)
     writer.event(
@@ -115,12 +120,12 @@ def _project_all_epochs(writer: RecordWriter, drawing: ProjectionRun, run: Run, 
 
 
 def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
-    """The epochs that a film shows: every one, or, where each takes a layout, 20 spread evenly over them."""
+    """Return the steps of a projection of all epochs: every snapshot, or 20 evenly spread ones of iterative methods."""
     steps = run.embedded_steps
     if "iterations" not in config.params or len(steps) <= MAX_EPOCH_MAPS:
         return steps
-    chosen = np.unique(np.linspace(0, len(steps) - 1, MAX_EPOCH_MAPS).round().astype(int))
-    return [steps[number] for number in chosen]
+    subset = np.unique(np.linspace(0, len(steps) - 1, MAX_EPOCH_MAPS).round().astype(int))
+    return [steps[number] for number in subset]
 
 
 def _stopped(writer: RecordWriter, frame: dict[str, Any] | None, iteration: int, began: float) -> None:
@@ -129,7 +134,7 @@ def _stopped(writer: RecordWriter, frame: dict[str, Any] | None, iteration: int,
 
 
 class _FrameWriter:
-    """Writes the positions of a layout on its way as frames and events, a few a second."""
+    """Writes intermediate layouts as frames and events, at most five per second."""
 
     def __init__(self, writer: RecordWriter, items: Items) -> None:
         self.writer = writer
@@ -139,14 +144,16 @@ class _FrameWriter:
         self._due = -np.inf
 
     def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
+        """Write a layout, unless the last one is recent."""
         if time.monotonic() >= self._due:
             self.latest = self.write(coordinates)
             self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
             self._due = time.monotonic() + FRAME_INTERVAL_S
 
-    def tell(self, words: str, iteration: int, of: int) -> None:
-        """What is done where there is nothing to see."""
-        self.writer.event("phase", words=words, iteration=iteration, of=of)
+    def tell(self, phase: str, iteration: int, of: int) -> None:
+        """Log a phase that has no layout to show."""
+        self.writer.event("phase", words=phase, iteration=iteration, of=of)
 
     def write(self, coordinates: np.ndarray) -> dict[str, Any]:
+        """Write a frame; return its description for an event."""
         return self.writer.frame(Frame.quantized(coordinates, self.items, self.box.around(coordinates)))

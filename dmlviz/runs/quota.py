@@ -1,4 +1,4 @@
-"""How much room runs take, and how they are kept within a limit."""
+"""Disk quota: sizes of runs, and eviction of the oldest."""
 
 import os
 from collections.abc import Callable
@@ -11,55 +11,63 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs
 
 GB = 1_000_000_000
-DEFAULT_LIMIT_GB = 5.0  # GB, unless somebody says otherwise
+DEFAULT_LIMIT_GB = 5.0
 
 
 def parse_limit(gigabytes: float | None = None) -> int:
-    """Bytes that runs may take: as given, else the environment's DMLVIZ_DISK_LIMIT in GB, else 5 GB."""
-    given = os.environ.get("DMLVIZ_DISK_LIMIT") if gigabytes is None else gigabytes
+    """Return the disk limit in bytes: `gigabytes`, else the environment variable DMLVIZ_DISK_LIMIT in GB, else 5 GB."""
+    value = os.environ.get("DMLVIZ_DISK_LIMIT") if gigabytes is None else gigabytes
     try:
-        found = DEFAULT_LIMIT_GB if given in (None, "") else float(given)  # type: ignore[arg-type]
+        limit = DEFAULT_LIMIT_GB if value is None or value == "" else float(value)
     except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
-        raise UserError(f"The disk limit is a number of GB above 0; got {given!r}.")
-    return round(found * GB)
+        limit = 0.0
+    if not 0 < limit < float("inf"):
+        raise UserError(f"The disk limit is a number of GB above 0; got {value!r}.")
+    return round(limit * GB)
 
 
 def run_size(run: Run | DamagedRun) -> int:
-    """Bytes of a run's files, its projections included."""
-    drawings = sorted((run.path / "projections").glob("*/projection.json"))
-    return _size(run.path, tuple(_stamp(path) for path in (run.path, *(drawing.parent for drawing in drawings))))
+    """Return the size of a run's files in bytes, projections included."""
+    projections = sorted((run.path / "projections").glob("*/projection.json"))
+    return _size(
+        run.path, tuple(_stamp(path) for path in (run.path, *(projection.parent for projection in projections)))
+    )
 
 
 def total_size(runs: Runs) -> int:
-    """Bytes of all runs of the folder, of those too that were deleted and can still come back."""
-    return sum(map(run_size, _own(runs))) + sum(map(_total, runs.trash.runs()))
+    """Return the size of all runs of the folder in bytes, including deleted runs that can be restored."""
+    return sum(map(run_size, _stored_runs(runs))) + sum(map(_total, runs.trash.runs()))
 
 
-def _own(runs: Runs) -> list[Run | DamagedRun]:
-    """Those of the folder, the damaged ones too: they take room like any other."""
-    whole, damaged = runs.look()
-    found: list[Run | DamagedRun] = [*whole, *damaged]
-    return [run for run in found if not runs.is_bundled(run)]
+def _stored_runs(runs: Runs) -> list[Run | DamagedRun]:
+    """Return the runs of the folder, including damaged ones, without ready-made ones."""
+    readable, damaged = runs.look()
+    every: list[Run | DamagedRun] = [*readable, *damaged]
+    return [run for run in every if not runs.is_bundled(run)]
 
 
-def _age(run: Run | DamagedRun) -> datetime:
+def _created(run: Run | DamagedRun) -> datetime:
     return run.created if isinstance(run, Run) else run.touched
 
 
 def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | DamagedRun]:
-    """Remove what is too much for `limit` bytes for good: deleted runs first, then the oldest that nobody has pinned.
+    """Permanently remove runs until they fit: first deleted runs, then the oldest unpinned ones.
 
-    Runs that train, or of which `in_use` says so, stay. Gives the runs that were removed.
+    Args:
+        runs: the runs.
+        limit: the limit in bytes.
+        in_use: whether a run of this ID must stay; a run that trains stays too.
+
+    Returns:
+        The evicted runs.
     """
     total = total_size(runs)
     for path in runs.trash.runs():
         if total > limit:
             total -= _total(path)
             runs.trash.remove(path.name)
-    gone = []
-    for run in sorted(_own(runs), key=_age):
+    evicted = []
+    for run in sorted(_stored_runs(runs), key=_created):
         if total <= limit:
             break
         if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):
@@ -67,12 +75,12 @@ def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run |
         total -= run_size(run)
         runs.delete(run.id)
         runs.trash.remove(run.id)
-        gone.append(run)
-    return gone
+        evicted.append(run)
+    return evicted
 
 
 def _stamp(path: Path) -> tuple[str, int]:
-    # Whatever is written is told in the log afterwards, so that a log that stands still means a folder that does.
+    # Every write is logged afterwards, so an unchanged log means an unchanged folder.
     try:
         return path.name, (path / "events.jsonl").stat().st_mtime_ns
     except OSError:
@@ -89,13 +97,18 @@ def _total(path: Path) -> int:
     for file in path.rglob("*"):
         try:
             total += file.stat().st_size if file.is_file() else 0
-        except OSError:  # gone meanwhile: a temporary name
+        except OSError:  # a temporary file that is gone
             continue
     return total
 
 
 def format_bytes(size: float) -> str:
-    """Bytes as people say them: 940 kB, 5.3 MB, 1.2 GB."""
+    """Return a size as text.
+
+    Example:
+        >>> format_bytes(5_300_000)
+        '5.3 MB'
+    """
     for unit in ("bytes", "kB", "MB"):
         if size < 999.5:
             return f"{size:.1f} {unit}" if unit == "MB" and size < 9.95 else f"{size:.0f} {unit}"

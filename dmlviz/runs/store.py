@@ -1,4 +1,4 @@
-"""The runs of a folder: listed, prepared, renamed, deleted; and those that come with the program."""
+"""The runs of a folder, and the ready-made runs: list, create, rename, tag, pin, delete."""
 
 import contextlib
 import os
@@ -29,36 +29,41 @@ BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:
-    """Where runs are kept: `folder`, else the environment's DMLVIZ_RUNS, else the user's cache folder."""
-    given = folder or os.environ.get("DMLVIZ_RUNS")
-    return Path(given).expanduser() if given else cache_dir() / "runs"
+    """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else the user's cache folder."""
+    path = folder or os.environ.get("DMLVIZ_RUNS")
+    return Path(path).expanduser() if path else cache_dir() / "runs"
 
 
 @dataclass(frozen=True)
 class DamagedRun:
-    """A run's folder of which not even the settings can be read: it can be deleted, and its files be looked at."""
+    """A run whose settings cannot be read; it can only be deleted."""
 
     path: Path
     error: UnreadableRunError
 
     @property
     def id(self) -> str:
-        """16 hexadecimal digits."""
+        """ID of the run, 16 hexadecimal digits."""
         return self.path.name
 
     @property
     def title(self) -> str:
-        """What it is called, since its own title cannot be relied on."""
+        """A title made from the ID: the stored one is unreliable."""
         return f"Damaged run {self.id[:6]}"
 
     @property
     def touched(self) -> datetime:
-        """When something was written to it last."""
+        """Time of the last write."""
         return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
 
 
 class Runs:
-    """The runs of a folder, and those that come with the program, which are only read."""
+    """The runs of a folder, and the ready-made ones, which are read-only.
+
+    Args:
+        folder: the runs folder; need not exist.
+        bundled: the folder of the ready-made runs.
+    """
 
     def __init__(self, folder: Path, bundled: Path = BUNDLED_RUNS) -> None:
         self.folder = Path(folder)
@@ -66,43 +71,51 @@ class Runs:
 
     @property
     def trash(self) -> Trash:
-        """The runs that were deleted and can still come back."""
+        """The deleted runs that can be restored."""
         return Trash(self.folder)
 
     def list(self) -> list[Run]:
-        """Every readable run, the newest first, those that come with the program last; one of each id."""
+        """Return every readable run, newest first, ready-made runs last; one per ID."""
         return [*self.look()[0]]
 
     def damaged(self) -> tuple[DamagedRun, ...]:
-        """The runs that cannot be read, so that `list` does not have them."""
+        """Return the runs that cannot be read, which `list` leaves out."""
         return self.look()[1]
 
     def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
-        """`list` and `damaged` at once, which reads the folder once."""
-        found = [*self._read(self.folder)]
-        own = sorted((run for run in found if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
-        known = {run.id for run in found}
-        found += [run for run in self._read(self.bundled) if run.id not in known]
-        bundled = [run for run in found if isinstance(run, Run) and run.path.parent != self.folder]
-        return (*own, *bundled), tuple(run for run in found if isinstance(run, DamagedRun))
+        """Return `list` and `damaged` from one reading of the folder."""
+        runs = [*self._read(self.folder)]
+        stored = sorted((run for run in runs if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
+        ids = {run.id for run in runs}
+        runs += [run for run in self._read(self.bundled) if run.id not in ids]
+        bundled = [run for run in runs if isinstance(run, Run) and run.path.parent != self.folder]
+        return (*stored, *bundled), tuple(run for run in runs if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
-        """The run of that id; raise UnknownRun when there is none, the id is none, or its settings cannot be read."""
+        """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read."""
         if is_run_id(run):
             for folder in (self.folder, self.bundled):
                 if (folder / run).is_dir():
-                    found = Run(folder / run)
-                    _ = found.config
-                    return found
+                    record = Run(folder / run)
+                    _ = record.config
+                    return record
         raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
-        """Whether it is one of the ready-made ones, which nothing writes to."""
+        """Return whether a run is ready-made (read-only)."""
         return run.path.parent == self.bundled
 
     def create(self, config: TrainConfig, title: str | None = None) -> Run:
-        """A folder for this training, without events yet; what an earlier try of the same left there is removed."""
-        described = {
+        """Create the folder of a training, replacing an earlier run of the same settings.
+
+        Args:
+            config: the settings.
+            title: title of the run; by default data set, loss and miner.
+
+        Returns:
+            The run, without events.
+        """
+        info = {
             "version": 1,
             "id": config.id,
             "title": one_line(title or "", 200) or default_title(config),
@@ -112,17 +125,17 @@ class Runs:
             "torch": _version("torch"),
         }
         if is_custom(config.dataset):
-            described["dataset"] = DATASETS[config.dataset].to_dict()
-        return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", described))
+            info["dataset"] = DATASETS[config.dataset].to_dict()
+        return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", info))
 
     def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
-        """A folder for a projection of a run; a run that comes with the program is copied here first."""
+        """Create the folder of a projection; a ready-made run is copied first."""
         path = ensure_dir(self.writable_copy(run).path / "projections") / config.id
-        described = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
-        return ProjectionRun(_new_run_dir(path, "projection.json", described))
+        info = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
+        return ProjectionRun(_new_run_dir(path, "projection.json", info))
 
     def writable_copy(self, run: Run) -> Run:
-        """The run in this folder, copied from those that come with the program when it is one of them."""
+        """Return the run itself, or a copy of a ready-made run in this folder."""
         if not self.is_bundled(run):
             return run
         copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=ensure_dir(self.folder)))
@@ -130,64 +143,64 @@ class Runs:
         copy.chmod(0o755)
         try:
             copy.rename(self.folder / run.id)
-        except OSError:  # somebody else was faster
+        except OSError:  # another process was faster
             shutil.rmtree(copy, ignore_errors=True)
         return Run(self.folder / run.id)
 
     def rename(self, run: str, title: str) -> None:
-        """Call it otherwise; raise UserError for one that comes with the program, or an empty title."""
-        found, title = self._writable(run), one_line(title)
+        """Rename a run; raise UserError for a ready-made run or an empty title."""
+        record, title = self._writable(run), one_line(title)
         if not title:
             raise UserError("A run needs a title; got an empty one.")
-        write_json(found.path / "run.json", found.info | {"title": title})
+        write_json(record.path / "run.json", record.info | {"title": title})
 
     def tag(self, run: str, tags: Iterable[str]) -> None:
-        """Put these words on it instead of those it has; raise UserError for one that comes with the program."""
-        found = self._writable(run)
-        kept = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
-        write_json(found.path / "run.json", found.info | {"tags": [*kept][:MAX_TAGS]})
+        """Replace the tags; raise UserError for a ready-made run."""
+        record = self._writable(run)
+        unique = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
+        write_json(record.path / "run.json", record.info | {"tags": [*unique][:MAX_TAGS]})
 
     def pin(self, run: str, pinned: bool = True) -> None:
-        """Keep it when older runs make room for new ones; raise UserError for one that comes with the program."""
-        found = self._writable(run)
-        write_json(found.path / "run.json", found.info | {"pinned": pinned})
+        """Pin or unpin a run: a pinned run is never evicted. Raise UserError for a ready-made run."""
+        record = self._writable(run)
+        write_json(record.path / "run.json", record.info | {"pinned": pinned})
 
     def delete(self, run: str) -> None:
-        """Put it into the trash; raise UserError while it is training, or when it comes with the program."""
+        """Move a run to the trash; raise UserError while it is written, and for a ready-made run."""
         try:
-            found = self._writable(run)
+            record = self._writable(run)
         except UnreadableRunError:
             self._discard(self.folder / run)
             return
-        if found.state == "running":
-            raise UserError(f"{found.title} is still training; stop it first.")
-        if any(drawing.state == "running" for drawing in found.projections()):
-            raise UserError(f"A map of {found.title} is still being drawn; stop it first.")
-        self.trash.add(found.path)
+        if record.state == "running":
+            raise UserError(f"{record.title} is still training; stop it first.")
+        if any(projection.state == "running" for projection in record.projections()):
+            raise UserError(f"A projection of {record.title} is still running; stop it first.")
+        self.trash.add(record.path)
 
     def restore(self, run: str) -> "Run | DamagedRun":
-        """Take it out of the trash; raise UserError when it is not there any more, or was trained again meanwhile."""
+        """Restore a deleted run; raise UserError if it was purged, or trained again."""
         return self._at(self.trash.restore(run))
 
     def _discard(self, path: Path) -> None:
-        """Put a run that cannot be read into the trash."""
+        """Move an unreadable run to the trash."""
         if path.parent != self.folder or not path.is_dir():
-            raise UserError(f"{path.name} comes with the program and stays as it is.")
-        if any(EventLogDir(place).lock.locked for place in (path, *path.glob("projections/*"))):
-            raise UserError(f"{path.name} is being written; stop that first.")
+            raise UserError(f"{path.name} is a ready-made run and cannot be changed.")
+        if any(EventLogDir(folder).lock.locked for folder in (path, *path.glob("projections/*"))):
+            raise UserError(f"Another process is writing {path.name}; stop it first.")
         self.trash.add(path)
 
     def _writable(self, run: str) -> Run:
-        found = self.get(run)
-        if self.is_bundled(found):
-            raise UserError(f"{found.title} comes with the program and stays as it is; train your own to change it.")
-        return found
+        record = self.get(run)
+        if self.is_bundled(record):
+            raise UserError(f"{record.title} is a ready-made run and cannot be changed; train your own.")
+        return record
 
     @classmethod
     def _read(cls, folder: Path) -> "Iterator[Run | DamagedRun]":
         try:
             names = sorted(entry.name for entry in os.scandir(folder) if is_run_id(entry.name) and entry.is_dir())
-        except OSError:  # there is none yet
+        except OSError:  # no such folder yet
             return
         for name in names:
             yield cls._at(folder / name)
@@ -203,17 +216,17 @@ class Runs:
 
 
 def default_title(config: TrainConfig) -> str:
-    """What a run is called until somebody renames it: data, loss, miner."""
+    """Return the default title of a run: data set, loss, miner."""
     parts = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     if config.miner is not None:
         parts.append(MINERS[config.miner].title.lower())
     return ", ".join(parts)
 
 
-def _new_run_dir(path: Path, name: str, described: dict[str, Any]) -> Path:
-    """A new folder under a name that may be taken: readers see the old one or the new one, never a mixture.
+def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
+    """Create a folder, atomically replacing an existing one: readers see the old or the new one, never a mixture.
 
-    The old frames stay: their addresses are hashes of what they hold, and a page may still ask for one.
+    Old frames are kept: their URLs are hashes of their content, and a page may still request them.
     """
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
     new.chmod(0o755)
@@ -222,7 +235,7 @@ def _new_run_dir(path: Path, name: str, described: dict[str, Any]) -> Path:
         with contextlib.suppress(OSError):  # another process may have been faster
             os.link(frame, new / "frames" / frame.name)
     (new / "events.jsonl").touch()
-    write_json(new / name, described)
+    write_json(new / name, info)
     if path.exists():
         _remove(path, replacement=new)
     else:

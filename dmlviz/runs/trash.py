@@ -1,4 +1,4 @@
-"""Runs that were deleted and can still come back: kept aside in their folder's .trash, removed for good later."""
+"""Deleted runs, restorable for a day: moved to .trash in their folder, purged later."""
 
 import os
 import shutil
@@ -9,47 +9,47 @@ from pathlib import Path
 from dmlviz.errors import UserError
 from dmlviz.storage.files import ensure_dir, is_run_id
 
-TRASH_RETENTION_S = 24 * 3600.0  # seconds that a deleted run can come back
+TRASH_RETENTION_S = 24 * 3600.0
 
 
 class Trash:
-    """The deleted runs of a folder, one of each id."""
+    """The deleted runs of a folder, one per ID."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / ".trash"
 
     def add(self, path: Path) -> None:
-        """Take a run's folder in; an older one of its id goes for good."""
+        """Move a run's folder into the trash, replacing an older run of the same ID."""
         self.remove(path.name)
         path.rename(ensure_dir(self.folder) / path.name)
-        os.utime(self.folder / path.name)  # since when it lies here
+        os.utime(self.folder / path.name)  # the deletion time
 
     def restore(self, run: str) -> Path:
-        """Put a run back where it was; raise UserError when it is not here any more, or was made anew meanwhile."""
-        found, place = self.folder / run, self.folder.parent / run
-        if not is_run_id(run) or not found.is_dir():
-            raise UserError("That run is gone for good; train it again to have it back.")
-        if place.exists():
-            raise UserError("The same run has been trained again since it was deleted; delete the new one first.")
-        found.rename(place)
-        return place
+        """Move a run back and return its folder; raise UserError if it was purged, or trained again."""
+        trashed, target = self.folder / run, self.folder.parent / run
+        if not is_run_id(run) or not trashed.is_dir():
+            raise UserError("This run can no longer be restored; train it again.")
+        if target.exists():
+            raise UserError("This run has been trained again since it was deleted; delete the new one first.")
+        trashed.rename(target)
+        return target
 
     def runs(self) -> list[Path]:
-        """The folders that lie here, the longest first."""
-        found = [path for path in self.folder.glob("*") if is_run_id(path.name)]
-        return sorted(found, key=lambda path: path.stat().st_mtime)
+        """Return the folders of the deleted runs, oldest deletion first."""
+        folders = [path for path in self.folder.glob("*") if is_run_id(path.name)]
+        return sorted(folders, key=lambda path: path.stat().st_mtime)
 
     def remove(self, run: str) -> None:
-        """Remove one for good, if it is here."""
+        """Remove a run permanently, if it is in the trash."""
         if is_run_id(run) and (self.folder / run).is_dir():
-            # Under another name first, so that nobody restores one half.
+            # Rename it first, so that nobody restores a half-deleted run.
             doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=self.folder))
             (self.folder / run).rename(doomed / run)
             shutil.rmtree(doomed, ignore_errors=True)
 
-    def empty(self, kept: float = TRASH_RETENTION_S, now: float | None = None) -> None:
-        """Remove for good what has lain here for longer than `kept` seconds."""
-        before = (time.time() if now is None else now) - kept
+    def empty(self, retention_s: float = TRASH_RETENTION_S, now: float | None = None) -> None:
+        """Permanently remove runs deleted more than `retention_s` seconds ago."""
+        before = (time.time() if now is None else now) - retention_s
         for path in self.runs():
             if path.stat().st_mtime <= before:
                 self.remove(path.name)

@@ -1,4 +1,4 @@
-"""Writes a training or a projection into its folder while it happens."""
+"""Writes the events of a training or projection into its folder."""
 
 import time
 import traceback
@@ -20,12 +20,16 @@ from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor, suggestions
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 
-QUALITY_SAMPLE = 1000  # test images whose neighbors on the last picture are compared with their true ones
-MAX_CURVE_POINTS = 1500  # a longer training writes the mean of several steps, so that its curve stays light
+QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
+MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 
 
 class RecordWriter:
-    """Holds the lock of a record while it writes events and frames. A context manager; UserError when it is taken."""
+    """Writes events and frames while it holds the lock of the folder, as a context manager.
+
+    Raises:
+        UserError: on entry, if another process holds the lock.
+    """
 
     def __init__(self, record: EventLogDir, clock: Callable[[], float] = time.time) -> None:
         self.record = record
@@ -33,7 +37,7 @@ class RecordWriter:
 
     def __enter__(self) -> Self:
         if not self.record.lock.acquire():
-            raise UserError(f"{self.record.id} is being written by another process; wait for its end, or stop it.")
+            raise UserError(f"Another process is writing {self.record.id}; wait until it ends, or stop it.")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -44,16 +48,16 @@ class RecordWriter:
         self.record.log.append({"event": name, **fields, "time": round(self.clock(), 3)})
 
     def frame(self, frame: Frame) -> dict[str, Any]:
-        """Write the positions, and give what an event says of them."""
-        described = frame.describe()
-        path = self.record.path / "frames" / f"{described['id']}.i16"
+        """Write a frame; return its description for an event."""
+        description = frame.describe()
+        path = self.record.path / "frames" / f"{description['id']}.i16"
         if not path.exists():
             with atomic_write(path) as file:
                 file.write(frame.data)
-        return described
+        return description
 
     def failed(self, error: BaseException) -> str:
-        """End with the sentence that says why; the traceback of a fault that is not the person's goes to error.txt."""
+        """Log a "failed" event and return its reason; the traceback of an internal error goes to error.txt."""
         reason = error_message(error)
         if not isinstance(error, UserError):
             with atomic_write(self.record.path / "error.txt") as file:
@@ -71,11 +75,24 @@ def train_and_record(
     clock: Callable[[], float] = time.time,
     save_checkpoints: bool = True,
 ) -> Iterator[Event]:
-    """Train what the run's config asks for, write it into its folder, and pass every event on.
+    """Train a run's config, write the events into its folder, and yield them.
 
-    `data` is its Dataset when that is at hand; with `save_checkpoints` the nets of some snapshots are kept, up to 4 MB of
-    them. Whatever goes wrong ends as a Failed event, on disk too. An iterator that is closed early, or a
-    KeyboardInterrupt, leaves a run that is stopped, without its last embeddings.
+    Errors end as a Failed event, on disk too. Closing the iterator early, or a KeyboardInterrupt, leaves a stopped run
+    without final embeddings.
+
+    Args:
+        run: a run without events.
+        data_root: the data folder.
+        data: the run's data set, if already loaded.
+        stop: called between batches and during downloads; True stops.
+        clock: the time in seconds, for the log.
+        save_checkpoints: whether to save the nets of some snapshots, up to 4 MB.
+
+    Yields:
+        The events of `dmlviz.training.loop.train`.
+
+    Raises:
+        UserError: if another process is writing the run.
     """
     with RecordWriter(run, clock) as writer:
         step = 0
@@ -92,7 +109,7 @@ def train_and_record(
                 recorder.write(event)
                 yield event
         except CancelledError:
-            writer.event("stopped", step=0, metrics={}, reason="stopped before the data were there")
+            writer.event("stopped", step=0, metrics={}, reason="stopped before the data set was downloaded")
         except Exception as error:
             yield Failed(step=step, reason=writer.failed(error))
         except (KeyboardInterrupt, GeneratorExit):
@@ -101,7 +118,7 @@ def train_and_record(
 
 
 class RunRecorder:
-    """Turns the events of a training into the files of its run."""
+    """Writes the files of a run from the events of its training."""
 
     def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, save_checkpoints: bool = True) -> None:
         self.writer = writer
@@ -109,13 +126,13 @@ class RunRecorder:
         self.labels = labels
         self.view = LiveProjector()
         self.means = StepAverager(run.config)
-        self.watch = TrainingMonitor(run.config)
+        self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
-        self.drawn: tuple[int, np.ndarray] | None = None
+        self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
 
     def write(self, event: Event) -> None:
-        """Write one event, its arrays first, so that who reads the event finds them; before it what it alarms of."""
+        """Write one event: alarms, then arrays, then the event, so that its readers find the arrays."""
         self._alarm(event)
         match event:
             case Started():
@@ -134,23 +151,23 @@ class RunRecorder:
                 self.writer.event("failed", step=event.step, reason=event.reason)
 
     def _alarm(self, event: Event) -> None:
-        raised, over = self.watch.update(event)
+        raised, cleared = self.monitor.update(event)
         step = getattr(event, "step", 0)
         for alarm in raised:
-            words = [remedy.label for remedy in suggestions(alarm.name, self.run.config)]
-            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.message, remedies=words)
-        for name in over:
+            remedies = [suggestion.label for suggestion in suggestions(alarm.name, self.run.config)]
+            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.message, remedies=remedies)
+        for name in cleared:
             self.writer.event("alarm_over", step=step, alarm=name)
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
         self.view = LiveProjector(self.labels[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
-        write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # which are indices into the labels
+        write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # indices into the labels
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
-        self._describe(device=event.device, threads=event.threads)
+        self._update_info(device=event.device, threads=event.threads)
         self.writer.event(
             "started",
             steps=event.steps,
@@ -173,7 +190,7 @@ class RunRecorder:
         if event.net_weights is not None and self.save_checkpoints:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
-        self.drawn = (event.step, event.embeddings)
+        self.last_snapshot = (event.step, event.embeddings)
         self.centers[event.step] = _centers(event.class_centers)
         self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centers[event.step])
 
@@ -185,7 +202,7 @@ class RunRecorder:
         metrics = {name: float(value) for name, value in event.metrics.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
         self._render_replay(event)
-        self._describe(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
+        self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
             "stopped" if isinstance(event, Stopped) else "finished",
             step=event.step,
@@ -198,10 +215,10 @@ class RunRecorder:
         )
 
     def _render_replay(self, event: Finished) -> None:
-        """Draw every snapshot again on the basis of the end, turned so that it takes over from the live picture."""
+        """Project every snapshot on the final basis, rotated onto the last live frame."""
         basis = default_projection(event.embeddings, self.labels)
-        if self.drawn is not None and self.view.positions is not None:
-            basis = basis.aligned_to(self.drawn[1], self.view.positions)
+        if self.last_snapshot is not None and self.view.positions is not None:
+            basis = basis.aligned_to(self.last_snapshot[1], self.view.positions)
         with atomic_write(self.run.path / "basis.npz") as file:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
@@ -217,75 +234,76 @@ class RunRecorder:
             frames=[{"step": step, **self.writer.frame(frame), **self.centers.get(step, {})} for step, frame in frames],
         )
 
-    def _describe(self, **facts: Any) -> None:
-        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | facts  # it may have a new title
+    def _update_info(self, **fields: Any) -> None:
+        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | fields  # the title may be new
         write_json(self.run.path / "run.json", self.run.info)
 
 
 def _centers(centers: np.ndarray | None) -> dict[str, Any]:
-    """What an event says of class centers (k × d) in a space that is drawn as it is; nothing of one that is not."""
+    """Return the event field of class centers (k × d) in at most 3 dimensions; empty for wider embeddings."""
     if centers is None or centers.shape[1] > 3 or not np.isfinite(centers).all():
         return {}
     return {"centers": centers.astype(np.float64).round(4).tolist()}
 
 
 class StepAverager:
-    """Gathers steps and gives their mean once in a while: at every step of a short training."""
+    """Averages Step events, so that a run has at most MAX_CURVE_POINTS of them."""
 
     def __init__(self, config: TrainConfig) -> None:
         self.every = -(-config.steps // MAX_CURVE_POINTS)
         self.steps = config.steps
-        self.held: list[dict[str, float]] = []
+        self.pending: list[dict[str, float]] = []
 
     def add(self, event: Step) -> dict[str, float] | None:
-        self.held.append(asdict(event) | {"active": event.active_fraction})
+        """Add a step; return the means of the pending steps when they are due."""
+        self.pending.append(asdict(event) | {"active": event.active_fraction})
         if event.step % self.every and event.step != self.steps:
             return None
         names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
-        means = {name: float(np.mean([values[name] for values in self.held])) for name in names}
-        self.held = []
-        # Six digits are more than a curve shows; all of them would make half of a small run's size.
+        means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
+        self.pending = []
+        # Six digits suffice for a curve; all digits would be half of the size of a small run.
         return {"step": event.step} | {
             name: float(f"{value:.6g}") for name, value in (means | {"cpu_seconds": event.cpu_seconds}).items()
         }
 
 
 class CancelledError(Exception):
-    """Raised out of a download or a projection when somebody pressed Stop."""
+    """Raised from a download when the user has pressed Stop."""
 
 
 class _DownloadProgress:
-    """Passes on how far a download has come, a few times a second, and breaks it off on request."""
+    """Logs the progress of a download, four times a second, and cancels it on request."""
 
     def __init__(self, writer: RecordWriter, dataset: str, stop: Callable[[], bool] | None) -> None:
         self.writer = writer
         self.dataset = dataset
         self.stop = stop
-        self.said = 0.0
+        self.logged_at = 0.0
 
     def __call__(self, done: int, total: int) -> None:
         if self.stop is not None and self.stop():
             raise CancelledError
         now = self.writer.clock()
-        if now - self.said >= 0.25 or done == total:
-            self.said = now
+        if now - self.logged_at >= 0.25 or done == total:
+            self.logged_at = now
             self.writer.event("preparing", dataset=self.dataset, done=done, total=total)
 
 
 def error_message(error: BaseException) -> str:
-    """What a person is told about an exception: one or two sentences, no traceback."""
+    """Return the user-facing message of an exception: one or two sentences."""
     text = " ".join(str(error).split())
     if isinstance(error, UserError):
         return text
     if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
-        return "There was not enough memory for this training; use smaller batches, a smaller net or fewer test images."
+        return "Out of memory; use smaller batches, a smaller net or fewer test images."
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'The run folder'} could not be written or read: {error.strerror}."
-    return f"Something went wrong inside the program ({type(error).__name__}: {text[:200]})."
+        return f"Cannot read or write {error.filename or 'the run folder'}: {error.strerror}."
+    return f"Internal error ({type(error).__name__}: {text[:200]})."
 
 
 def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
-    """Write a net's weights, by name."""
+    """Write weights by name as safetensors."""
     from safetensors.numpy import save
 
     with atomic_write(path) as file:
@@ -293,7 +311,7 @@ def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
 
 
 def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """float16 where the numbers fit into it."""
+    """Cast float32 weights to float16 where no value overflows."""
     return {
         name: value.astype(np.float16) if value.dtype == np.float32 and (np.abs(value) < 6e4).all() else value
         for name, value in weights.items()
@@ -301,7 +319,7 @@ def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
-    """What the last picture keeps, measured on a thousand images, each against all: the end should not wait longer."""
+    """Return the quality of the final map, on a sample of 1,000 images to bound the time."""
     from dmlviz.projection import projection_quality
 
     n = len(embeddings)
@@ -311,14 +329,14 @@ def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[s
 
 
 def _distance_p99(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
-    """How near their nearest neighbor 99 % of the test images are: a query farther off is unlike all of them.
+    """Return the 99th percentile of nearest-neighbor distances; a query beyond it is out of distribution.
 
-    Measured on a thousand of them, each against all: the run's end should not wait for more.
+    Measured on 1,000 images, each against all, to bound the time.
     """
     from dmlviz.ops.gallery import Gallery
 
     if len(embeddings) < 2 or not np.isfinite(embeddings).all():
         return None
-    asked = embeddings[np.linspace(0, len(embeddings) - 1, min(len(embeddings), 1000)).astype(int)]
-    distances, _ = Gallery(embeddings, labels, "euclidean").search(asked, 2)
+    sample = embeddings[np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)]
+    distances, _ = Gallery(embeddings, labels, "euclidean").search(sample, 2)
     return float(np.percentile(distances[:, 1], 99))

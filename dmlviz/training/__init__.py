@@ -1,1 +1,1 @@
-"""The training loop and what belongs to it: sampling, events, diagnostics, recorded batches."""
+"""Training: loop, batch sampling, events, diagnostics, recorded batches."""

@@ -1,4 +1,4 @@
-"""A batch as the loss saw it: kept for a few steps of a run, small, and readable without torch."""
+"""Recorded training batches: embeddings, gradients and mined tuples of up to eight steps of a run, without torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.storage.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 
-NUM_RECORDED = 8  # batches of a run
-MAX_TOTAL_BYTES = 2_000_000  # bytes of all of them, before the file compresses them
-MAX_IMAGES = 640  # of a batch: its distances are looked at one by one
+NUM_RECORDED = 8  # batches per run
+MAX_TOTAL_BYTES = 2_000_000  # of all batches of a run, before compression
+MAX_IMAGES = 640  # per batch: the page shows every distance
 MAX_TRIPLETS = 4096
-MAX_DIMS_UNCOMPRESSED = 8  # dimensions up to which embeddings are kept as they are
+MAX_DIMS_UNCOMPRESSED = 8  # wider embeddings are quantized
 
-_MIN_SCALE = 1e-37  # of a scale: float32 has nothing below
+_MIN_SCALE = 1e-37  # about the smallest normal float32
 
 
 def recorded_steps(config: TrainConfig) -> list[int]:
-    """Which of a training's batches are kept: the first, the last, denser at the start; none where they are too large.
+    """Return the steps whose batches are recorded: first, last, denser at the start; none if batches are too large.
 
     A batch of 160 images in 64 dimensions weighs 41 kB before it is compressed.
     """
@@ -34,14 +34,23 @@ def recorded_steps(config: TrainConfig) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchRecord:
-    """One batch at `step`, as the loss saw it.
+    """One training batch. With neither `pairs` nor `triplets` the loss used the whole batch.
 
-    `images` (n) are indices of training images, `labels` (n) their classes; `before`, `after` (n × d, float32) their
-    embeddings before and after the step's update, `gradient` (n × d) that of the loss with respect to `before`. What a
-    miner or a sampler selected is in `pairs` (n × n, true where row i is compared with column j; `anchored` where that
-    has a direction) or in `triplets` (k × 3: anchor, positive, negative; evenly thinned where `mined` says there were
-    more); neither where the loss saw the whole batch. `learned` holds the loss's own weights by name, a row for each of
-    the config's `seen_classes`; `terms` (n) is its value for each image where it is a sum over images.
+    Attributes:
+        step: the number of the batch, from 1.
+        loss: the value of the loss.
+        active: the fraction of active loss terms.
+        images: indices of the training images (n).
+        labels: their classes (n).
+        embeddings_before: embeddings before the update (n × d, float32).
+        embeddings_after: embeddings after the update (n × d, float32).
+        gradient: gradient of the loss with respect to `embeddings_before` (n × d).
+        pairs: pairs from a miner or sampler (n × n, True where row i is compared with column j).
+        is_anchored: whether the pairs have a direction.
+        triplets: triplets from a miner or sampler (k × 3: anchor, positive, negative), evenly thinned to MAX_TRIPLETS.
+        num_mined: the number of tuples before thinning.
+        loss_weights: the loss's parameters by name; one row per class of the config's `train_classes`.
+        loss_per_image: the loss of each image (n), for losses that are a sum over images.
     """
 
     step: int
@@ -60,15 +69,18 @@ class BatchRecord:
     loss_per_image: np.ndarray | None = field(default=None, repr=False)
 
     def save(self, file: IO[bytes]) -> None:
-        """Write compressed npz, no pickle: wide embeddings in 16 bits, movement and gradient in 8, a scale a row."""
+        """Write a compressed npz without pickle.
+
+        Wide embeddings are int16, movement and gradient int8, with one scale per row.
+        """
         stored: dict[str, Any] = {
             "numbers": np.array([self.step, self.loss, self.active, self.is_anchored, self.num_mined], np.float64),
             "images": self.images.astype(np.int32),
             "labels": self.labels.astype(np.int32),
         }
-        stored |= _packed("before", self.embeddings_before, np.int16)
-        stored |= _packed("moved", self.embeddings_after - self.embeddings_before, np.int8)
-        stored |= _packed("gradient", self.gradient, np.int8)
+        stored |= _quantized("before", self.embeddings_before, np.int16)
+        stored |= _quantized("moved", self.embeddings_after - self.embeddings_before, np.int8)
+        stored |= _quantized("gradient", self.gradient, np.int8)
         if self.pairs is not None:
             stored["pairs"] = np.packbits(self.pairs, axis=1)
         if self.triplets is not None:
@@ -76,24 +88,24 @@ class BatchRecord:
         if self.loss_per_image is not None:
             stored["terms"] = self.loss_per_image.astype(np.float32)
         for name, values in self.loss_weights.items():
-            stored |= _packed(f"learned.{name}", values, np.int16)
+            stored |= _quantized(f"learned.{name}", values, np.int16)
         np.savez_compressed(file, **stored)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; raise DamagedFileError for anything else."""
+        """Read the output of `save`; raise DamagedFileError for anything else."""
         with reading(path):
-            found = cls._read(path)
-            if not found.is_consistent:
+            batch = cls._read(path)
+            if not batch.is_consistent:
                 raise ValueError("its parts are not of one batch")
-            return found
+            return batch
 
     @classmethod
     def _read(cls, path: Path) -> Self:
         stored = read_arrays(path, NUMBERS)
         step, loss, active, anchored, mined = stored["numbers"].tolist()
         labels = take(path, stored, "labels", WHOLE).astype(np.int64)
-        before = _unpacked("before", stored)
+        before = _dequantized("before", stored)
         names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
         pairs = take(path, stored, "pairs", "u") if "pairs" in stored else None
         return cls(
@@ -103,19 +115,19 @@ class BatchRecord:
             images=take(path, stored, "images", WHOLE).astype(np.int64),
             labels=labels,
             embeddings_before=before,
-            embeddings_after=before + _unpacked("moved", stored),
-            gradient=_unpacked("gradient", stored),
+            embeddings_after=before + _dequantized("moved", stored),
+            gradient=_dequantized("gradient", stored),
             pairs=None if pairs is None else np.unpackbits(pairs, axis=1, count=len(labels)).astype(bool),
             is_anchored=bool(anchored),
             triplets=take(path, stored, "triplets", WHOLE).astype(np.int64) if "triplets" in stored else None,
             num_mined=int(mined),
-            loss_weights={name: _unpacked(f"learned.{name}", stored) for name in names},
+            loss_weights={name: _dequantized(f"learned.{name}", stored) for name in names},
             loss_per_image=stored.get("terms"),
         )
 
     @property
     def is_consistent(self) -> bool:
-        """Whether its parts are of one batch."""
+        """Whether shapes, indices and values fit together."""
         n, triplets = len(self.labels), self.triplets
         return (
             self.embeddings_before.ndim == 2
@@ -123,9 +135,9 @@ class BatchRecord:
             and len(self.embeddings_before) == len(self.images) == n
             and (self.loss_per_image is None or self.loss_per_image.shape == (n,))
             and (self.pairs is None or self.pairs.shape == (n, n))
-            and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _below(triplets, n)))
+            and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _all_below(triplets, n)))
             and 0 < n <= MAX_IMAGES
-            and _below(self.images, 1 << 31)
+            and _all_below(self.images, 1 << 31)
             and bool(np.isfinite([self.loss, self.active]).all())
             and all(
                 bool(np.isfinite(part).all()) for part in (self.embeddings_before, self.embeddings_after, self.gradient)
@@ -134,8 +146,8 @@ class BatchRecord:
         )
 
 
-def _packed(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
-    """Wide rows as whole numbers with one scale each; what is narrow or no matrix stays float32."""
+def _quantized(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
+    """Quantize wide rows to integers with one scale each; keep narrow matrices and vectors as float32."""
     if values.ndim != 2 or values.shape[1] <= MAX_DIMS_UNCOMPRESSED:
         return {name: values.astype(np.float32)}
     largest = np.abs(values).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
@@ -143,11 +155,11 @@ def _packed(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
     return {name: np.rint(values / scale).astype(kind), f"{name}.scale": scale.astype(np.float32)}
 
 
-def _below(indices: np.ndarray, end: int) -> bool:
+def _all_below(indices: np.ndarray, end: int) -> bool:
     return indices.size == 0 or bool(0 <= indices.min() <= indices.max() < end)
 
 
-def _unpacked(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+def _dequantized(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
     values, scale = stored[name], f"{name}.scale"
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are refused later
         return values.astype(np.float32) * stored[scale] if scale in stored else values.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a training says while it happens."""
+"""Events yielded by `train()`."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from dmlviz.training.batch_record import BatchRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """The first event. `tracked` holds the test images (indices) that every snapshot embeds."""
+    """The first event; `tracked_indices` are the test images that every snapshot embeds."""
 
     steps: int
     tracked_indices: np.ndarray
@@ -21,7 +21,7 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One batch: its loss, the share of its terms that were active, mean distances within and between classes."""
+    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes."""
 
     step: int
     loss: float
@@ -34,11 +34,14 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The tracked images after `step` batches: float32 embeddings (n × d) and their scores among themselves.
+    """The tracked test images after `step` batches.
 
-    `centers` are the loss's own class centers (k × d), where it has any; of class weights the directions. Of a training
-    with unseen classes the scores are also given apart, as `seen/…` and `unseen/…`. A few of the snapshots, spread
-    evenly, hold the net's `weights` too, unless it is large.
+    Attributes:
+        step: batches trained so far.
+        embeddings: embeddings of the tracked images (n × d, float32).
+        metrics: their scores; with held-out classes also as `seen/…` and `unseen/…`.
+        net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large.
+        class_centers: centers that the loss learns (k × d; of class weights the directions), if any.
     """
 
     step: int
@@ -50,7 +53,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The end: every test image embedded (n × d), scored, and the net's weights."""
+    """The end: embeddings of all test images (n × d), their scores, and the net's weights."""
 
     step: int
     embeddings: np.ndarray
@@ -64,12 +67,12 @@ class Finished:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped(Finished):
-    """As Finished, but earlier than asked: `reason` says whether by hand or by max_seconds."""
+    """Finished before the last step; `reason` is the user's stop or max_seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """No further event comes: the sentence that says why."""
+    """The end of a training that diverged; `reason` is one sentence."""
 
     step: int
     reason: str

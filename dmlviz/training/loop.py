@@ -1,4 +1,4 @@
-"""Trains an embedding net and says what happens: `train(config)` is an iterator of events. No files, no threads."""
+"""The training loop: `train(config)` yields events. No files, no threads."""
 
 import math
 import time
@@ -27,7 +27,7 @@ from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, S
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 
-EMBED_CHUNK = 100  # images embedded at once: their feature maps stay in the cache
+EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 STOPPED_BY_USER = "stopped by hand"
 
 
@@ -38,39 +38,55 @@ def train(
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    """Yield what happens while `config` is trained: Started, the untrained Snapshot, then Steps and Snapshots, an end.
+    """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
-    A few Steps are followed by a SeenBatch.
-    The end is Finished, Stopped (by `stop()`, asked between batches, or by max_seconds) or Failed (diverged: the last
-    Snapshot holds the last good embeddings); the first two hold every test image, so no Snapshot repeats that step.
-    Closing the iterator ends the training at once. `data` is loaded when not given; `device` is a GPU where there is
-    one. On the CPU, equal configs give equal numbers to the last bit, for the same machine and number of threads.
-    Raises UserError for a config that does not go with its data.
+    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds) or Failed (the
+    training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped have embeddings of all
+    test images, so that no Snapshot repeats their step. Closing the iterator stops the training.
+
+    On the CPU, equal configs give bit-identical results, for the same machine and number of threads.
+
+    Args:
+        config: the settings.
+        data: the data set; loaded by name when None.
+        device: a torch device; by default a GPU if there is one.
+        stop: called between batches; True stops the training.
+
+    Yields:
+        The events of `dmlviz.training.events`, in order.
+
+    Raises:
+        UserError: if the config does not fit its data, e.g. too few images of a class.
+
+    Example:
+        >>> config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
+        >>> [type(event).__name__ for event in train(config)]
+        ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Finished']
     """
     data = load(config.dataset) if data is None else data
     clock = _Clock()
-    job = _TrainingLoop(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
+    loop = _TrainingLoop(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
-    planned, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
-    kept = checkpoint_steps(sorted(planned), sum(parameter.numel() for parameter in job.net.parameters()))
+    snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
+    checkpoints = checkpoint_steps(sorted(snapshots), sum(parameter.numel() for parameter in loop.net.parameters()))
     yield Started(
         steps=config.steps,
         tracked_indices=tracked,
-        train_images=len(job.labels),
+        train_images=len(loop.labels),
         test_images=len(data.test),
-        device=str(job.device),
+        device=str(loop.device),
         threads=torch.get_num_threads(),
     )
     step, reason = 0, ""
     while True:
-        if step in planned:
-            embeddings = job.embed(tracked)
+        if step in snapshots:
+            embeddings = loop.embed(tracked)
             if not np.isfinite(embeddings).all():
-                yield Failed(step=step, reason=_divergence_message(config, step, "an embedding that is no number"))
+                yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
                 return
-            scores = job.scores(embeddings, tracked, clustering=False, full_ranking=False, verification=False)
-            weights = job.weights() if step in kept else None
-            centers = job.centers()
+            scores = loop.scores(embeddings, tracked, clustering=False, full_ranking=False, verification=False)
+            weights = loop.weights() if step in checkpoints else None
+            centers = loop.centers()
             yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centers, net_weights=weights)
         if step == config.steps:
             break
@@ -82,58 +98,57 @@ def train(
             break
         started = time.perf_counter()
         step += 1
-        report = job.train_step(step, watch=step in recorded)
-        if not math.isfinite(report.loss):
-            yield Failed(step=step, reason=_divergence_message(config, step, f"a loss of {report.loss}"))
+        stats = loop.train_step(step, record=step in recorded)
+        if not math.isfinite(stats.loss):
+            yield Failed(step=step, reason=_divergence_message(config, step, f"a loss of {stats.loss}"))
             return
         yield Step(
             step=step,
-            loss=report.loss,
-            active_fraction=report.active,
-            positive_distance=report.positive_distance,
-            negative_distance=report.negative_distance,
-            images_per_second=report.images / (time.perf_counter() - started),
+            loss=stats.loss,
+            active_fraction=stats.active,
+            positive_distance=stats.positive_distance,
+            negative_distance=stats.negative_distance,
+            images_per_second=stats.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
         )
         if step in recorded:
-            seen = job.record_batch(step, report)
-            if seen is not None:
-                yield seen
-    embeddings = job.embed()
+            batch = loop.record_batch(step, stats)
+            if batch is not None:
+                yield batch
+    embeddings = loop.embed()
     if not np.isfinite(embeddings).all():
-        yield Failed(step=step, reason=_divergence_message(config, step, "an embedding that is no number"))
+        yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
     end = Stopped if reason else Finished
-    waited_for = reason == STOPPED_BY_USER
+    stopped_by_user = reason == STOPPED_BY_USER
     yield end(
         step=step,
         embeddings=embeddings,
-        # Somebody who pressed Stop waits: what takes longest, and what no page shows, is left to `dmlviz evaluate`.
-        metrics=job.scores(embeddings, full_ranking=not waited_for, verification=not waited_for),
-        net_weights=job.weights(),
+        # After Stop a user waits: skip the slowest metrics, which no page shows; `dmlviz evaluate` computes them.
+        metrics=loop.scores(embeddings, full_ranking=not stopped_by_user, verification=not stopped_by_user),
+        net_weights=loop.weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        class_centers=job.centers(),
+        class_centers=loop.centers(),
         reason=reason,
     )
 
 
 def snapshot_steps(steps: int, snapshots: int) -> list[int]:
-    """Return after which of `steps` batches to look: at 0 and up to `snapshots` times, denser at the start.
+    """Return the steps of the snapshots: up to `snapshots` of 0 … steps - 1, denser at the start.
 
-    The last step is left out: there the end of the training shows all test images.
+    Without the last step: the final event embeds all test images.
     """
-    planned = {round(steps * (i / snapshots) ** 1.5) for i in range(snapshots)}
-    return sorted(planned - {steps})
+    return sorted({round(steps * (i / snapshots) ** 1.5) for i in range(snapshots)} - {steps})
 
 
-MAX_CHECKPOINTS = 12  # kept on the way of one training
-MAX_CHECKPOINT_VALUES = 2_000_000  # of all of them together: 4 MB as float16
-MIN_CHECKPOINTS = 4  # fewer are no way
+MAX_CHECKPOINTS = 12  # of one training
+MAX_CHECKPOINT_VALUES = 2_000_000  # in all checkpoints of a training: 4 MB as float16
+MIN_CHECKPOINTS = 4  # fewer make no trajectory
 
 
 def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
-    """Return at which of the snapshots, spread evenly among them, a net of so many parameters is kept: maybe none."""
+    """Return the snapshot steps that also save the net, evenly spread; none for a net with too many parameters."""
     count = min(MAX_CHECKPOINTS, MAX_CHECKPOINT_VALUES // max(1, parameters), len(steps))
     if count < MIN_CHECKPOINTS:
         return set()
@@ -141,7 +156,7 @@ def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
 
 
 def warm_up() -> None:
-    """Do once what a process does slowly the first time: imports, the optimizer, the kernels for the usual batch."""
+    """Run a two-step training, so that the next one starts fast: imports, optimizer, kernels for the default batch."""
     rng = np.random.default_rng(0)
     config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, eval_subset_size=200)
     images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
@@ -161,7 +176,7 @@ class _StepStats:
 
 
 class _TrainingLoop:
-    """Everything that a training holds: data on the device, net, loss, miner, optimizer, batches."""
+    """The state of a training: data on the device, net, loss, miner, optimizer, batches."""
 
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
@@ -171,7 +186,7 @@ class _TrainingLoop:
         self.train_images = _Images(split.images, data, device)
         self.test_images = _Images(data.test.images, data, device)
         self.test_labels = data.test.labels
-        # Numbered anew from 0, so that a loss has weights for the classes that it sees and for no other.
+        # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, split.labels)).to(device)
         self.classes = np.array(config.train_classes)
         self.rows = np.flatnonzero(np.isin(data.train.labels, self.classes))
@@ -195,16 +210,18 @@ class _TrainingLoop:
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
         self.optimizer = build_optimizer(config, self.net, self.loss)
         self.schedule = build_schedule(config, self.optimizer)
-        self.epoch = max(1, len(split) // config.effective_batch_size)
+        self.steps_per_epoch = max(1, len(split) // config.effective_batch_size)
         parts: list[object] = [*self.loss.modules(), self.miner]
-        self.refreshed = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
+        self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         self.refreshing: list[Iterator[None]] = []
-        self.witness: BatchRecorder | None = None
+        self.recorder: BatchRecorder | None = None
 
-    def train_step(self, step: int, watch: bool = False) -> _StepStats:
-        """Train on one batch, the `step`-th counted from 1; leave the weights alone when the loss is no number.
+    def train_step(self, step: int, record: bool = False) -> _StepStats:
+        """Train on one batch; skip the update if the loss is not finite.
 
-        A step that is tracked can be asked for what was `seen`.
+        Args:
+            step: the number of the batch, from 1.
+            record: whether `record_batch` follows.
         """
         self._refresh(step)
         batch = next(self.batches)
@@ -226,7 +243,7 @@ class _TrainingLoop:
                 value, active, within, between = torch.stack(
                     [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
                 ).tolist()
-            self.witness = BatchRecorder(indices, labels, embeddings, tuples, self.loss) if watch else None
+            self.recorder = BatchRecorder(indices, labels, embeddings, tuples, self.loss) if record else None
             if math.isfinite(value):
                 self.optimizer.zero_grad()
                 loss.backward()
@@ -234,58 +251,64 @@ class _TrainingLoop:
                 self.schedule.step()
         return _StepStats(value, active, within, between, len(labels))
 
-    def record_batch(self, step: int, report: _StepStats) -> BatchRecord | None:
-        """What the loss saw of the step that was tracked; None where a number in it is not finite."""
-        witness, self.witness = self.witness, None
-        if witness is None:
+    def record_batch(self, step: int, stats: _StepStats) -> BatchRecord | None:
+        """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
+        recorder, self.recorder = self.recorder, None
+        if recorder is None:
             return None
-        batch = witness.finish(step, report.loss, report.active, self.net, self.train_images[witness.images])
-        # The data set's own numbers again, for whoever shows its images and classes.
+        batch = recorder.finish(step, stats.loss, stats.active, self.net, self.train_images[recorder.images])
+        # Back to the indices and class IDs of the data set.
         return batch and replace(batch, images=self.rows[batch.images], labels=self.classes[batch.labels])
 
     def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
-        """The pairs or triplets that the batch was put together from, row by row; None where it was not."""
-        makes = SAMPLERS[self.config.sampler].tuple_kind
+        """Return the pairs or triplets that the sampler put into consecutive rows; None for other samplers."""
+        tuple_kind = SAMPLERS[self.config.sampler].tuple_kind
         rows = torch.arange(len(labels), device=self.device)
-        if makes == "pairs":
+        if tuple_kind == "pairs":
             a, b = rows[0::2], rows[1::2]
             same = labels[a] == labels[b]
             return Pairs(a[same], b[same], a[~same], b[~same])
-        return Triplets(rows[0::3], rows[1::3], rows[2::3]) if makes == "triplets" else None
+        return Triplets(rows[0::3], rows[1::3], rows[2::3]) if tuple_kind == "triplets" else None
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return a copy of the net's weights by name."""
         return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
 
     def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
-        """Return the embeddings (n × d, float32) of the test images at `indices`, of all of them when None."""
-        chosen = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
-        parts = [self._embedded(self.test_images[part]).cpu() for part in chosen.to(self.device).split(EMBED_CHUNK)]
+        """Return embeddings (n × d, float32) of the test images at `indices`, or of all."""
+        selected = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
+        parts = [
+            self._embed_images(self.test_images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)
+        ]
         return torch.cat(parts).numpy()
 
     def centers(self) -> np.ndarray | None:
-        """The class centers that the loss owns (k × d), if it owns any."""
+        """Return the class centers that the loss learns (k × d), if it has any."""
         centers = self.loss.class_centers()
         return None if centers is None else centers.cpu().numpy()
 
     @torch.no_grad()
-    def _embedded(self, images: Tensor) -> Tensor:
+    def _embed_images(self, images: Tensor) -> Tensor:
         self.net.eval()
-        return self.net(images).float()
+        embeddings: Tensor = self.net(images).float()
+        return embeddings
 
     def scores(self, embeddings: np.ndarray, indices: np.ndarray | None = None, **parts: Any) -> dict[str, float]:
-        """Score the embedded test images at `indices`, or all; apart, too, where there are unseen classes.
+        """Compute the metrics of embedded test images, with held-out classes also of seen and unseen ones.
 
-        `parts` turns off parts of `metrics.evaluate` that take long.
+        Args:
+            embeddings: embeddings (n × d).
+            indices: the test images (n); all when None.
+            **parts: options of `metrics.evaluate` that leave out slow parts.
         """
         labels = self.test_labels if indices is None else self.test_labels[indices]
         return metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
 
     def _refresh(self, step: int) -> None:
-        """Show the training set to who asked for it: before the first batch at once, later a chunk a batch."""
-        for part in self.refreshed:
-            if (step - 1) % (part.every * self.epoch) == 0:
-                chunks = refresh_in_chunks(part, lambda rows: self._embedded(self.train_images[rows]), self.labels)
+        """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""
+        for part in self.refreshable:
+            if (step - 1) % (part.every * self.steps_per_epoch) == 0:
+                chunks = refresh_in_chunks(part, lambda rows: self._embed_images(self.train_images[rows]), self.labels)
                 if step == 1:
                     deque(chunks, maxlen=0)
                 else:
@@ -294,7 +317,7 @@ class _TrainingLoop:
 
 
 class _Images:
-    """uint8 images on the device, normalized as they are taken out: `images[indices]` is float, n × c × h × w."""
+    """uint8 images on the device, normalized on access: `images[indices]` is float, n × c × h × w."""
 
     def __init__(self, images: np.ndarray, data: Dataset, device: torch.device) -> None:
         shape = (len(images), *images.shape[1:3], data.channels)
@@ -306,18 +329,18 @@ class _Images:
         return len(self.pixels)
 
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
-        # Stored as n × h × w × c, the permuted view is channels_last already: nothing is copied twice.
+        # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
         return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)
 
 
-def _divergence_message(config: TrainConfig, step: int, what: str) -> str:
-    lesson = losses.LOSSES[config.loss].caveat
-    advice = lesson or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
-    return f"The training diverged: step {step} gave {what}. " + advice[0].upper() + advice[1:]
+def _divergence_message(config: TrainConfig, step: int, symptom: str) -> str:
+    caveat = losses.LOSSES[config.loss].caveat
+    advice = caveat or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
+    return f"The training diverged: step {step} gave {symptom}. " + advice[0].upper() + advice[1:]
 
 
 class _Clock:
-    """Wall and processor time of this process since it was made."""
+    """Wall and processor time in seconds since its creation."""
 
     def __init__(self) -> None:
         self._wall = time.perf_counter()

@@ -8,25 +8,32 @@ from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler,
 
 from dmlviz.config import TrainConfig
 
-DROPS = 3  # in how many equal parts of the training the schedule "step" keeps its rate
+NUM_PLATEAUS = 3  # equal parts of the training with a constant rate in schedule "step"
 DROP_FACTOR = 0.1
 
 _SCHEDULES: dict[str, Callable[[Optimizer, int], LRScheduler]] = {
     "constant": lambda optimizer, steps: ConstantLR(optimizer, factor=1.0),
     "cosine": lambda optimizer, steps: CosineAnnealingLR(optimizer, T_max=steps),
     "linear": lambda optimizer, steps: PolynomialLR(optimizer, total_iters=steps, power=1.0),
-    "step": lambda optimizer, steps: StepLR(optimizer, step_size=max(1, -(-steps // DROPS)), gamma=DROP_FACTOR),
+    "step": lambda optimizer, steps: StepLR(optimizer, step_size=max(1, -(-steps // NUM_PLATEAUS)), gamma=DROP_FACTOR),
 }
 
 
 def build_optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> Optimizer:
-    """Return the optimizer that the config asks for.
+    """Return the optimizer of a config.
 
-    A loss with weights of its own has its own learning rate and no weight decay.
+    Parameters of the loss have their own learning rate and no weight decay.
+
+    Args:
+        config: the settings.
+        net: the embedding net.
+        loss: the loss, with or without parameters.
     """
     groups = [{"params": list(net.parameters()), "lr": config.learning_rate, "weight_decay": config.weight_decay}]
-    if own := list(loss.parameters()):
-        groups.append({"params": own, "lr": config.loss_learning_rate or config.learning_rate, "weight_decay": 0.0})
+    if loss_parameters := list(loss.parameters()):
+        groups.append(
+            {"params": loss_parameters, "lr": config.loss_learning_rate or config.learning_rate, "weight_decay": 0.0}
+        )
     if config.optimizer == "adam":
         return Adam(groups, fused=True)
     if config.optimizer == "sgd":
@@ -35,5 +42,5 @@ def build_optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> Opt
 
 
 def build_schedule(config: TrainConfig, optimizer: Optimizer) -> LRScheduler:
-    """Return the learning rate schedule that the config asks for, to be stepped once a batch."""
+    """Return the learning-rate schedule of a config; step it once per batch."""
     return _SCHEDULES[config.schedule](optimizer, config.steps)

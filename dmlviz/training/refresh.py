@@ -1,4 +1,4 @@
-"""Losses and miners that look at the whole training set from time to time, and the way to let them."""
+"""Components that need embeddings of the whole training set, and a generator that computes them in chunks."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
@@ -10,12 +10,12 @@ from torch import Tensor
 
 @runtime_checkable
 class NeedsTrainEmbeddings(Protocol):
-    """Wants the embeddings of the whole training set before the first batch, and again every `every` epochs."""
+    """A loss or miner that needs embeddings of the whole training set before step 1 and every `every` epochs."""
 
     every: int
 
     def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
-        """Take the embeddings and labels of all training images, in their order."""
+        """Receive embeddings (n × d) and labels (n) of all training images, in order."""
 
 
 def refresh_in_chunks(
@@ -24,10 +24,18 @@ def refresh_in_chunks(
     labels: Int[Tensor, " n"],
     chunk: int = 2000,
 ) -> Iterator[None]:
-    """Embed the training set chunk by chunk, one at each `next`, and hand it to the component with the last one.
+    """Embed the training set, one chunk per `next`, then call `component.refresh`.
 
-    A training takes one chunk between two batches, so that it never stands still; for the first time, all of them:
-    `for _ in refreshing(…): pass`. `embed` gives the embeddings of a slice of the training images.
+    The training loop takes one chunk between two batches, so that it never pauses.
+
+    Args:
+        component: the loss or miner.
+        embed: returns the embeddings of a slice of the training images.
+        labels: the classes of all training images (n).
+        chunk: images per step.
+
+    Yields:
+        None, after each chunk.
     """
     embeddings = []
     for start in range(0, len(labels), chunk):

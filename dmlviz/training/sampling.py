@@ -1,7 +1,7 @@
-"""How batches are put together: index arrays, one after the other, without end.
+"""Batch samplers: endless iterators of index arrays.
 
-An epoch visits every image at least once, with one permutation of each class (or of the set) per epoch; only
-episodes are drawn anew each.
+An epoch visits every image at least once, with one permutation of each class (or of the set) per epoch; episodes are
+independent random draws.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,11 +17,21 @@ registry = Registry(SAMPLERS)
 
 
 def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    """Return the endless batches (int64 indices into `labels`) that `config` asks for; raise UserError if it cannot be.
+    """Return the endless batches of a config; equal arguments give equal batches.
 
-    Equal arguments give equal batches.
+    Args:
+        config: the settings.
+        labels: classes of the training images (n).
+        seed: seed of the random numbers.
+
+    Returns:
+        An iterator of int64 indices into `labels`, one array per batch.
+
+    Raises:
+        UserError: if the images are too few for such batches.
     """
-    return registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
+    batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
+    return batches
 
 
 @registry.register("balanced")
@@ -52,10 +62,10 @@ def _random_triplets(config: TrainConfig, labels: np.ndarray, rng: np.random.Gen
 def balanced(
     labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Batches of P classes with K different images each, class after class.
+    """Yield batches of P classes with K different images each, ordered by class.
 
-    Every class appears as often as its images need, so that larger classes are drawn more often where P leaves a
-    choice, and smaller ones begin again where it does not.
+    A class appears in as many batches as its images need: with P below the number of classes, larger classes appear
+    more often; otherwise smaller classes repeat.
     """
     members = _indices_by_class(labels, classes_per_batch, images_per_class)
     return _repeat(lambda: balanced_epoch(members, classes_per_batch, images_per_class, rng))
@@ -64,28 +74,28 @@ def balanced(
 def balanced_epoch(
     members: list[np.ndarray], classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return one epoch of batches (batches × P·K); `members` holds the images of each class, at least K."""
+    """Return one epoch (batches × P·K); `members` are the image indices of each class, at least K."""
     needed = np.array([-(-len(images) // images_per_class) for images in members])
     schedule = _schedule(needed, classes_per_batch, rng)
     epoch = np.empty((*schedule.shape, images_per_class), np.int64)
     for label, images in enumerate(members):
         turns = schedule == label
-        # Read cyclically, a permutation of at least K never shows an image twice within K.
+        # Repeated cyclically, a permutation of at least K images has no duplicate within K.
         epoch[turns] = np.resize(rng.permutation(images), (turns.sum(), images_per_class))
     return epoch.reshape(len(epoch), -1)
 
 
 def shuffled(count: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Plain batches of different images; the last one of an epoch is filled up with the epoch's first images."""
+    """Yield batches of different images; the last batch of an epoch is filled up with the epoch's first images."""
     if batch_size > count:
-        raise UserError(f"A batch takes {batch_size} images; there are {count} to train on: use a smaller batch_size.")
+        raise UserError(f"A batch has {batch_size} images; got {count} training images: use a smaller batch_size.")
     return _repeat(lambda: _shuffled_rows(count, batch_size, rng))
 
 
 def episodes(
     labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Batches of P random classes with K different random images each, class after class, each drawn anew."""
+    """Yield batches of P random classes with K different random images each, ordered by class, independent draws."""
     members = _indices_by_class(labels, classes_per_batch, images_per_class)
 
     def episode() -> np.ndarray:
@@ -96,74 +106,76 @@ def episodes(
 
 
 def random_pairs(labels: np.ndarray, pairs: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Batches of `pairs` pairs, images 2i and 2i + 1: every image in turn with a random one, of its class if i is even.
+    """Yield batches of pairs, images 2i and 2i + 1: each image in turn with a random one, of its class if i is even.
 
-    The classical siamese net's batches: nothing is selected, and half of the pairs are positive.
+    The batches of a classic siamese net: no mining, half of the pairs positive.
     """
-    partners = _Partners(labels)
+    sampler = _PairSampler(labels)
 
     def epoch() -> np.ndarray:
         anchors = _shuffled_rows(len(labels), pairs, rng)
-        others = np.where(np.arange(pairs) % 2 == 0, partners.same(anchors, rng), partners.other(anchors, rng))
+        others = np.where(np.arange(pairs) % 2 == 0, sampler.positive(anchors, rng), sampler.negative(anchors, rng))
         return np.stack([anchors, others], axis=-1).reshape(len(anchors), -1)
 
     return _repeat(epoch)
 
 
 def random_triplets(labels: np.ndarray, triplets: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Batches of `triplets` triplets, images 3i, 3i + 1, 3i + 2: every image in turn, a positive and a negative."""
-    partners = _Partners(labels)
+    """Yield batches of triplets, images 3i, 3i + 1, 3i + 2: each image in turn, random positive, random negative."""
+    sampler = _PairSampler(labels)
 
     def epoch() -> np.ndarray:
         anchors = _shuffled_rows(len(labels), triplets, rng)
-        drawn = [anchors, partners.same(anchors, rng), partners.other(anchors, rng)]
+        drawn = [anchors, sampler.positive(anchors, rng), sampler.negative(anchors, rng)]
         return np.stack(drawn, axis=-1).reshape(len(anchors), -1)
 
     return _repeat(epoch)
 
 
-class _Partners:
-    """Draws for each image another one of its class, or one of another class, all of these equally often."""
+class _PairSampler:
+    """Draws a random positive (another image of the class) or negative for each anchor, uniformly."""
 
     def __init__(self, labels: np.ndarray) -> None:
         classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(classes) < 2 or counts.min() < 2:
             raise UserError(
-                f"Pairs and triplets take 2 classes or more with 2 images or more each; the training images have "
+                f"Pairs and triplets need at least 2 classes with at least 2 images each; the training images have "
                 f"{len(classes)} classes, the smallest with {counts.min()}: train on more images."
             )
-        self.order = np.argsort(index, kind="stable")  # all images, class after class
-        self.place = np.argsort(self.order)
+        self.order = np.argsort(index, kind="stable")  # all images, ordered by class
+        self.position = np.argsort(self.order)
         self.start = (np.cumsum(counts) - counts)[index]
         self.count = counts[index]
 
-    def same(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def positive(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         start, count = self.start[anchors], self.count[anchors]
-        return self.order[start + (self.place[anchors] - start + rng.integers(1, count)) % count]
+        positives: np.ndarray = self.order[start + (self.position[anchors] - start + rng.integers(1, count)) % count]
+        return positives
 
-    def other(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def negative(self, anchors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         start, count = self.start[anchors], self.count[anchors]
-        place = rng.integers(0, len(self.order) - count)
-        return self.order[place + count * (place >= start)]
+        position = rng.integers(0, len(self.order) - count)
+        negatives: np.ndarray = self.order[position + count * (position >= start)]
+        return negatives
 
 
 def _shuffled_rows(count: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Every one of `count` in a random order, in rows of `width`; the last is filled up from the first."""
+    """Return a permutation of `count` in rows of `width`; the last row is filled up from the first."""
     return np.resize(rng.permutation(count), (-(-count // width), width))
 
 
 def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_class: int) -> list[np.ndarray]:
-    """The images of each class; UserError where a batch of P classes with K different images cannot be made."""
+    """Return the image indices of each class; raise UserError if P classes with K images each are not available."""
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < classes_per_batch:
         raise UserError(
-            f"A batch takes P = {classes_per_batch} classes; the training images have {len(classes)}: "
+            f"A batch has P = {classes_per_batch} classes; the training images have {len(classes)}: "
             f"use classes_per_batch ≤ {len(classes)}."
         )
     if counts.min() < images_per_class:
         scarce = classes[counts.argmin()]
         raise UserError(
-            f"A batch takes K = {images_per_class} images of a class; class {scarce} has {counts.min()}: "
+            f"A batch has K = {images_per_class} images per class; class {scarce} has {counts.min()}: "
             f"use images_per_class ≤ {counts.min()}, or train on more images."
         )
     return [np.flatnonzero(labels == label) for label in classes]
@@ -175,9 +187,9 @@ def _repeat(epoch: Callable[[], np.ndarray]) -> Iterator[np.ndarray]:
 
 
 def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generator) -> np.ndarray:
-    """Return which classes each batch takes (batches × P): all different, class c in at least `needed[c]` batches.
+    """Return the classes of each batch (batches × P), with the fewest batches possible.
 
-    The fewest batches that can do it.
+    All classes of a batch differ, and class c is in at least `needed[c]` batches.
     """
     batches = max(needed.max(), -(-needed.sum() // classes_per_batch))
     if classes_per_batch == len(needed):
@@ -185,8 +197,8 @@ def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generat
     turns = _fill_remaining(needed, batches * classes_per_batch - needed.sum(), batches, rng)
     schedule = np.empty((batches, classes_per_batch), np.int64)
     for batch in range(batches):
-        # Draw without replacement in proportion to the turns left (Gumbel's trick), but first whoever has to be in
-        # every batch from here on: so all turns can be given, and no class twice in a batch.
+        # Draw without replacement in proportion to the remaining turns (Gumbel's trick), but first the classes that
+        # must be in every remaining batch: so all turns fit, and no class appears twice in a batch.
         with np.errstate(divide="ignore"):
             score = np.log(turns) + rng.gumbel(size=len(turns))
         score[turns == batches - batch] = np.inf
@@ -195,11 +207,11 @@ def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generat
     return schedule
 
 
-def _fill_remaining(turns: np.ndarray, spare: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Hand out `spare` further turns, one a class and round, to classes that have less than `most`."""
+def _fill_remaining(turns: np.ndarray, spare: int, max_turns: int, rng: np.random.Generator) -> np.ndarray:
+    """Distribute `spare` more turns, one per class and round, to classes with fewer than `max_turns`."""
     turns = turns.copy()
     while spare:
-        chosen = rng.permutation(np.flatnonzero(turns < most))[:spare]
-        turns[chosen] += 1
-        spare -= len(chosen)
+        receivers = rng.permutation(np.flatnonzero(turns < max_turns))[:spare]
+        turns[receivers] += 1
+        spare -= len(receivers)
     return turns

@@ -1,4 +1,4 @@
-"""What a loss compares in a batch, and how hard each comparison is: pairs, triplets, or images with classes."""
+"""Tuples that a loss compares in a batch (pairs, triplets, or images with classes), and their difficulty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +20,16 @@ OF_AN_ANCHOR = 4  # of each kind, where a loss sees every triplet of the batch
 
 @dataclass(frozen=True, kw_only=True)
 class MinedTuples:
-    """`rows` (k × 2 for pairs, k × 3 for triplets and for image, own class, strongest other class) with the `hardness`
-    of each; `counts` of easy, semi-hard and hard ones, of all and not only of those listed.
+    """Tuples of a batch with their difficulty.
 
-    `by` says who chose them: "selection" (a miner or a sampler), "all" (the loss sees every one), "nearest" (each
-    positive pair with the negative that weighs most), "hardest" (the hardest triplet of each image), "classes".
+    Attributes:
+        kind: pairs, triplets, or images with classes.
+        source: "selection" (by a miner or sampler), "all" (the loss uses every one), "nearest" (each positive pair
+            with its nearest negative), "hardest" (the hardest triplet of each image), "classes".
+        indices: k × 2 for pairs; k × 3 for triplets, and for image, its class, strongest other class.
+        difficulty: EASY, SEMI_HARD or HARD for each row (k).
+        counts: number of easy, semi-hard and hard tuples, listed or not.
+        thresholds: distance thresholds of the loss.
     """
 
     kind: Literal["pairs", "triplets", "classes"]
@@ -45,6 +50,7 @@ class ComparingLoss:
 
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
+        """Return the loss of a config; of a weighted sum the part that takes the batch's tuples."""
         parts = LOSSES[config.loss].parts(config.loss_params)
         if not parts:
             return cls(config.loss, config.loss_params, batch.loss_weights)
@@ -155,7 +161,7 @@ class _BatchDistances:
         return np.where(far <= near, HARD, np.where(far < near + self.reach.margin, SEMI_HARD, EASY)).astype(np.uint8)
 
     def _of_pairs(self) -> np.ndarray:
-        """n × n. With a boundary: hard on its wrong side, easy where left alone. Without: as its hardest triplet."""
+        """Return the difficulty of all pairs (n × n): by the boundary of the loss, else as in its hardest triplet."""
         d, to = self.d, self.reach
         if to.positive_threshold is not None and to.decision_boundary is not None and to.negative_threshold is not None:
             positive = np.where(d > to.decision_boundary, HARD, np.where(d > to.positive_threshold, SEMI_HARD, EASY))

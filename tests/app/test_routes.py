@@ -272,7 +272,7 @@ def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
     assert sent.headers["content-type"] == "application/zip"
     answer = client.post("/api/runs/import", content=sent.content)
     assert answer.status_code == 404
-    assert "here already" in answer.json()["error"]
+    assert "already imported" in answer.json()["error"]
     here.runs.delete(run.id)
     assert client.post("/api/runs/import", content=sent.content).json() == {"run": run.id, "title": run.title}
     np.testing.assert_array_equal(here.runs.get(run.id).embeddings, run.embeddings)

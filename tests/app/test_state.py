@@ -136,7 +136,7 @@ def test_a_choice_that_does_not_go_with_the_others_is_said_and_left_out():
     state = UIState()
     state.set("classes_per_batch", 9)
     state.set("held_out_classes", (1, 2))
-    assert state.messages == ["A batch takes P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."]
+    assert state.messages == ["A batch has P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."]
     assert state.config("mnist") == TrainConfig(classes_per_batch=9)
     state.set("classes_per_batch", 12)
     assert len(state.messages) == 1

@@ -67,7 +67,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
     page.locator(".curve svg").press("End")
     alarm = page.locator(".map .alarm")
     expect(alarm).to_have_attribute("data-alarm", "collapsed")
-    expect(alarm).to_contain_text("The space has collapsed")
+    expect(alarm).to_contain_text("Embeddings have collapsed")
     alarm.get_by_text("a margin of 1").click()
     expect(page).to_have_url(re.compile("loss=contrastive"))
     expect(page.get_by_label("Margin", exact=True)).to_have_value("1")

@@ -1,4 +1,4 @@
-"""The command line as a person meets it."""
+"""Fixtures that call the command line."""
 
 from contextlib import redirect_stdout
 from io import StringIO
@@ -10,7 +10,7 @@ from dmlviz.cli.main import main
 
 @pytest.fixture(scope="session")
 def quick():
-    """The words for a training that is soon over."""
+    """Arguments for a training that takes a second."""
     return [
         "train",
         "--dataset",
@@ -27,23 +27,23 @@ def quick():
 
 
 @pytest.fixture
-def called(capsys):
-    """`called(*words)` calls the command line: its exit code, what it wrote to standard output and to error."""
+def run_cli(capsys):
+    """`run_cli(*arguments)` calls the command line and returns exit code, stdout and stderr."""
 
-    def call(*words):
-        with pytest.raises(SystemExit) as ended:
-            main([str(word) for word in words])
-        written = capsys.readouterr()
-        return ended.value.code or 0, written.out, written.err
+    def call(*arguments):
+        with pytest.raises(SystemExit) as exit_info:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        return exit_info.value.code or 0, output.out, output.err
 
     return call
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory, quick):
-    """A folder with one small run, and what the command that made it said."""
+    """A runs folder with one small run, and the output of the command that made it."""
     folder = tmp_path_factory.mktemp("trained")
-    with redirect_stdout(StringIO()) as said, pytest.raises(SystemExit) as ended:
+    with redirect_stdout(StringIO()) as output, pytest.raises(SystemExit) as exit_info:
         main([*quick, "--seed", "7", "--title", "Small [one]", "--runs", str(folder)])
-    assert not ended.value.code
-    return folder, said.getvalue()
+    assert not exit_info.value.code
+    return folder, output.getvalue()

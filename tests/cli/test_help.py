@@ -1,4 +1,4 @@
-"""What a person is told: help, options, and what is wrong with them."""
+"""Help texts, options, and errors about them."""
 
 import json
 import subprocess
@@ -11,13 +11,13 @@ from dmlviz.config import TrainConfig
 
 
 @pytest.fixture(scope="module")
-def helped():
-    """What each `--help` shows, in a process that had loaded nothing before, and what was loaded when it had."""
+def help_output():
+    """By command: exit code and output of `--help` in a fresh process, and the modules loaded by then."""
     code = (
         "import io, json, sys; from contextlib import redirect_stdout; from dmlviz.cli.main import main\n"
-        "def ask(*words):\n"
+        "def ask(*arguments):\n"
         "    with redirect_stdout(io.StringIO()) as shown:\n"
-        "        try: main([*words, '--help'])\n"
+        "        try: main([*arguments, '--help'])\n"
         "        except SystemExit as end: code = end.code or 0\n"
         "    return [code, shown.getvalue(), [*sys.modules]]\n"
         "print(json.dumps({name: ask(*name.split()) for name in sys.argv[1:]}))"
@@ -26,37 +26,37 @@ def helped():
     return json.loads(done.stdout)
 
 
-def test_help_names_every_command_without_loading_what_they_need(helped):
-    code, shown, loaded = helped[""]
+def test_help_lists_every_command_and_imports_none_of_their_libraries(help_output):
+    code, shown, loaded = help_output[""]
     assert code == 0
     assert all(f" {name} " in shown for name in COMMANDS)
     assert not {"torch", "numpy", "pydantic", "streamlit"} & set(loaded)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_a_command_loads_no_torch(helped, command):
-    code, _, loaded = helped[command]
+def test_help_of_a_command_does_not_import_torch(help_output, command):
+    code, _, loaded = help_output[command]
     assert code == 0
     assert not {"torch", "sklearn", "streamlit"} & set(loaded)
 
 
-def test_every_setting_of_a_training_is_an_option(called):
-    _, shown, _ = called("train", "--help")
+def test_every_training_setting_is_an_option(run_cli):
+    _, shown, _ = run_cli("train", "--help")
     for name, field in TrainConfig.model_fields.items():
         option = name.replace("_params", "_param").replace("_", "-")
         assert f"--{option} " in shown, name
         assert field.description.split()[0] in shown
 
 
-def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
-    seen = []
-    monkeypatch.setattr("dmlviz.cli.train.TrainConfig", lambda **given: seen.append(given) or 1 / 0)
+def test_only_given_options_are_passed_to_the_config(monkeypatch):
+    calls = []
+    monkeypatch.setattr("dmlviz.cli.train.TrainConfig", lambda **fields: calls.append(fields) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(
             "train --loss triplet --loss-param margin=0.3 --loss-param reduction=nonzero --miner none --no-normalize"
             " --learning-rate 1e-3 --steps 5 --held-out-classes 7,8".split()
         )
-    assert seen == [
+    assert calls == [
         {
             "loss": "triplet",
             "loss_params": {"margin": 0.3, "reduction": "nonzero"},
@@ -70,7 +70,7 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--loss", "tripplet"], "did you mean 'triplet'"),
         (["--dataset", "imagenet"], "choose one of mnist"),
@@ -78,22 +78,24 @@ def test_options_become_the_config_and_what_is_left_out_stays_out(monkeypatch):
         (["--loss-param", "margin"], "--loss-param takes name=value"),
         (["--loss-param", "temperature=warm"], "temperature is a number"),
         (["--loss-param", "heat=1"], "has no parameter 'heat'"),
-        (["--miner-param", "margin=1"], "miner_params go with a miner"),
+        (["--miner-param", "margin=1"], "miner_params need a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
         (["--optimizer", "lion"], "'adam', 'sgd' or 'rmsprop'"),
         (["--held-out-classes", "7,12"], "run from 0 to 9; got 12"),
     ],
 )
-def test_a_setting_that_cannot_be_is_one_line_and_exit_code_2(called, tmp_path, words, said):
-    code, shown, error = called("train", *words, "--runs", tmp_path)
+def test_an_invalid_setting_is_one_line_and_exit_code_2(run_cli, tmp_path, arguments, message):
+    code, shown, error = run_cli("train", *arguments, "--runs", tmp_path)
     assert (code, shown) == (2, "")
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["train", "--stepz", "5"], ["train", "--steps", "many"], ["dance"], ["--purt", "1"]])
-def test_a_word_that_is_none_is_exit_code_2_without_a_traceback(called, words):
-    code, _, error = called(*words)
+@pytest.mark.parametrize(
+    "arguments", [["train", "--stepz", "5"], ["train", "--steps", "many"], ["dance"], ["--purt", "1"]]
+)
+def test_an_unknown_command_or_option_is_exit_code_2_without_a_traceback(run_cli, arguments):
+    code, _, error = run_cli(*arguments)
     assert code == 2
     assert "Traceback" not in error
     assert "help" in error

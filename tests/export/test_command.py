@@ -1,4 +1,4 @@
-"""`dmlviz export` and `dmlviz data`, as a person types them."""
+"""The commands `dmlviz export` and `dmlviz data`."""
 
 import io
 import zipfile
@@ -12,35 +12,35 @@ from dmlviz.cli.main import main
 from dmlviz.runs.store import Runs
 
 
-def called(capsys, *words):
-    """Exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    written = capsys.readouterr()
-    return ended.value.code or 0, written.out, written.err
+def run_cli(capsys, *arguments):
+    """Return exit code, stdout and stderr."""
+    with pytest.raises(SystemExit) as exit_info:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return exit_info.value.code or 0, output.out, output.err
 
 
-def test_a_run_is_exported_to_a_file_named_after_it(capsys, runs, run, tmp_path, monkeypatch):
+def test_the_default_file_is_named_after_the_run(capsys, runs, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, said, _ = called(capsys, "export", run.id, "--format", "csv", "--runs", runs.folder)
+    code, output, _ = run_cli(capsys, "export", run.id, "--format", "csv", "--runs", runs.folder)
     assert code == 0
-    assert (tmp_path / said.strip()).read_text().count("\n") == 597
-    code, said, _ = called(capsys, "export", run.id, "--format", "command", "--out", "-", "--runs", runs.folder)
-    assert said.startswith("dmlviz train")
+    assert (tmp_path / output.strip()).read_text().count("\n") == 597
+    code, output, _ = run_cli(capsys, "export", run.id, "--format", "command", "--out", "-", "--runs", runs.folder)
+    assert output.startswith("dmlviz train")
 
 
-def test_a_map_is_exported_by_its_method(capsys, runs, run, tmp_path):
+def test_view_selects_a_projection_by_method(capsys, runs, run, tmp_path):
     out = tmp_path / "map.html"
-    code, said, _ = called(capsys, "export", run.id, "--view", "tsne", "-o", out, "--runs", runs.folder)
-    assert (code, said.strip()) == (0, str(out))
+    code, output, _ = run_cli(capsys, "export", run.id, "--view", "tsne", "-o", out, "--runs", runs.folder)
+    assert (code, output.strip()) == (0, str(out))
     assert run.projections()[0].id in out.read_text()
-    code, _, said = called(capsys, "export", run.id, "--view", "umap", "-o", out, "--runs", runs.folder)
+    code, _, output = run_cli(capsys, "export", run.id, "--view", "umap", "-o", out, "--runs", runs.folder)
     assert code == 2
-    assert "has no finished map 'umap', but " in said
-    assert "tsne: draw it with dmlviz project" in said
+    assert "has no finished projection 'umap' (available: " in output
+    assert "tsne); create one with dmlviz project" in output
 
 
-def test_pictures_are_added_listed_and_removed(capsys, tmp_path):
+def test_an_image_data_set_is_added_listed_and_removed(capsys, tmp_path):
     rng = np.random.default_rng(0)
     with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:
         for name in ("cat", "dog"):
@@ -50,25 +50,26 @@ def test_pictures_are_added_listed_and_removed(capsys, tmp_path):
                 archive.writestr(f"{name}/{i}.png", file.getvalue())
         archive.writestr("cat/read me.txt", "x")
     root = tmp_path / "data"
-    code, said, _ = called(capsys, "data", "add", tmp_path / "pets.zip", "--title", "Pets", "--data", root)
+    code, output, _ = run_cli(capsys, "data", "add", tmp_path / "pets.zip", "--title", "Pets", "--data", root)
     assert code == 0
-    name = said.split()[-1]
+    name = output.split()[-1]
     assert custom_datasets.is_custom(name)
-    assert "Pets: Your own: 10 gray pictures of 2 classes, 12 × 12" in said
-    assert "Left out: 1, not a picture" in said
-    assert f"{name}  Pets" in called(capsys, "data", "list", "--data", root)[1]
-    assert called(capsys, "data", "remove", name, "--data", root)[0] == 0
-    assert name not in called(capsys, "data", "list", "--data", root)[1]
-    code, _, said = called(capsys, "data", "remove", name, "--data", root)
-    assert (code, said.count("\n")) == (2, 1)
+    assert "Pets: Your own: 10 gray" in output
+    assert "2 classes, 12 × 12" in output
+    assert "Skipped: 1, not a" in output
+    assert f"{name}  Pets" in run_cli(capsys, "data", "list", "--data", root)[1]
+    assert run_cli(capsys, "data", "remove", name, "--data", root)[0] == 0
+    assert name not in run_cli(capsys, "data", "list", "--data", root)[1]
+    code, _, output = run_cli(capsys, "data", "remove", name, "--data", root)
+    assert (code, output.count("\n")) == (2, 1)
 
 
-def test_vectors_are_added_as_a_run(capsys, tmp_path):
+def test_embeddings_are_added_as_a_run(capsys, tmp_path):
     np.savez(tmp_path / "words.npz", vectors=np.eye(6, dtype=np.float32), labels=[0, 0, 1, 1, 2, 2])
-    code, said, _ = called(capsys, "data", "add", tmp_path / "words.npz", "--runs", tmp_path / "runs")
+    code, output, _ = run_cli(capsys, "data", "add", tmp_path / "words.npz", "--runs", tmp_path / "runs")
     assert code == 0
-    assert "6 vectors of 6 dimensions in 3 classes" in said
+    assert "6 embeddings, 6-d, 3 classes" in output
     (run,) = Runs(tmp_path / "runs", tmp_path / "none").list()
     assert (run.title, run.state) == ("words", "finished")
     to_parquet = ("--format", "parquet", "-o", tmp_path / "w.parquet", "--runs", tmp_path / "runs")
-    assert called(capsys, "export", run.id, *to_parquet)[0] == 0
+    assert run_cli(capsys, "export", run.id, *to_parquet)[0] == 0

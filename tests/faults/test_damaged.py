@@ -14,7 +14,7 @@ import app
 import dmlviz
 from app.state import run_list
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.damage import run_damage, told
+from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.store import Runs
 
 DAMAGED = len(KINDS)
@@ -55,10 +55,10 @@ def test_one_damaged_file_breaks_nothing(seed, tmp_path, data, capsys):
 @pytest.mark.parametrize(
     ("name", "lost"),
     [
-        ("embeddings.npy", "Its scores, map, net, earlier epochs and batches can still be had; its neighbors cannot"),
-        ("metrics.json", "Its map, neighbors, net, earlier epochs and batches can still be had; its scores cannot"),
-        ("snapshots/0.npy", "its earlier epochs cannot"),
-        ("weights.safetensors", "its net cannot"),
+        ("embeddings.npy", "Unavailable or incomplete: neighbors. Still available: scores, map, net,"),
+        ("metrics.json", "Unavailable or incomplete: scores. Still available: map, neighbors, net,"),
+        ("snapshots/0.npy", "Unavailable or incomplete: earlier epochs."),
+        ("weights.safetensors", "Unavailable or incomplete: net."),
     ],
 )
 @pytest.mark.parametrize("way", ["cut", "deleted"])
@@ -97,7 +97,7 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 
 def test_a_run_that_is_whole_has_no_damage(run):
     found = Runs(run.parent).get(run.name)
-    assert told(run_damage(found)) == ""
+    assert damage_summary(run_damage(found)) == ""
     for drawing in found.projections():
         assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
 

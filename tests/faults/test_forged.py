@@ -52,7 +52,7 @@ def test_the_archive_that_nobody_forged_is_accepted_and_harmless(files, tmp_path
 def test_text_where_a_number_or_a_word_belongs_is_refused(files, tmp_path, field, text):
     told = json.loads(files["run.json"]) | {field: text}
     forged_one = zipped(files | {"run.json": json.dumps(told).encode()})
-    with pytest.raises(UserError, match=r"run\.json in the zip cannot be read|another version"):
+    with pytest.raises(UserError, match=r"run\.json: |incompatible version"):
         import_run(io.BytesIO(forged_one), Runs(tmp_path / "runs"))
 
 
@@ -60,7 +60,7 @@ def test_text_where_the_last_step_belongs_is_refused(files, tmp_path):
     events = files["events.jsonl"].splitlines()
     for text in STRINGS:
         events[-1] = json.dumps({"event": "stopped", "step": text, "metrics": {}, "reason": "", "time": 1}).encode()
-        with pytest.raises(UserError, match=r"events\.jsonl in the zip cannot be read: its last line|line"):
+        with pytest.raises(UserError, match=r"events\.jsonl: its last line|line"):
             import_run(io.BytesIO(zipped(files | {"events.jsonl": b"\n".join(events) + b"\n"})), Runs(tmp_path))
 
 

@@ -58,7 +58,7 @@ def test_runs_that_come_with_the_program_are_listed_last_and_only_read(runs, bun
     assert runs.is_bundled(bundled)
     assert not runs.is_bundled(own)
     for change in (lambda: runs.delete(bundled.id), lambda: runs.rename(bundled.id, "mine")):
-        with pytest.raises(UserError, match="comes with the program"):
+        with pytest.raises(UserError, match="ready-made run"):
             change()
     assert bundled.path.exists()
 

@@ -68,7 +68,7 @@ def test_a_run_that_was_deleted_twice_comes_back_as_it_was_last(runs):
 
 @pytest.mark.parametrize("run", ["0" * 16, "../run", ""])
 def test_what_is_not_in_the_trash_is_gone_for_good(runs, run):
-    with pytest.raises(UserError, match="gone for good"):
+    with pytest.raises(UserError, match="no longer be restored"):
         runs.restore(run)
 
 
@@ -119,7 +119,7 @@ def test_deleted_runs_go_before_any_other(runs):
     assert total_size(runs) > 2 * SIZE
     assert enforce(runs, round(1.5 * SIZE), nobody) == []
     assert days(runs) == [1]
-    with pytest.raises(UserError, match="gone for good"):
+    with pytest.raises(UserError, match="no longer be restored"):
         runs.restore(deleted.id)
 
 

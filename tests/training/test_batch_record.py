@@ -1,4 +1,4 @@
-"""What a run keeps of its batches: small, true to the training, and without changing it by a bit."""
+"""Recorded batches: small, exact, and without effect on the training."""
 
 import io
 from collections.abc import Iterator
@@ -41,27 +41,27 @@ def batches(config: TrainConfig, data: Dataset) -> list[BatchRecord]:
     return [event for event in loop.train(config, data=data) if isinstance(event, BatchRecord)]
 
 
-def stored(batch: BatchRecord, tmp_path) -> BatchRecord:
+def round_trip(batch: BatchRecord, tmp_path) -> BatchRecord:
     with open(tmp_path / "batch.npz", "wb") as file:
         batch.save(file)
     return BatchRecord.load(tmp_path / "batch.npz")
 
 
 @pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
-def test_a_watched_training_is_the_same_to_the_last_bit(digits, monkeypatch, fields):
+def test_recording_batches_does_not_change_the_training(digits, monkeypatch, fields):
     config = quick(**fields)
-    tracked = list(loop.train(config, data=digits))
+    recorded = list(loop.train(config, data=digits))
     monkeypatch.setattr(loop, "recorded_steps", lambda config: [])
-    blind = list(loop.train(config, data=digits))
-    assert len(tracked) == len(blind) + len(recorded_steps(config))
-    for name, weights in blind[-1].net_weights.items():
-        assert np.array_equal(weights, tracked[-1].net_weights[name]), name
-    assert np.array_equal(blind[-1].embeddings, tracked[-1].embeddings)
-    losses_of = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (tracked, blind)]
-    assert losses_of[0] == losses_of[1]
+    plain = list(loop.train(config, data=digits))
+    assert len(recorded) == len(plain) + len(recorded_steps(config))
+    for name, weights in plain[-1].net_weights.items():
+        assert np.array_equal(weights, recorded[-1].net_weights[name]), name
+    assert np.array_equal(plain[-1].embeddings, recorded[-1].embeddings)
+    step_losses = [[event.loss for event in events if type(event).__name__ == "Step"] for events in (recorded, plain)]
+    assert step_losses[0] == step_losses[1]
 
 
-def test_the_first_and_the_last_batch_are_kept_and_more_at_the_start():
+def test_recorded_steps_include_first_and_last_and_are_denser_at_the_start():
     steps = recorded_steps(TrainConfig(dataset="mnist", steps=600))
     assert len(steps) == NUM_RECORDED
     assert (steps[0], steps[-1]) == (1, 600)
@@ -70,7 +70,7 @@ def test_the_first_and_the_last_batch_are_kept_and_more_at_the_start():
     assert recorded_steps(TrainConfig(dataset="mnist", steps=3)) == [1, 2, 3]
 
 
-def test_large_batches_are_kept_seldom_and_huge_ones_never():
+def test_large_batches_are_recorded_less_often_and_huge_ones_never():
     wide = TrainConfig(dataset="mnist", images_per_class=60, embedding_dim=512)
     count = len(recorded_steps(wide))
     assert 1 <= count < NUM_RECORDED
@@ -92,36 +92,36 @@ def test_large_batches_are_kept_seldom_and_huge_ones_never():
         ("weighted_sum", None),
     ],
 )
-def test_the_kept_batch_gives_the_loss_and_its_gradient_again(digits, loss, miner):
+def test_a_recorded_batch_reproduces_loss_and_gradient(digits, loss, miner):
     config = quick(loss=loss, miner=miner, embedding_dim=16)
     first, *_, last = batches(config, digits)
     for batch in (first, last):
-        seen = losses.build(loss, embedding_dim=16, num_classes=10, seed=0, **config.loss_params)
-        seen.load_state_dict({name: torch.from_numpy(value) for name, value in batch.loss_weights.items()})
+        rebuilt = losses.build(loss, embedding_dim=16, num_classes=10, seed=0, **config.loss_params)
+        rebuilt.load_state_dict({name: torch.from_numpy(value) for name, value in batch.loss_weights.items()})
         x = torch.from_numpy(batch.embeddings_before).requires_grad_()
         labels, tuples = torch.from_numpy(batch.labels), None
         if batch.triplets is not None:
             tuples = Triplets(*torch.from_numpy(batch.triplets).unbind(1))
         elif batch.pairs is not None:
-            kept = torch.from_numpy(batch.pairs if batch.is_anchored else np.triu(batch.pairs))
+            selected = torch.from_numpy(batch.pairs if batch.is_anchored else np.triu(batch.pairs))
             same = labels[:, None] == labels
-            positive, negative = (kept & same).nonzero(as_tuple=True), (kept & ~same).nonzero(as_tuple=True)
+            positive, negative = (selected & same).nonzero(as_tuple=True), (selected & ~same).nonzero(as_tuple=True)
             tuples = (AnchoredPairs if batch.is_anchored else Pairs)(*positive, *negative)
-        value = seen(x, labels, tuples)
+        value = rebuilt(x, labels, tuples)
         value.backward()
         assert value.item() == pytest.approx(batch.loss, rel=1e-5)
         assert x.grad is not None
         np.testing.assert_allclose(batch.gradient, x.grad, atol=1e-4 * np.abs(batch.gradient).max())
 
 
-def test_the_images_are_those_of_the_training_set_and_they_have_moved(digits):
+def test_images_index_the_training_set_and_embeddings_move(digits):
     for batch in batches(quick(), digits):
         np.testing.assert_array_equal(digits.train.labels[batch.images], batch.labels)
         assert np.abs(batch.embeddings_after - batch.embeddings_before).max() > 1e-4
 
 
 @pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
-def test_what_a_sampler_paired_is_kept(digits, sampler, loss):
+def test_tuples_of_a_sampler_are_recorded(digits, sampler, loss):
     batch = batches(quick(sampler=sampler, loss=loss, batch_size=24), digits)[0]
     if loss == "triplet":
         np.testing.assert_array_equal(batch.triplets, np.arange(24).reshape(8, 3))
@@ -134,33 +134,33 @@ def test_what_a_sampler_paired_is_kept(digits, sampler, loss):
 
 
 @pytest.mark.parametrize("width", [2, 64])
-def test_a_stored_batch_is_the_batch_within_its_rounding(digits, tmp_path, width):
+def test_a_batch_round_trips_through_a_file_within_rounding(digits, tmp_path, width):
     batch = batches(quick(embedding_dim=width, loss="triplet"), digits)[-1]
-    again = stored(batch, tmp_path)
+    loaded = round_trip(batch, tmp_path)
     for name in ("step", "loss", "active", "is_anchored", "num_mined"):
-        assert getattr(again, name) == getattr(batch, name)
+        assert getattr(loaded, name) == getattr(batch, name)
     for name in ("images", "labels", "triplets"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(batch, name))
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(batch, name))
     exact = width == 2
-    assert np.abs(again.embeddings_before - batch.embeddings_before).max() <= (0 if exact else 2e-5)
+    assert np.abs(loaded.embeddings_before - batch.embeddings_before).max() <= (0 if exact else 2e-5)
     moved, gradient = np.abs(batch.embeddings_after - batch.embeddings_before).max(), np.abs(batch.gradient).max()
-    assert np.abs(again.embeddings_after - batch.embeddings_after).max() <= 1e-6 + (0 if exact else moved / 200)
-    assert np.abs(again.gradient - batch.gradient).max() <= (0 if exact else gradient / 200)
+    assert np.abs(loaded.embeddings_after - batch.embeddings_after).max() <= 1e-6 + (0 if exact else moved / 200)
+    assert np.abs(loaded.gradient - batch.gradient).max() <= (0 if exact else gradient / 200)
 
 
-def test_pairs_weights_and_the_terms_of_images_come_back(digits, tmp_path):
+def test_pairs_loss_weights_and_per_image_losses_round_trip(digits, tmp_path):
     arcface = batches(quick(loss="arcface"), digits)[0]
-    again = stored(arcface, tmp_path)
-    assert again.loss_weights.keys() == {"weight"}
-    np.testing.assert_allclose(again.loss_weights["weight"], arcface.loss_weights["weight"], atol=2e-5)
-    assert again.loss_per_image.mean() == pytest.approx(arcface.loss, rel=1e-5)
+    loaded = round_trip(arcface, tmp_path)
+    assert loaded.loss_weights.keys() == {"weight"}
+    np.testing.assert_allclose(loaded.loss_weights["weight"], arcface.loss_weights["weight"], atol=2e-5)
+    assert loaded.loss_per_image.mean() == pytest.approx(arcface.loss, rel=1e-5)
     mined = batches(quick(loss="multi_similarity", miner="multi_similarity"), digits)[0]
-    np.testing.assert_array_equal(stored(mined, tmp_path).pairs, mined.pairs)
-    assert stored(mined, tmp_path).is_anchored
+    np.testing.assert_array_equal(round_trip(mined, tmp_path).pairs, mined.pairs)
+    assert round_trip(mined, tmp_path).is_anchored
     assert mined.pairs.sum() == mined.num_mined
 
 
-def test_a_zero_gradient_and_a_space_that_has_collapsed_are_stored(tmp_path):
+def test_zero_gradients_and_collapsed_embeddings_round_trip(tmp_path):
     flat = np.zeros((3, 16), np.float32)
     batch = BatchRecord(
         step=1,
@@ -172,14 +172,14 @@ def test_a_zero_gradient_and_a_space_that_has_collapsed_are_stored(tmp_path):
         embeddings_after=flat,
         gradient=flat,
     )
-    again = stored(batch, tmp_path)
-    for part in (again.embeddings_before, again.embeddings_after, again.gradient):
+    loaded = round_trip(batch, tmp_path)
+    for part in (loaded.embeddings_before, loaded.embeddings_after, loaded.gradient):
         np.testing.assert_array_equal(part, flat)
-    assert again.pairs is None
-    assert again.triplets is None
+    assert loaded.pairs is None
+    assert loaded.triplets is None
 
 
-def test_the_batches_of_a_usual_run_weigh_little():
+def test_the_batches_of_a_default_run_take_less_than_420_kb():
     random = np.random.default_rng(0)
     x = random.normal(size=(160, 64)).astype(np.float32)
     anchors = np.arange(2400) // 15  # as miners list them: every positive of every anchor in turn
@@ -199,19 +199,19 @@ def test_the_batches_of_a_usual_run_weigh_little():
     assert len(file.getvalue()) * NUM_RECORDED < 420_000
 
 
-def test_a_run_tells_of_its_batches_and_holds_them(tmp_path, digits):
+def test_a_run_logs_and_stores_its_batches(tmp_path, digits):
     run = Runs(tmp_path).create(quick())
     for _ in train_and_record(run, data=digits):
-        for told in (event for event in run.events() if event["event"] == "batch"):
-            assert run.batch(told["step"]).loss == told["loss"]
-    told = [event for event in run.events() if event["event"] == "batch"]
-    assert [event["step"] for event in told] == run.recorded_batch_steps == recorded_steps(quick())
-    assert told[0]["images"] == 20
+        for logged in (event for event in run.events() if event["event"] == "batch"):
+            assert run.batch(logged["step"]).loss == logged["loss"]
+    logged = [event for event in run.events() if event["event"] == "batch"]
+    assert [event["step"] for event in logged] == run.recorded_batch_steps == recorded_steps(quick())
+    assert logged[0]["images"] == 20
     with pytest.raises(RunNotFoundError, match="no batch of step 9"):
         run.batch(9)
 
 
-def test_a_file_that_holds_no_batch_is_a_sentence(tmp_path, digits):
+def test_an_invalid_batch_file_is_one_sentence(tmp_path, digits):
     run = Runs(tmp_path).create(quick(loss="triplet"))
     for _ in train_and_record(run, data=digits):
         pass

@@ -45,45 +45,45 @@ def tracked(*events, config=None):
     return told
 
 
-def test_a_healthy_training_is_left_in_peace():
+def test_a_healthy_training_raises_no_alarm():
     events = [snapshot(0), *(step(i, loss=2 / i) for i in range(1, 200)), snapshot(200)]
     assert tracked(*events) == []
 
 
-def test_a_collapse_goes_on_once_and_off_when_the_space_opens_again():
+def test_a_collapse_is_raised_once_and_cleared_on_recovery():
     tiny = 0.04 * HEALTHY["mean_negative_distance"]
     events = [snapshot(0), *(snapshot(i, mean_negative_distance=tiny) for i in (5, 10)), snapshot(20)]
     assert tracked(*events) == [(5, "collapsed", True), (20, "collapsed", False)]
 
 
-def test_a_line_is_a_collapse_of_many_dimensions_but_not_of_two():
+def test_a_line_counts_as_collapse_only_above_two_dimensions():
     events = [snapshot(0), snapshot(5, effective_rank=1.1)]
     assert tracked(*events) == [(5, "collapsed", True)]
     assert tracked(*events, config=TrainConfig(embedding_dim=2)) == []
 
 
-def test_an_untrained_net_is_never_an_alarm():
+def test_an_untrained_net_raises_no_alarm():
     assert tracked(snapshot(0, collapsed=1.0, effective_rank=1.0)) == []
 
 
-def test_a_loss_without_active_terms_is_noticed_after_enough_batches():
+def test_a_loss_without_active_terms_is_reported_after_a_full_window():
     events = [step(i, active=0.0) for i in range(1, WINDOW_STEPS + 5)]
     assert tracked(*events) == [(WINDOW_STEPS, "idle", True)]
     assert tracked(*events, step(99, active=0.01))[-1] == (99, "idle", False)
 
 
-def test_a_rising_loss_is_noticed_and_a_noisy_small_one_is_not():
+def test_a_rising_loss_is_reported_and_a_noisy_small_one_is_not():
     rising = [step(i, loss=1.0 if i < 40 else 10.0) for i in range(1, 80)]
     assert [name for _, name, _ in tracked(*rising)] == ["diverging"]
     noisy = [step(i, loss=1.0 if i < 30 else 0.001 if i < 60 else 0.01) for i in range(1, 90)]
     assert tracked(*noisy) == []
 
 
-def test_a_failed_training_is_an_alarm_with_a_remedy():
+def test_a_failed_training_raises_an_alarm_with_suggestions():
     assert tracked(Failed(step=7, reason="nan")) == [(7, "diverging", True)]
 
 
-def test_exploding_norms_are_noticed():
+def test_exploding_norms_are_reported():
     assert tracked(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR + 1)) == [(3, "exploding", True)]
     assert tracked(snapshot(0), snapshot(3, mean_norm=NORM_GROWTH_FACTOR - 1)) == []
 
@@ -104,17 +104,17 @@ def lengths(text, config):
 
 
 @pytest.mark.parametrize("grown", [HARD, SEMIHARD, LOGISTIC, SETTLING])
-def test_the_room_that_a_margin_takes_is_no_explosion(grown):
+def test_growth_up_to_the_margin_is_no_explosion(grown):
     assert lengths(grown, LECTURE) == []
 
 
-def test_growth_without_end_is_an_explosion_as_soon_as_it_is_a_hundredfold():
+def test_unlimited_growth_is_an_explosion_from_a_factor_of_100():
     assert lengths(UNBOUND, ENDLESS) == [(2, "exploding", True)]
     assert lengths(UNBOUND, LECTURE) == [(2, "exploding", True)]
     assert lengths(TOO_FAST, LECTURE) == [(1, "exploding", True)]
 
 
-def test_a_large_margin_takes_more_room_than_a_small_one():
+def test_a_larger_margin_allows_larger_norms():
     grown = "0.04 2 3.5 6 10 18 30 50 70 80 80"
     assert lengths(grown, LECTURE) == []
     assert lengths(grown, LECTURE.replace(loss_params={"margin": 0.2}))[0][1:] == ("exploding", True)
@@ -129,7 +129,7 @@ def test_a_large_margin_takes_more_room_than_a_small_one():
     ],
     ids=["the lecture's own setting", "an absurd learning rate", "a loss without an end"],
 )
-def test_trainings_on_digits_explode_where_they_should(config, explodes):
+def test_real_trainings_explode_exactly_when_expected(config, explodes):
     from dmlviz.training.loop import train
 
     watch, seen = TrainingMonitor(config), set()
@@ -140,7 +140,7 @@ def test_trainings_on_digits_explode_where_they_should(config, explodes):
     assert ("exploding" in seen) is explodes
 
 
-def test_learning_by_heart_needs_both_the_gap_and_a_falling_score():
+def test_overfitting_needs_both_a_wider_spread_and_a_falling_score():
     batches = [step(i, positive=0.01) for i in range(1, WINDOW_STEPS + 1)]
     fallen = snapshot(50, precision_at_1=0.8)
     assert tracked(snapshot(0), *batches, fallen) == [(50, "overfitting", True)]
@@ -149,7 +149,7 @@ def test_learning_by_heart_needs_both_the_gap_and_a_falling_score():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_every_remedy_is_a_training_of_its_own(loss):
+def test_every_suggestion_is_a_valid_different_config(loss):
     config = TrainConfig(loss=loss, max_train_images=500)
     for name in SUGGESTIONS:
         for remedy in suggestions(name, config):
@@ -158,7 +158,7 @@ def test_every_remedy_is_a_training_of_its_own(loss):
             assert remedy.label
 
 
-def test_a_missing_margin_is_put_back_and_hard_mining_is_made_kinder():
+def test_suggestions_restore_a_zero_margin_and_soften_hard_mining():
     words = [
         remedy.label for remedy in suggestions("collapsed", TrainConfig(loss="contrastive", loss_params={"margin": 0}))
     ]

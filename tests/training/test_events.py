@@ -14,7 +14,7 @@ from dmlviz.training.events import Failed, Finished, Snapshot, Started, Step, St
 from dmlviz.training.loop import checkpoint_steps, snapshot_steps, train
 
 
-def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, quick, of) -> None:
+def test_events_come_in_order_starting_with_the_untrained_net(digits: Dataset, quick, of) -> None:
     events = list(train(quick(), data=digits))
     assert isinstance(events[0], Started)
     assert isinstance(events[1], Snapshot)
@@ -27,7 +27,7 @@ def test_events_come_in_order_and_the_untrained_picture_first(digits: Dataset, q
     assert events[0].device == "cpu" or torch.cuda.is_available()
 
 
-def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Dataset, quick, of) -> None:
+def test_snapshots_embed_the_tracked_images_and_the_end_all_of_them(digits: Dataset, quick, of) -> None:
     events = list(train(quick(embedding_dim=3), data=digits))
     tracked, end = events[0].tracked_indices, events[-1]
     assert len(tracked) == 100
@@ -44,7 +44,7 @@ def test_snapshots_hold_the_watched_images_and_the_end_all_of_them(digits: Datas
     assert np.allclose(of(Snapshot, events)[0].embeddings, expected, atol=1e-4)
 
 
-def test_live_figures_are_those_of_the_batch(digits: Dataset, quick, of) -> None:
+def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> None:
     config = quick(loss="triplet", miner=None, steps=1, normalize=False)
     step = of(Step, list(train(config, data=digits)))[0]
     from dmlviz.training import sampling
@@ -65,7 +65,7 @@ def test_live_figures_are_those_of_the_batch(digits: Dataset, quick, of) -> None
     assert step.images_per_second > 0
 
 
-def test_stop_ends_between_batches_with_everything_embedded(digits: Dataset, quick, of) -> None:
+def test_stop_ends_between_batches_and_embeds_all_test_images(digits: Dataset, quick, of) -> None:
     asked = iter([False] * 5 + [True] * 99)
     events = list(train(quick(), data=digits, stop=lambda: next(asked)))
     assert len(of(Step, events)) == 5
@@ -77,13 +77,13 @@ def test_stop_ends_between_batches_with_everything_embedded(digits: Dataset, qui
     assert {"precision_at_1", "map_at_r", "nmi"} <= set(end.metrics)
 
 
-def test_stop_before_the_first_batch_gives_the_untrained_net(digits: Dataset, quick) -> None:
+def test_stop_before_the_first_batch_returns_the_untrained_net(digits: Dataset, quick) -> None:
     events = list(train(quick(), data=digits, stop=lambda: True))
     assert [type(event) for event in events] == [Started, Snapshot, Stopped]
     assert events[-1].step == 0
 
 
-def test_max_seconds_ends_a_training_that_would_take_days(digits: Dataset, quick) -> None:
+def test_max_seconds_ends_a_long_training(digits: Dataset, quick) -> None:
     events = list(train(quick(steps=1_000_000, max_seconds=0.3, num_snapshots=1000), data=digits))
     assert type(events[-1]) is Stopped
     assert "max_seconds = 0.3" in events[-1].reason
@@ -91,7 +91,7 @@ def test_max_seconds_ends_a_training_that_would_take_days(digits: Dataset, quick
     assert 0 < events[-1].step < 1_000_000
 
 
-def test_closing_the_iterator_ends_the_training_and_frees_it(digits: Dataset, quick) -> None:
+def test_closing_the_iterator_ends_the_training_and_frees_memory(digits: Dataset, quick) -> None:
     events = train(quick(steps=10_000), data=digits)
     for _ in range(6):
         next(events)
@@ -102,7 +102,7 @@ def test_closing_the_iterator_ends_the_training_and_frees_it(digits: Dataset, qu
     assert held == []
 
 
-def test_a_diverging_training_fails_with_a_sentence_and_keeps_what_was_good(digits: Dataset, quick, of) -> None:
+def test_a_diverging_training_fails_with_a_reason_after_its_last_finite_snapshot(digits: Dataset, quick, of) -> None:
     config = quick(loss="softmax", normalize=False, optimizer="sgd", learning_rate=10, steps=300, num_snapshots=100)
     events = list(train(config, data=digits))
     end = events[-1]
@@ -113,7 +113,7 @@ def test_a_diverging_training_fails_with_a_sentence_and_keeps_what_was_good(digi
     assert all(np.isfinite(step.loss) for step in of(Step, events))
 
 
-def test_weights_give_back_the_final_embeddings(digits: Dataset, quick) -> None:
+def test_final_weights_reproduce_the_final_embeddings(digits: Dataset, quick) -> None:
     end = list(train(quick(net="protonet"), data=digits))[-1]
     net = build("protonet", size=8, seed=9).eval()
     net.load_state_dict({name: torch.from_numpy(value) for name, value in end.net_weights.items()})
@@ -124,7 +124,7 @@ def test_weights_give_back_the_final_embeddings(digits: Dataset, quick) -> None:
     assert all(value.flags.c_contiguous for value in end.net_weights.values())
 
 
-def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
+def test_snapshots_are_denser_at_the_start_and_exclude_the_last_step() -> None:
     steps = snapshot_steps(600, 60)
     assert steps[:4] == [0, 1, 4, 7]
     assert steps == sorted(set(steps))
@@ -138,7 +138,7 @@ def test_looks_are_denser_at_the_start_and_never_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(("parameters", "kept"), [(1, 12), (155_000, 12), (400_000, 5), (600_000, 0), (11_000_000, 0)])
-def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, kept: int) -> None:
+def test_checkpoints_are_evenly_spread_and_large_nets_have_none(parameters: int, kept: int) -> None:
     steps = snapshot_steps(600, 60)
     chosen = sorted(checkpoint_steps(steps, parameters))
     assert len(chosen) == kept
@@ -149,7 +149,7 @@ def test_small_nets_are_kept_evenly_and_large_ones_not_at_all(parameters: int, k
     assert checkpoint_steps([0, 5], 1) == set()
 
 
-def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick) -> None:
+def test_checkpoints_reproduce_their_snapshots(digits: Dataset, quick) -> None:
     config = quick(net="mlp", embedding_dim=4, num_snapshots=6)
     snapshots = [event for event in train(config, data=digits) if isinstance(event, Snapshot)]
     assert [event.net_weights is not None for event in snapshots] == [True] * len(snapshots)
@@ -166,7 +166,7 @@ def test_the_nets_on_the_way_are_those_of_their_snapshots(digits: Dataset, quick
 @pytest.mark.parametrize(
     ("loss", "centers"), [("arcface", 10), ("soft_triple", 100), ("center", 10), ("nt_xent", None)]
 )
-def test_a_loss_with_class_centers_shows_them_with_every_snapshot(loss, centers):
+def test_class_centers_are_part_of_every_snapshot(loss, centers):
     config = TrainConfig(
         dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, eval_subset_size=20
     )

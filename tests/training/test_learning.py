@@ -18,7 +18,7 @@ from dmlviz.training.loop import train
 
 @pytest.mark.parametrize("net", ["small", "lenet", "mlp", "protonet"])
 @pytest.mark.parametrize("normalize", [True, False])
-def test_a_few_steps_teach_digits(digits: Dataset, net: str, normalize: bool, quick, of) -> None:
+def test_every_net_learns_digits_in_a_few_steps(digits: Dataset, net: str, normalize: bool, quick, of) -> None:
     config = quick(loss="nt_xent", net=net, normalize=normalize, steps=30, learning_rate=4e-3, embedding_dim=32)
     events = list(train(config, data=digits))
     steps = of(Step, events)
@@ -28,7 +28,7 @@ def test_a_few_steps_teach_digits(digits: Dataset, net: str, normalize: bool, qu
 
 
 @pytest.mark.parametrize("loss", list(LOSSES))
-def test_every_loss_trains_as_recommended(digits: Dataset, loss: str, quick) -> None:
+def test_every_loss_trains_with_its_recommended_settings(digits: Dataset, loss: str, quick) -> None:
     config = quick(loss=loss, steps=6, classes_per_batch=5, images_per_class=6, batch_size=30)
     end = list(train(config, data=digits))[-1]
     assert type(end) is Finished, getattr(end, "reason", "")
@@ -36,7 +36,7 @@ def test_every_loss_trains_as_recommended(digits: Dataset, loss: str, quick) -> 
 
 
 @pytest.mark.parametrize("miner", list(MINERS))
-def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: str, quick, of) -> None:
+def test_every_miner_trains_with_a_compatible_loss(digits: Dataset, miner: str, quick, of) -> None:
     loss = "triplet" if MINERS[miner].tuple_kind == "triplets" else "contrastive"
     config = quick(loss=loss, miner=miner, steps=45, classes_per_batch=5, images_per_class=6)
     events = list(train(config, data=digits))
@@ -48,15 +48,13 @@ def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: st
     ("sampler", "loss"),
     [("random_pairs", "contrastive"), ("random_triplets", "triplet"), ("episodes", "prototypical")],
 )
-def test_classical_batches_teach_digits(digits: Dataset, sampler: str, loss: str, quick) -> None:
+def test_random_pairs_and_triplets_learn_digits(digits: Dataset, sampler: str, loss: str, quick) -> None:
     config = quick(loss=loss, sampler=sampler, batch_size=120, steps=100, embedding_dim=32)
     assert list(train(config, data=digits))[-1].metrics["precision_at_1"] > 0.9
 
 
 @pytest.mark.parametrize(("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet")])
-def test_the_loss_sees_only_the_pairs_and_triplets_that_were_drawn(
-    digits: Dataset, sampler: str, loss: str, quick, of
-) -> None:
+def test_the_loss_uses_only_the_sampled_pairs_and_triplets(digits: Dataset, sampler: str, loss: str, quick, of) -> None:
     from dmlviz.training import sampling
 
     config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1)
@@ -75,7 +73,7 @@ def test_the_loss_sees_only_the_pairs_and_triplets_that_were_drawn(
     assert step.loss == pytest.approx(expected.item(), rel=1e-3)
 
 
-def test_a_loss_with_weights_of_its_own_trains_them_at_its_own_rate(digits: Dataset, quick) -> None:
+def test_loss_parameters_train_at_their_own_learning_rate(digits: Dataset, quick) -> None:
     def final(rate: float | None) -> np.ndarray:
         config = quick(loss="arcface", loss_learning_rate=rate, steps=5)
         return list(train(config, data=digits))[-1].embeddings
@@ -86,7 +84,7 @@ def test_a_loss_with_weights_of_its_own_trains_them_at_its_own_rate(digits: Data
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear"])
-def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: str, quick) -> None:
+def test_a_decreasing_schedule_moves_the_weights_less(digits: Dataset, schedule: str, quick) -> None:
     start = build("small", size=8, seed=0).state_dict()
 
     def moved(schedule: str) -> float:
@@ -98,7 +96,7 @@ def test_a_falling_schedule_moves_the_weights_less(digits: Dataset, schedule: st
 
 
 @pytest.mark.parametrize("loss", ["triplet", "arcface", "hierarchical_triplet"])
-def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Dataset, loss: str, quick, of) -> None:
+def test_held_out_classes_are_not_trained_on_and_are_scored_separately(digits: Dataset, loss: str, quick, of) -> None:
     config = quick(loss=loss, held_out_classes=(0, 4, 9), images_per_class=8)
     events = list(train(config, data=digits))
     kept = ~np.isin(digits.train.labels, config.held_out_classes)
@@ -123,7 +121,7 @@ def test_unseen_classes_are_never_trained_on_and_are_scored_apart(digits: Datase
     assert all("seen/precision_at_1" in shot.metrics for shot in of(Snapshot, events))
 
 
-def test_fewer_training_images_on_request(digits: Dataset, quick) -> None:
+def test_max_train_images_limits_the_training_set(digits: Dataset, quick) -> None:
     events = list(train(quick(max_train_images=200, images_per_class=8), data=digits))
     assert events[0].train_images == 200
     first, again = (
@@ -143,12 +141,12 @@ def test_fewer_training_images_on_request(digits: Dataset, quick) -> None:
     assert np.array_equal(first.embeddings, again.embeddings)
 
 
-def test_more_of_a_class_than_there_is_is_one_sentence(digits: Dataset, quick) -> None:
+def test_too_few_images_of_a_class_are_one_sentence(digits: Dataset, quick) -> None:
     with pytest.raises(UserError, match=r"takes K = 400 images of a class; class \d has 11\d"):
         next(train(quick(images_per_class=400), data=digits))
 
 
-def test_color_images_train_as_well(quick) -> None:
+def test_color_images_can_be_trained_on(quick) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(80) % 4
     images = rng.integers(0, 80, (80, 16, 16, 3)).astype(np.uint8)

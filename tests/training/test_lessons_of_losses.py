@@ -32,7 +32,7 @@ def raw_pixels(digits):
     return metrics.evaluate(digits.test.images.reshape(len(digits.test), -1), digits.test.labels)
 
 
-def test_without_a_margin_everything_is_pushed_onto_one_line_and_the_flag_is_up(digits, raw_pixels):
+def test_without_a_margin_the_embeddings_collapse_to_a_line_and_an_alarm_is_raised(digits, raw_pixels):
     scores = learned(digits, loss="contrastive_no_margin", net="mlp", steps=150)
     assert LOSSES["contrastive_no_margin"].caveat
     assert scores["collapsed"] == 1
@@ -46,7 +46,7 @@ def test_batch_hard_with_its_defaults_does_not_collapse(digits):
     assert scores["precision_at_1"] > 0.95
 
 
-def test_offline_hard_looks_at_the_training_set_every_epoch_and_teaches_digits(digits, monkeypatch):
+def test_offline_hard_embeds_the_training_set_every_epoch_and_learns_digits(digits, monkeypatch):
     seen, completed = [], []
     refresh, complete = OfflineHard.refresh, OfflineHard.extend_batch
     monkeypatch.setattr(

@@ -23,7 +23,7 @@ def config(**fields):
 
 
 @pytest.mark.parametrize("schedule", RATES)
-def test_the_learning_rate_falls_as_the_schedule_says(schedule):
+def test_the_learning_rate_follows_the_schedule(schedule):
     settings = config(schedule=schedule, optimizer="sgd", learning_rate=0.5)
     optimizer = build_optimizer(settings, nn.Linear(2, 2), nn.Module())
     learning_rate = build_schedule(settings, optimizer)
@@ -36,7 +36,7 @@ def test_the_learning_rate_falls_as_the_schedule_says(schedule):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("adam", "Adam"), ("sgd", "SGD"), ("rmsprop", "RMSprop")])
-def test_weights_of_the_loss_have_their_own_rate_and_no_decay(name, kind):
+def test_loss_parameters_have_their_own_learning_rate_and_no_weight_decay(name, kind):
     settings = config(optimizer=name, learning_rate=0.1, loss_learning_rate=0.3, weight_decay=0.01, momentum=0.8)
     optimizer = build_optimizer(settings, nn.Linear(3, 2), nn.Linear(2, 5))
     assert type(optimizer).__name__ == kind
@@ -47,7 +47,7 @@ def test_weights_of_the_loss_have_their_own_rate_and_no_decay(name, kind):
 
 
 @pytest.mark.parametrize("name", ["adam", "sgd", "rmsprop"])
-def test_every_optimizer_makes_a_convex_loss_smaller(name):
+def test_every_optimizer_decreases_a_convex_loss(name):
     torch.manual_seed(0)
     net = nn.Linear(4, 1)
     optimizer = build_optimizer(config(optimizer=name, learning_rate=0.05), net, nn.Module())

@@ -36,7 +36,7 @@ def equal(a: Event, b: Event) -> bool:
         {"loss": "contrastive", "miner": "balanced_pairs", "schedule": "linear", "weight_decay": 1e-4},
     ],
 )
-def test_the_same_config_gives_the_same_numbers_bit_for_bit(digits: Dataset, fields: dict, quick) -> None:
+def test_equal_configs_give_bit_identical_results(digits: Dataset, fields: dict, quick) -> None:
     first, again = (list(train(quick(**fields), data=digits)) for _ in range(2))
     assert len(first) == len(again)
     assert all(equal(a, b) for a, b in zip(first, again, strict=True))
@@ -44,7 +44,7 @@ def test_the_same_config_gives_the_same_numbers_bit_for_bit(digits: Dataset, fie
     assert not np.array_equal(first[-1].embeddings, other[-1].embeddings)
 
 
-def test_no_global_random_state_is_used_or_touched(digits: Dataset, quick) -> None:
+def test_the_global_random_state_is_neither_used_nor_changed(digits: Dataset, quick) -> None:
     torch.manual_seed(1)
     first = list(train(quick(), data=digits))[-1]
     before = torch.random.get_rng_state()
@@ -55,13 +55,13 @@ def test_no_global_random_state_is_used_or_touched(digits: Dataset, quick) -> No
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_two_trainings_taken_in_turns_do_not_disturb_each_other(digits: Dataset, quick) -> None:
+def test_interleaved_trainings_do_not_affect_each_other(digits: Dataset, quick) -> None:
     alone = [list(train(quick(seed=seed), data=digits)) for seed in (0, 1)]
     together = list(zip(*(train(quick(seed=seed), data=digits) for seed in (0, 1)), strict=True))
     assert all(equal(a, pair[0]) and equal(b, pair[1]) for a, b, pair in zip(*alone, together, strict=True))
 
 
-def test_a_warm_process_imports_nothing_when_a_training_begins() -> None:
+def test_a_training_after_warm_up_imports_no_module() -> None:
     code = """
 import sys
 from dmlviz.training.loop import train, warm_up
@@ -80,7 +80,7 @@ assert not heavy, heavy
     assert done.returncode == 0, done.stderr
 
 
-def test_warming_up_leaves_no_trace() -> None:
+def test_warm_up_has_no_side_effects() -> None:
     before = torch.random.get_rng_state()
     warm_up()
     assert torch.equal(before, torch.random.get_rng_state())

@@ -22,7 +22,7 @@ def take(batches: Iterator[np.ndarray], count: int) -> np.ndarray:
     return np.stack(list(islice(batches, count)))
 
 
-def test_every_declared_sampler_is_implemented_and_no_other() -> None:
+def test_catalog_and_implementations_list_the_same_samplers() -> None:
     assert list(sampling.registry) == list(SAMPLERS)
 
 
@@ -33,7 +33,7 @@ def test_every_declared_sampler_is_implemented_and_no_other() -> None:
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60)
-def test_a_balanced_epoch_has_p_classes_of_k_images_and_leaves_nobody_out(
+def test_a_balanced_epoch_has_p_classes_of_k_images_and_visits_every_image(
     counts: list[int], classes_per_batch: int, images_per_class: int, seed: int
 ) -> None:
     classes_per_batch = min(classes_per_batch, len(counts))
@@ -54,7 +54,7 @@ def test_an_epoch_of_equal_classes_visits_each_image_exactly_once() -> None:
     assert np.array_equal(np.sort(epoch.ravel()), np.arange(600))
 
 
-def test_classes_meet_all_others_when_a_batch_takes_some() -> None:
+def test_every_two_classes_share_a_batch_when_p_is_smaller_than_the_number_of_classes() -> None:
     labels = np.arange(1000) % 10
     batches = take(sampling.balanced(labels, 3, 2, rng()), 200)
     met = np.zeros((10, 10), bool)
@@ -64,13 +64,13 @@ def test_classes_meet_all_others_when_a_batch_takes_some() -> None:
     assert met.all()
 
 
-def test_a_larger_class_is_drawn_as_much_more_often() -> None:
+def test_a_larger_class_appears_in_proportionally_more_batches() -> None:
     labels = np.repeat([0, 1, 2], [300, 100, 100])
     batches = take(sampling.balanced(labels, 1, 5, rng()), 100)
     assert np.bincount(labels[batches].ravel()).tolist() == [300, 100, 100]
 
 
-def test_labels_need_not_count_from_zero() -> None:
+def test_labels_need_not_start_at_zero() -> None:
     labels = np.repeat([7, -3, 1000], 10)
     (batch,) = take(sampling.balanced(labels, 3, 4, rng()), 1)
     assert np.unique(labels[batch], return_counts=True)[1].tolist() == [4, 4, 4]
@@ -83,7 +83,7 @@ def test_a_shuffled_epoch_visits_every_image_and_repeats_less_than_a_batch() -> 
     assert epoch.dtype == np.int64
 
 
-def test_an_episode_is_drawn_anew_with_p_classes_of_k_images() -> None:
+def test_episodes_are_independent_draws_of_p_classes_with_k_images() -> None:
     labels = np.arange(200) % 10
     drawn = take(sampling.episodes(labels, 4, 5, rng()), 300)
     for episode in drawn:
@@ -95,7 +95,7 @@ def test_an_episode_is_drawn_anew_with_p_classes_of_k_images() -> None:
     assert times.std() > 2, "no bookkeeping of who had its turn"
 
 
-def test_half_of_the_random_pairs_are_of_one_class_and_none_is_an_image_with_itself() -> None:
+def test_half_of_the_random_pairs_are_positive_and_no_image_is_paired_with_itself() -> None:
     labels = np.repeat([0, 1, 2], [100, 40, 20])
     pairs = take(sampling.random_pairs(labels, 40, rng()), 400).reshape(-1, 2)
     same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
@@ -121,13 +121,13 @@ def test_random_triplets_are_anchor_positive_negative() -> None:
 
 
 @pytest.mark.parametrize("labels", [np.zeros(20, int), np.array([0, 0, 1])])
-def test_pairs_that_cannot_be_are_one_clear_sentence(labels: np.ndarray) -> None:
-    with pytest.raises(UserError, match="2 classes or more with 2 images or more each; the training images have"):
+def test_too_few_images_for_pairs_are_one_sentence(labels: np.ndarray) -> None:
+    with pytest.raises(UserError, match="at least 2 classes with at least 2 images each; the training images have"):
         sampling.random_pairs(labels, 4, rng())
 
 
 @pytest.mark.parametrize("sampler", list(SAMPLERS))
-def test_the_seed_decides_and_epochs_differ(sampler: str) -> None:
+def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
     loss = "triplet" if SAMPLERS[sampler].tuple_kind == "triplets" else "contrastive"
     config = TrainConfig(loss=loss, sampler=sampler, classes_per_batch=4, images_per_class=5, batch_size=20)
     labels = np.arange(200) % 10
@@ -138,7 +138,7 @@ def test_the_seed_decides_and_epochs_differ(sampler: str) -> None:
     assert first.dtype == np.int64
 
 
-def test_no_global_random_state_is_used_or_touched() -> None:
+def test_the_global_random_state_is_neither_used_nor_changed() -> None:
     np.random.seed(0)
     before = np.random.get_state()[1].copy()
     take(sampling.balanced(np.arange(100) % 5, 3, 4, rng()), 5)
@@ -146,17 +146,19 @@ def test_no_global_random_state_is_used_or_touched() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes", "images", "says"),
+    ("labels", "classes", "images", "message"),
     [
-        (np.zeros(50), 2, 4, r"takes P = 2 classes; the training images have 1: use classes_per_batch ≤ 1\."),
-        (np.repeat([0, 1], [50, 3]), 2, 4, r"takes K = 4 images of a class; class 1 has 3: use images_per_class ≤ 3"),
+        (np.zeros(50), 2, 4, r"has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1\."),
+        (np.repeat([0, 1], [50, 3]), 2, 4, r"has K = 4 images per class; class 1 has 3: use images_per_class ≤ 3"),
     ],
 )
-def test_a_batch_that_cannot_be_is_one_clear_sentence(labels: np.ndarray, classes: int, images: int, says: str) -> None:
-    with pytest.raises(UserError, match=says):
+def test_too_few_classes_or_images_are_one_sentence(
+    labels: np.ndarray, classes: int, images: int, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
         sampling.balanced(labels.astype(int), classes, images, rng())
 
 
-def test_a_shuffled_batch_larger_than_the_set_is_one_clear_sentence() -> None:
-    with pytest.raises(UserError, match=r"takes 160 images; there are 100 to train on"):
+def test_a_shuffled_batch_larger_than_the_training_set_is_one_sentence() -> None:
+    with pytest.raises(UserError, match=r"has 160 images; got 100 training images"):
         sampling.shuffled(100, 160, rng())

@@ -1,0 +1,59 @@
+"""A projection of a run on disk."""
+
+from functools import cached_property
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.runs.event_log_dir import EventLogDir
+from dmlviz.runs.run_info import read_config
+from dmlviz.storage.arrays import check_array, read_array, read_arrays, read_shape, take
+from dmlviz.storage.run_schema import DRAWING_EVENT, PROJECTION
+
+MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image quality of a finished map
+
+
+class ProjectionRun(EventLogDir):
+    """A projection of a run: frames while it is computed, `coordinates` at the end."""
+
+    kinds = DRAWING_EVENT
+
+    @cached_property
+    def config(self) -> ProjectionConfig:
+        """The settings."""
+        return read_config(self.path / "projection.json", ProjectionConfig, PROJECTION)
+
+    @property
+    def coordinates(self) -> np.ndarray | None:
+        """Final positions (n × dims, float32; epochs × n × dims with all_epochs); None before the end."""
+        path, config = self.path / "coordinates.npy", self.config
+        whole = config.step is None and not config.all_epochs
+        items = read_shape(self.path.parent.parent / ("labels.npy" if whole else "tracked.npy"))
+        shape = (None if items is None else items[0], config.dims)
+        return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
+
+    @property
+    def resume_state(self) -> tuple[int, np.ndarray] | None:
+        """State to resume from: (iteration, positions n × dims).
+
+        None if the projection must start again: no layout yet, finished, all epochs, or by another library.
+        """
+        if not self.config.resumable or self.coordinates is not None:
+            return None
+        for event in reversed(self.events()):
+            frame = event.get("frame")
+            if frame and event.get("iteration"):
+                return event["iteration"], self.positions(frame)
+        return None
+
+    @property
+    def quality(self) -> dict[str, np.ndarray]:
+        """Map quality per test image (n, float32), by measure; empty before the end."""
+        path, coordinates = self.path / "faithfulness.npz", self.coordinates
+        if not path.exists() or coordinates is None:
+            return {}
+        stored = read_arrays(path)
+        quality = {name: take(path, stored, name, "f") for name in MEASURES}
+        for values in quality.values():
+            check_array(path, values.shape, values.dtype, "f", (len(coordinates),))
+        return quality

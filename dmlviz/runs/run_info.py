@@ -1,0 +1,63 @@
+"""Cached reading of run.json and projection.json."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import Config
+from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
+from dmlviz.runs.event_log_dir import UnreadableRunError
+from dmlviz.storage.files import is_run_id
+from dmlviz.storage.run_schema import one_line, read
+
+C = TypeVar("C", bound=Config)
+
+
+def read_info(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+    """Return a copy of the parsed file, cached until the file changes."""
+    return dict(_parsed(path, schema, _stamp(path)))
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        reason = MISSING if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        raise UnreadableRunError(path, reason) from None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> dict[str, Any]:
+    try:
+        info: dict[str, Any] = read(schema, path)
+    except FileNotFoundError:
+        raise UnreadableRunError(path, MISSING) from None
+    except DamagedFileError as error:
+        raise UnreadableRunError(path, error.reason) from None
+    if is_run_id(path.parent.name) and info["id"] != path.parent.name:
+        raise UnreadableRunError(path, f"it is that of {info['id']}")
+    return info
+
+
+def read_config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
+    """Return the config in run.json or projection.json, cached until the file changes."""
+    config: C = _validated(path, kind, schema, _stamp(path))
+    return config
+
+
+@lru_cache(maxsize=4096)
+def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
+    info = _parsed(path, schema, stamp)
+    if "dataset" in info:
+        DATASETS.register(info["dataset"])
+    try:
+        return kind(**info["config"])
+    except UserError as error:
+        reason = one_line(str(error), 300).rstrip(".")
+        if isinstance(error, UnknownNameError):
+            reason = f"it may need a plug-in, with --plugin FILE: {reason}"
+        raise UnreadableRunError(path, reason) from None
