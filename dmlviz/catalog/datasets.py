@@ -1,4 +1,4 @@
-"""The data sets and the ways to put batches together, as they are offered."""
+"""The specs of the data sets and of the samplers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,8 +19,8 @@ class DatasetSpec(Spec):
     """A data set of small images; `classes` are the class names, by label.
 
     `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
-    on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields of
-    a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
+    on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields
+    of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
     that were given instead of images, with nothing to train on.
     """
 
@@ -206,10 +206,10 @@ SAMPLERS = Catalog(
         SamplerSpec(
             name="episodes",
             title="Episodes",
-            summary="P classes with K images each, every batch drawn anew: the first images of a class support, the "
-            "others ask.",
-            when_to_use="With the prototypical loss, so that training looks like the later task: a few images of each "
-            "class support, the others ask.",
+            summary="P classes with K images each, every batch drawn anew: a few images per class are the "
+            "support set, the rest are queries.",
+            when_to_use="With the prototypical loss, so that training looks like the later task: a few images per "
+            "class are the support set, the rest are queries.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
             by_class=True,
         ),

@@ -1,4 +1,4 @@
-"""The metrics, as they are shown and explained."""
+"""The specs of the metrics."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ METRICS = Catalog(
             family="retrieval",
             summary="The share of images whose nearest neighbor is of their own class. Also called R@1.",
             when_to_use="The first number to look at, and the one most papers report. It looks at one neighbor only: "
-            "it cannot tell a space in which classes are compact from one in which they lie about in crumbs.",
+            "it cannot tell a space in which classes are compact from one in which they are fragmented.",
             formula=r"\frac1n\sum_q \big[\,y_{(1)}=y_q\,\big]",
             reference=_MANNING,
         ),
@@ -188,8 +188,8 @@ METRICS = Catalog(
             family="verification",
             summary="How often a threshold is right about a pair, chosen on nine tenths of the pairs and judged on the "
             "last.",
-            when_to_use="To compare with face verification. As many same as different pairs are judged, which life "
-            "seldom offers.",
+            when_to_use="To compare with face verification. Positive and negative pairs are balanced, "
+            "unlike in practice.",
             formula=r"\tfrac1{10}\sum_{k}\ \mathrm{accuracy}_k\big(\arg\max_t \mathrm{accuracy}_{\ne k}(t)\big)",
             reference=_LFW,
         ),

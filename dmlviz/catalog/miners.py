@@ -1,4 +1,4 @@
-"""The miners, as they are offered."""
+"""The specs of the miners."""
 
 from dmlviz.catalog.parameters import Catalog, MinerSpec, Parameter
 
@@ -7,7 +7,7 @@ _DISTANCE = Parameter(
     kind=str,
     default="euclidean",
     choices=("euclidean", "sqeuclidean", "cosine"),
-    help="what near and far mean: take the loss's own",
+    help="distance to rank by; use the loss's",
 )
 
 

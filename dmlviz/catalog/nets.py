@@ -1,4 +1,4 @@
-"""The embedding nets, as they are offered."""
+"""The specs of the embedding nets."""
 
 from dmlviz.catalog.parameters import Catalog, Spec
 
@@ -22,7 +22,7 @@ NETS = Catalog(
         Spec(
             name="mlp",
             title="MLP",
-            summary="Two hidden layers, no idea of neighboring pixels: the fastest, and a baseline.",
+            summary="Two hidden layers, no spatial prior: the fastest, and a baseline.",
             when_to_use="As a baseline: what convolution adds is the difference to this. Quickest of all on small "
             "images.",
         ),
@@ -37,7 +37,7 @@ NETS = Catalog(
             name="resnet18",
             title="ResNet-18",
             summary="Eighteen layers with shortcuts, for larger color images; slow without a GPU.",
-            when_to_use="For images larger than digits, in color. On 28 × 28 pixels it is slow for little.",
+            when_to_use="For images larger than digits, in color. Slow for little gain at 28 × 28.",
             reference="He, Zhang, Ren, Sun 2016",
         ),
     ],

@@ -160,7 +160,8 @@ PROJECTIONS = Catalog(
                     name="supervised",
                     kind=bool,
                     default=False,
-                    help="whether the classes may draw the map too: they part even where the embedding does not",
+                    help="supervised layout: labels influence the map, so classes can separate even if the "
+                    "embedding does not",
                 ),
             ),
         ),
