@@ -95,7 +95,7 @@ def _request_training(kind: Kind, declared: Spec) -> None:
 
 
 def _illustration(loss: LossSpec) -> None:
-    st.markdown(f"##### Loss against {against(loss)}")
+    st.markdown("##### The loss as a curve")
     if loss.name not in LOSSES or loss.name == "weighted_sum":
         st.caption(NO_PLOT)
         return
@@ -109,16 +109,8 @@ def _illustration(loss: LossSpec) -> None:
     if said.go:
         _prepare_config(loss, said.go)
         navigation.switch_to("explore")
-    if loss.name != "hinge_pair":
-        st.markdown("##### Forces in the plane")
-        force_playground(loss.name)
-
-
-def against(loss: LossSpec) -> str:
-    """What the plot of a loss has on its axis."""
-    other = {"snr_contrastive": "noise to signal", "hinge_pair": "the score", "prototypical": "distance"}
-    angle = loss.on_sphere or loss.needs_classes or loss.name in ("logistic_pair", "n_pairs")
-    return other.get(loss.name, "angle" if angle else "distance")
+    st.markdown("##### Forces in the plane")
+    force_playground(loss.name)
 
 
 def force_playground(name: str) -> None:

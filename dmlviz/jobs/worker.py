@@ -1,8 +1,8 @@
 """A process that does one job and writes what happens into its folder: `python -m dmlviz.jobs.worker FOLDER`.
 
 With --wait it imports everything first, prints {"ready":true} and takes its order as one line of JSON on standard
-input; with --serve it stays and answers {"job":"embed",…} line by line. It is nice, uses one thread, stops politely
-on SIGTERM, and dies with the process that holds the other end of its standard input.
+input; with --serve it stays and answers {"job":"embed",…} and {"loss":"curve",…} line by line. It is nice, uses one
+thread, stops politely on SIGTERM, and dies with the process that holds the other end of its standard input.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.worker", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="a run's folder, or a projection's in it")
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
-    parser.add_argument("--serve", action="store_true", help="stay, and embed pictures")
+    parser.add_argument("--serve", action="store_true", help="stay, embed pictures and sample losses")
     parser.add_argument("--data", type=Path, help="where the data sets are")
     parser.add_argument("--likely", help="the data set to have at hand")
     chosen = parser.parse_args(arguments)
@@ -132,6 +132,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 
 
 def _serve(parent: ParentChannel) -> None:
+    from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
     from dmlviz.runs.writer import error_message
 
@@ -140,7 +141,7 @@ def _serve(parent: ParentChannel) -> None:
     while True:
         order = parent.orders.get()
         try:
-            parent.send(**handle_request(order))
+            parent.send(**(sampling.answer(order) if "loss" in order else handle_request(order)))
         except Exception as error:
             parent.send(error=error_message(error))
 

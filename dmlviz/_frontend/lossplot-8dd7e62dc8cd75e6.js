@@ -1,0 +1,1 @@
+export { lossplot as default } from "../dmlviz.map/page-b768dabbbde6d8fe.js";
