@@ -36,7 +36,9 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   seen: Compared;
 }
 
-const LOSSES = FORMULAS as unknown as Record<string, (batch: LossBatch, params: Record<string, unknown>) => Formula>;
+const LOSSES = FORMULAS as unknown as Partial<
+  Record<string, (batch: LossBatch, params: Record<string, unknown>) => Formula>
+>;
 const PROXIES: object = PROXY_LOSSES;
 
 /** The numbers in a base64 text. */
@@ -69,7 +71,7 @@ export function parseBatch(told: BatchAnswer): LoadedBatch {
     ...told,
     n,
     batch,
-    formula: unknown ? {} : LOSSES[name](batch, params),
+    formula: unknown ? {} : (LOSSES[name]?.(batch, params) ?? {}),
     params,
     rows,
     places: unpack(told.places, "<f4"),

@@ -141,3 +141,23 @@ export const ring = (count) =>
     const angle = (2 * Math.PI * i) / count;
     return [Math.cos(angle), Math.sin(angle)];
   });
+
+/** A square of values (row after row) `by` times as fine, linear between the cells; null where one is no number. */
+export function refined(values, by) {
+  const count = Math.sqrt(values.length);
+  const fine = count * by;
+  const between = Array.from({ length: fine }, (_, i) => {
+    const at = Math.max(0, Math.min(count - 1, (i + 0.5) / by - 0.5));
+    const from = Math.min(count - 2, Math.floor(at));
+    return [from, at - from];
+  });
+  return between.flatMap(([row, down]) =>
+    between.map(([column, right]) => {
+      const at = row * count + column;
+      const four = [values[at], values[at + 1], values[at + count], values[at + count + 1]];
+      if (four.includes(null)) return null;
+      const [top, base] = [four[0] + (four[1] - four[0]) * right, four[2] + (four[3] - four[2]) * right];
+      return top + (base - top) * down;
+    }),
+  );
+}

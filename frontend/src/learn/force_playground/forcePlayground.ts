@@ -19,13 +19,15 @@ import {
   PRESETS,
   pulls,
   questionOf,
+  refined,
   ring,
   stepped,
 } from "./arrangement.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import style from "./forcePlayground.css";
 
-const CELLS = 22;
+const CELLS = 22; // that are asked for, on a side
+const FINER = 4; // as they are drawn
 const SEGMENTS = 120;
 const BANDS = 9;
 
@@ -340,19 +342,19 @@ class Plane {
   }
 
   shaded({ values }) {
-    this.foundGround = values;
+    this.foundGround = values.length === CELLS * CELLS ? refined(values, FINER) : values;
     this.draw();
   }
 
   shadeGround({ text }) {
     const { ground: canvas } = this;
     const context = canvas.getContext("2d");
-    const size = this.now.circle ? 2 * Math.min(400, Math.max(160, this.stage.clientWidth)) : CELLS;
+    const size = this.now.circle ? 2 * Math.min(400, Math.max(160, this.stage.clientWidth)) : CELLS * FINER;
     canvas.width = canvas.height = size;
     if (!this.shade.input.checked) return;
     this.askGround();
     const values = this.foundGround;
-    if (values?.length !== (this.now.circle ? SEGMENTS : CELLS * CELLS)) return;
+    if (values?.length !== (this.now.circle ? SEGMENTS : (CELLS * FINER) ** 2)) return;
     const finite = values.filter((value) => value !== null);
     const [low, high] = [Math.min(...finite), Math.max(...finite)];
     const paint = (value) =>
@@ -360,7 +362,7 @@ class Plane {
     if (!this.now.circle) {
       values.forEach((value, i) => {
         context.fillStyle = paint(value);
-        context.fillRect(i % CELLS, Math.floor(i / CELLS), 1, 1);
+        context.fillRect(i % size, Math.floor(i / size), 1, 1);
       });
       return;
     }

@@ -14,7 +14,7 @@ import style from "./lossPlot.css";
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
 const FINE = 160; // samples
-const COARSE = 40;
+const COARSE = 24;
 
 export default function ({ parentElement, data, setTriggerValue }) {
   return mount(
@@ -185,7 +185,7 @@ function bottom(axis, x, { low, high }, width, height) {
   ];
 }
 
-function panel(curve, key, x, [top, base], width) {
+function panel(drawn, key, x, [top, base], width) {
   const [near, far] = [pointsOf(drawn, drawn.near[key]), pointsOf(drawn, drawn.far[key])];
   const values = [...near, ...far].map(([, value]) => value);
   const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];

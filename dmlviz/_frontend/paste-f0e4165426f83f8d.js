@@ -1,1 +1,0 @@
-export { paste as default } from "../dmlviz.map/page-b768dabbbde6d8fe.js";

@@ -1,1 +1,0 @@
-export { study as default } from "../dmlviz.map/page-b768dabbbde6d8fe.js";
