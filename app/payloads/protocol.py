@@ -643,6 +643,12 @@ class MapAtRProps(TypedDict):
 # ---- answers of routes
 
 
+class BatchTerms(TypedDict):
+    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+
+    terms: list[list[float]]
+
+
 class CurveAxis(TypedDict):
     """What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`."""
 

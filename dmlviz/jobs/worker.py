@@ -1,8 +1,9 @@
 """A process that does one job and writes what happens into its folder: `python -m dmlviz.jobs.worker FOLDER`.
 
 With --wait it imports everything first, prints {"ready":true} and takes its order as one line of JSON on standard
-input; with --serve it stays and answers {"job":"embed",…} and {"loss":"curve",…} line by line. It is nice, uses one
-thread, stops politely on SIGTERM, and dies with the process that holds the other end of its standard input.
+input; with --serve it stays and answers {"job":"embed",…}, {"loss":"curve",…} and {"batch":STEP,…} line by line. It is
+nice, uses one thread, stops politely on SIGTERM, and dies with the process that holds the other end of its
+standard input.
 """
 
 import argparse
@@ -135,13 +136,22 @@ def _serve(parent: ParentChannel) -> None:
     from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
     from dmlviz.runs.writer import error_message
+    from dmlviz.training.batch_terms import batch_terms
+
+    def answer(order: dict[str, Any]) -> dict[str, Any]:
+        if "loss" in order:
+            return sampling.answer(order)
+        if "batch" in order:
+            run = Run(order["run"])
+            return {"terms": batch_terms(run.config, run.batch(order["batch"]))}
+        return handle_request(order)
 
     _one_thread()
     parent.send(ready=True)
     while True:
         order = parent.orders.get()
         try:
-            parent.send(**(sampling.answer(order) if "loss" in order else handle_request(order)))
+            parent.send(**answer(order))
         except Exception as error:
             parent.send(error=error_message(error))
 

@@ -562,6 +562,11 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
+/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+export interface BatchTerms {
+  terms: number[][];
+}
+
 /** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
 export interface CurveAxis {
   title: string;

@@ -78,6 +78,16 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
     assert found["loss_of"]["formula"]
 
 
+def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypatch):
+    heard = []
+    monkeypatch.setattr(here.jobs.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]})
+    answer = client.get(f"/api/runs/{told.id}/batches/3/terms.json")
+    assert answer.json() == {"terms": [[1]]}
+    assert heard == [{"run": str(told.path.resolve()), "batch": 3}]
+    assert client.get(f"/api/runs/{told.id}/batches/4/terms.json").status_code == 404
+    assert len(heard) == 1
+
+
 def test_while_the_run_trains_the_batch_is_drawn_on_the_last_snapshot(client, here, write):
     run = write(here.runs, upto=6)
     with RecordWriter(run) as writer:

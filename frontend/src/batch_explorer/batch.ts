@@ -26,6 +26,8 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   formula: Formula;
   params: Record<string, unknown>;
   rows: Row[];
+  /** The values of the terms of each row, once the server has told them. */
+  terms: number[][] | null;
   places: Float32Array;
   moved: Float32Array;
   push: Float32Array;
@@ -74,6 +76,7 @@ export function parseBatch(told: BatchAnswer): LoadedBatch {
     formula: unknown ? {} : (LOSSES[name]?.(batch, params) ?? {}),
     params,
     rows,
+    terms: null,
     places: unpack(told.places, "<f4"),
     moved: unpack(told.moved, "<f4"),
     push: unpack(told.push, "<f4"),

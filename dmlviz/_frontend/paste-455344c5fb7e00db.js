@@ -1,0 +1,1 @@
+export { paste as default } from "../dmlviz.map/page-08bc9bf8bc8a48ac.js";
