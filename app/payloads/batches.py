@@ -12,6 +12,7 @@ from PIL import Image
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.loss_thresholds import PairThresholds
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
@@ -60,7 +61,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
         "normalize": config.normalize,
-        "reach": vars(seen.thresholds),
+        "reach": reach_of(seen.thresholds),
         "seen": {
             "kind": seen.kind,
             "by": seen.source,
@@ -139,6 +140,18 @@ def _fitting(seer: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bo
 def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
     name = hashlib.sha256(batch.images.tobytes()).hexdigest()[:16]
     return cache / f"{run.config.dataset}-batches" / f"{name}.png"
+
+
+def reach_of(thresholds: PairThresholds) -> dict[str, Any]:
+    """Where a loss leaves images alone, under the names that the page has for it."""
+    return {
+        "measure": thresholds.measure,
+        "gap": thresholds.margin,
+        "near": thresholds.positive_threshold,
+        "middle": thresholds.decision_boundary,
+        "far": thresholds.negative_threshold,
+        "sharp": thresholds.is_hinge,
+    }
 
 
 def encode_array(values: np.ndarray, kind: str) -> str:

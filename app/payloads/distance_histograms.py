@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.payloads.batches import encode_array
+from app.payloads.batches import encode_array, reach_of
 from dmlviz.catalog.loss_thresholds import PairThresholds, distances, pair_thresholds
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.tuple_difficulty import ComparingLoss
@@ -34,7 +34,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     return {
         "step": step,
         "measure": to.measure,
-        "reach": vars(to),
+        "reach": reach_of(to),
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,

@@ -780,7 +780,7 @@ class BatchAnswer(TypedDict):
     normalize: bool
     reach: Reach
     seen: Compared
-    selected_by: str
+    selected_by: str | None
     anchored: bool
     learned: dict[str, PackedArray]
     seen_classes: list[int]

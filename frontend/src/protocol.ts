@@ -685,7 +685,7 @@ export interface BatchAnswer {
   normalize: boolean;
   reach: Reach;
   seen: Compared;
-  selected_by: string;
+  selected_by: string | null;
   anchored: boolean;
   learned: Record<string, PackedArray>;
   seen_classes: number[];
