@@ -19,6 +19,7 @@ def routes() -> list[Route]:
     return [
         Route("/api/runs/{run}/batches/{step:int}.json", batch),
         Route("/api/runs/{run}/batches/{step:int}.png", sheet),
+        Route("/api/runs/{run}/batches/{step:int}/terms.json", terms),
         Route("/api/runs/{run}/distances/{step:int}.json", distances),
     ]
 
@@ -28,6 +29,16 @@ async def batch(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(batches.batch_payload, run, request.path_params["step"])
     return JSONResponse(found, headers=PRIVATE_IMMUTABLE if found["final"] else NO_STORE)
+
+
+async def terms(request: Request) -> Response:
+    """The terms that each comparison of a batch takes part in, as the worker computes them: they do not change."""
+    here = services()
+    run, step = here.runs.get(request.path_params["run"]), request.path_params["step"]
+    await asyncio.to_thread(run.batch, step)  # says what is wrong with it, if anything
+    question = {"run": str(run.path.resolve()), "batch": step}
+    found = await asyncio.to_thread(here.jobs.inference_worker.call, question)
+    return JSONResponse(found, headers=PRIVATE_IMMUTABLE)
 
 
 async def sheet(request: Request) -> Response:

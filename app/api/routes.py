@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.api import batches
+from app.api import batches, losses
 from app.payloads import downloads, sprites, thumbnails
 from app.payloads.agreement import agreement_table
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
@@ -45,7 +45,7 @@ event_hub = StreamHub()
 
 
 def routes() -> list[Route]:
-    """Every route; all but the import of a run answer GET only."""
+    """Every route. They answer GET, but for those that are sent a run or a question about a loss."""
     return [
         Route("/api/health", health),
         Route("/api/runs/import", import_archive, methods=["POST"]),
@@ -55,6 +55,7 @@ def routes() -> list[Route]:
         Route("/api/runs/{run}/layout.json", tracked_items),
         Route("/api/runs/{run}/nearest.bin", nearest),
         *batches.routes(),
+        *losses.routes(),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixel_baseline_route),
         Route("/api/runs/{run}/film/{item:int}.json", film),

@@ -96,9 +96,8 @@ def _request_training(kind: Kind, declared: Spec) -> None:
 
 
 def _illustration(loss: LossSpec) -> None:
-    st.markdown(f"##### Loss against {against(loss)}")
-    scene = loss.plot_scene
-    if scene is None:
+    st.markdown("##### The loss as a curve")
+    if loss.plot_scene is None:
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
@@ -111,16 +110,8 @@ def _illustration(loss: LossSpec) -> None:
     if said.go:
         _prepare_config(loss, said.go)
         navigation.switch_to("explore")
-    if scene.kind != "score":
-        st.markdown("##### Forces in the plane")
-        force_playground(loss.name)
-
-
-def against(loss: LossSpec) -> str:
-    """What the plot of a loss has on its axis."""
-    words = {"ratio": "noise to signal", "score": "the score"}
-    axis = loss.plot_scene.axis if loss.plot_scene else "distance"
-    return words.get(axis, axis)
+    st.markdown("##### Forces in the plane")
+    force_playground(loss.name)
 
 
 def force_playground(name: str) -> None:

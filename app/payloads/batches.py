@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
         "normalize": config.normalize,
-        "reach": vars(seen.thresholds),
+        "reach": asdict(seen.thresholds),
         "seen": {
             "kind": seen.kind,
             "by": seen.source,

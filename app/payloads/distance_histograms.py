@@ -1,5 +1,6 @@
 """How far apart test images of one class and of two classes are at a step: what the histograms show."""
 
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     return {
         "step": step,
         "measure": to.measure,
-        "reach": vars(to),
+        "reach": asdict(to),
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,

@@ -646,8 +646,79 @@ class MapAtRProps(TypedDict):
 # ---- answers of routes
 
 
+class BatchTerms(TypedDict):
+    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+
+    terms: list[list[float]]
+
+
+class CurveAxis(TypedDict):
+    """What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`."""
+
+    title: str
+    low: float
+    high: float
+    unit: float
+    suffix: str
+
+
+class CurveControl(TypedDict):
+    """A slider for what stands still in the plot of a loss."""
+
+    name: str
+    label: str
+    default: float
+    low: float
+    high: float
+    step: float
+
+
+class CurveMark(TypedDict):
+    """A place on the axis where a loss begins or ends to act."""
+
+    x: float
+    label: str
+
+
+class CurveSide(TypedDict):
+    """One of the two curves, a value for each `x`; null where it is no finite number."""
+
+    loss: list[float | None]
+    slope: list[float | None]
+
+
+class LossCurve(TypedDict):
+    """/api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
+
+    axis: CurveAxis
+    names: list[str]
+    held: list[CurveControl]
+    note: str
+    marks: list[CurveMark]
+    low: float
+    high: float
+    x: list[float]
+    near: CurveSide
+    far: CurveSide
+
+
+class LossForces(TypedDict):
+    """/api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1."""
+
+    loss: float
+    active: float
+    forces: list[list[float]]
+    on_weights: list[list[float]]
+
+
+class LossGround(TypedDict):
+    """/api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
+
+    values: list[float | None]
+
+
 class PairThresholds(TypedDict):
-    """See dmlviz/catalog/loss_thresholds.py."""
+    """See dmlviz/catalog/pair_thresholds.py."""
 
     measure: Literal["euclidean", "sqeuclidean", "cosine"]
     margin: float
@@ -712,7 +783,7 @@ class BatchAnswer(TypedDict):
     normalize: bool
     reach: PairThresholds
     seen: Compared
-    selected_by: str
+    selected_by: str | None
     anchored: bool
     learned: dict[str, PackedArray]
     seen_classes: list[int]

@@ -1,9 +1,9 @@
 """A process that does one job and writes its events into the job's folder: `python -m dmlviz.jobs.worker FOLDER`.
 
 With --wait it imports everything first, prints {"ready":true}, and reads its job as one line of JSON from standard
-input. With --serve it stays and answers one question, {"job":"embed",…}, after another. It has a low priority and one
-thread, stops after the current batch on SIGTERM, and ends with the process that holds the other end of its standard
-input.
+input. With --serve it stays and answers one question after another: {"job":"embed",…}, {"loss":"curve",…} or
+{"batch":STEP,…}. It has a low priority and one thread, stops after the current batch on SIGTERM, and ends with the
+process that holds the other end of its standard input.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.worker", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="a run's folder, or a projection's in it")
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
-    parser.add_argument("--serve", action="store_true", help="stay, and embed pictures")
+    parser.add_argument("--serve", action="store_true", help="stay, embed pictures and sample losses")
     parser.add_argument("--data", type=Path, help="where the data sets are")
     parser.add_argument("--likely", help="the data set to have at hand")
     chosen = parser.parse_args(arguments)
@@ -137,15 +137,25 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 
 
 def _serve(parent: ParentChannel) -> None:
+    from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
     from dmlviz.runs.writer import error_message
+    from dmlviz.training.batch_terms import batch_terms
+
+    def answer(order: dict[str, Any]) -> dict[str, Any]:
+        if "loss" in order:
+            return sampling.answer(order)
+        if "batch" in order:
+            run = Run(order["run"])
+            return {"terms": batch_terms(run.config, run.batch(order["batch"]))}
+        return handle_request(order)
 
     limit_to_one_thread()
     parent.send(ready=True)
     while True:
         order = parent.orders.get()
         try:
-            parent.send(**handle_request(order))
+            parent.send(**answer(order))
         except Exception as error:
             parent.send(error=error_message(error))
 

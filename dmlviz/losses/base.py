@@ -204,6 +204,11 @@ class Loss(nn.Module):
         every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
         return part.values if every else None
 
+    @property
+    def last_parts(self) -> Sequence[Terms | SummedTerms]:
+        """The terms of the last call, without their graph; scalars that were added to them are left out."""
+        return self._last_parts
+
     def terms(self, batch: Batch) -> LossParts:
         raise NotImplementedError
 

@@ -569,7 +569,70 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** See dmlviz/catalog/loss_thresholds.py. */
+/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+export interface BatchTerms {
+  terms: number[][];
+}
+
+/** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
+export interface CurveAxis {
+  title: string;
+  low: number;
+  high: number;
+  unit: number;
+  suffix: string;
+}
+
+/** A slider for what stands still in the plot of a loss. */
+export interface CurveControl {
+  name: string;
+  label: string;
+  default: number;
+  low: number;
+  high: number;
+  step: number;
+}
+
+/** A place on the axis where a loss begins or ends to act. */
+export interface CurveMark {
+  x: number;
+  label: string;
+}
+
+/** One of the two curves, a value for each `x`; null where it is no finite number. */
+export interface CurveSide {
+  loss: (number | null)[];
+  slope: (number | null)[];
+}
+
+/** /api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
+export interface LossCurve {
+  axis: CurveAxis;
+  names: string[];
+  held: CurveControl[];
+  note: string;
+  marks: CurveMark[];
+  low: number;
+  high: number;
+  x: number[];
+  near: CurveSide;
+  far: CurveSide;
+}
+
+/** /api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1. */
+export interface LossForces {
+  loss: number;
+  active: number;
+  forces: number[][];
+  on_weights: number[][];
+}
+
+/** /api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
+export interface LossGround {
+  values: (number | null)[];
+}
+
+/** See dmlviz/catalog/pair_thresholds.py. */
 export interface PairThresholds {
   measure: "euclidean" | "sqeuclidean" | "cosine";
   margin: number;
@@ -629,7 +692,7 @@ export interface BatchAnswer {
   normalize: boolean;
   reach: PairThresholds;
   seen: Compared;
-  selected_by: string;
+  selected_by: string | null;
   anchored: boolean;
   learned: Record<string, PackedArray>;
   seen_classes: number[];

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.api import routes
+from app.payloads import protocol
 from app.payloads.batches import COLUMNS
 from app.payloads.distance_histograms import MAX_IMAGES
 from dmlviz import data
@@ -76,6 +78,23 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
     assert found["labels"] == batch.labels.tolist()
     assert sum(found["seen"]["counts"]) == batch.num_mined
     assert found["loss_of"]["formula"]
+
+
+def test_a_batch_and_its_histograms_are_what_the_protocol_declares(client, told):
+    for path, kind in (("batches/3", protocol.BatchAnswer), ("distances/10", protocol.DistancesAnswer)):
+        answer = client.get(f"/api/runs/{told.id}/{path}.json")
+        assert answer.status_code == 200, answer.json()
+        TypeAdapter(kind).validate_json(answer.content)
+
+
+def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypatch):
+    heard = []
+    monkeypatch.setattr(here.jobs.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]})
+    answer = client.get(f"/api/runs/{told.id}/batches/3/terms.json")
+    assert answer.json() == {"terms": [[1]]}
+    assert heard == [{"run": str(told.path.resolve()), "batch": 3}]
+    assert client.get(f"/api/runs/{told.id}/batches/4/terms.json").status_code == 404
+    assert len(heard) == 1
 
 
 def test_while_the_run_trains_the_batch_is_drawn_on_the_last_snapshot(client, here, write):

@@ -81,7 +81,7 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
         assert f"`{parameter.name}`" in said
         assert parameter.help in said
     assert (data(test, "lossplot") is not None) == (kind == "loss" and name != "weighted_sum")
-    assert (data(test, "plane") is not None) == (kind == "loss" and name not in ("weighted_sum", "hinge_pair"))
+    assert (data(test, "plane") is not None) == (kind == "loss" and name != "weighted_sum")
 
 
 def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():

@@ -20,7 +20,6 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
 
     plot = person.page.locator(".lossplot")
     expect(plot).to_have_attribute("data-ready", "true")
-    requests = len(person.requests)
     assert float(plot.get_attribute("data-near")) == pytest.approx(0.2)
     margin = plot.get_by_label("Margin")
     margin.focus()
@@ -45,7 +44,6 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
     person.page.mouse.up()
     at = json.loads(plane.get_attribute("data-places"))[1]
     assert max(map(abs, at)) < 0.05
-    assert len(person.requests) == requests, "moving needs the server"
 
     person.press("Try these settings in Explore")
     expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"), timeout=SLOW)

@@ -26,6 +26,8 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   formula: Formula;
   params: Record<string, unknown>;
   rows: Row[];
+  /** The values of the terms of each row, once the server has told them. */
+  terms: number[][] | null;
   places: Float32Array;
   moved: Float32Array;
   push: Float32Array;
@@ -36,7 +38,9 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   seen: Compared;
 }
 
-const LOSSES = FORMULAS as unknown as Record<string, (batch: LossBatch, params: Record<string, unknown>) => Formula>;
+const LOSSES = FORMULAS as unknown as Partial<
+  Record<string, (batch: LossBatch, params: Record<string, unknown>) => Formula>
+>;
 const PROXIES: object = PROXY_LOSSES;
 
 /** The numbers in a base64 text. */
@@ -69,9 +73,10 @@ export function parseBatch(told: BatchAnswer): LoadedBatch {
     ...told,
     n,
     batch,
-    formula: unknown ? {} : LOSSES[name](batch, params),
+    formula: unknown ? {} : (LOSSES[name]?.(batch, params) ?? {}),
     params,
     rows,
+    terms: null,
     places: unpack(told.places, "<f4"),
     moved: unpack(told.moved, "<f4"),
     push: unpack(told.push, "<f4"),

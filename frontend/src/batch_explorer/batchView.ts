@@ -1,7 +1,7 @@
 // What the loss sees of one batch: its picture, its distances, what is compared, and one step in slow motion.
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
-import type { BatchAnswer } from "../protocol.ts";
+import type { BatchAnswer, BatchTerms } from "../protocol.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { classColors } from "../lib/palette.ts";
 import { tileStyle } from "../lib/sprites.ts";
@@ -25,7 +25,7 @@ import { JsonCache } from "./jsonCache.ts";
 import { BatchCanvas } from "./batchCanvas.ts";
 import { DIFFICULTIES, pickLines, type Shown } from "./difficultyStyles.ts";
 import { termDetail } from "./termDetail.ts";
-import { termsOf } from "./lossTerms.ts";
+import { termValues } from "./lossTerms.ts";
 
 type Themed = Record<"light" | "dark", Rgb>;
 
@@ -36,6 +36,7 @@ const MEASURES = { euclidean: "Euclidean distance", sqeuclidean: "squared distan
 export class BatchView {
   private draw = onAnimationFrame(() => this.render());
   private answers = new JsonCache<BatchAnswer>(() => this.draw());
+  private termAnswers = new JsonCache<BatchTerms>(() => this.draw());
   private slider = new StepSlider((step) => this.choose(step));
   private canvas = new BatchCanvas({
     onhover: (image, event) => this.hoverImage(image, event),
@@ -120,6 +121,7 @@ export class BatchView {
     this.url = null;
     this.byHand = this.over = this.final = false;
     this.answers.clear();
+    this.termAnswers.clear();
     this.slider.reset();
     this.rest(GRADIENT_MOMENT);
     this.draw();
@@ -222,6 +224,17 @@ export class BatchView {
     this.shownTerm = null;
   }
 
+  /** The terms of a loss that the page has no formula with numbers of. */
+  private loadTerms(batch: LoadedBatch): void {
+    if (batch.terms || batch.formula.text) return;
+    const answer = this.termAnswers.get(`/api/runs/${this.run}/batches/${batch.step}/terms.json?${this.begun}`);
+    if (!answer || "error" in answer) return;
+    batch.terms = answer.terms;
+    this.chosen = mostInformative(batch);
+    this.satisfied.clear();
+    this.shownTerm = null;
+  }
+
   private render(): void {
     if (!this.isOpen || this.node.offsetParent === null) return;
     this.load();
@@ -237,6 +250,7 @@ export class BatchView {
     this.message.hidden = !this.message.textContent;
     this.body.hidden = !this.batch;
     if (!this.batch) return;
+    this.loadTerms(this.batch);
     const theme = readTheme(this.node);
     const { batch } = this;
     const elapsed = this.since === null ? Infinity : performance.now() - this.since;
@@ -271,8 +285,8 @@ export class BatchView {
   private isSatisfied(batch: LoadedBatch, index: number): boolean {
     let satisfied = this.satisfied.get(index);
     if (satisfied === undefined) {
-      const terms = termsOf(batch, batch.rows[index]);
-      satisfied = terms.length > 0 && terms.every(({ value }) => Math.abs(value) <= 0.01);
+      const values = termValues(batch, index);
+      satisfied = values.length > 0 && values.every((value) => Math.abs(value) <= 0.01);
       this.satisfied.set(index, satisfied);
     }
     return satisfied;
@@ -384,7 +398,7 @@ function mostInformative(b: LoadedBatch): number | null {
   const every = Math.max(1, Math.floor(b.rows.length / 100));
   let [best, most] = [0, -Infinity];
   for (let k = 0; k < b.rows.length; k += every) {
-    const value = termsOf(b, b.rows[k]).reduce((sum, term) => sum + term.value, 0) + b.hardness[k] * 1e-9;
+    const value = termValues(b, k).reduce((sum, value) => sum + value, 0) + b.hardness[k] * 1e-9;
     if (value > most) [best, most] = [k, value];
   }
   return best;

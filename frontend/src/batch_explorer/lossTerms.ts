@@ -22,6 +22,10 @@ export function termsOf(
   });
 }
 
+/** The values of the terms that row `index` takes part in: as the server told them, else out of the page's formula. */
+export const termValues = (b: Pick<LoadedBatch, "batch" | "formula" | "rows" | "terms">, index: number): number[] =>
+  b.terms?.[index] ?? termsOf(b, b.rows[index]).map(({ value }) => value);
+
 /** The mean of what? A phrase for the number of terms, or "" where they are not all known. */
 export function countOf({ batch, formula: { over, text }, rows, seen }: LoadedBatch): string {
   const total = seen.counts.reduce((sum, count) => sum + count, 0);

@@ -1,6 +1,7 @@
 // One comparison in full: its images, their distances, and the loss's formula with these numbers in it.
 import { figure } from "../losses/format.ts";
 import { h } from "../lib/dom.ts";
+import { digits } from "../lib/format.ts";
 import { tileStyle } from "../lib/sprites.ts";
 import { mathml } from "./latexToMathml.ts";
 import { DIFFICULTIES } from "./difficultyStyles.ts";
@@ -30,10 +31,7 @@ export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negativ
   const said = h("div", { class: "said" }, heading(b, index));
   const formulas = h("div", { class: "formulas" });
   if (!terms.length) {
-    formulas.append(
-      formula(b.loss_of.formula),
-      words("The terms of this loss are not put together here; the distances are."),
-    );
+    formulas.append(formula(b.loss_of.formula), words(valuesOf(b, index)));
   }
   for (const term of terms) {
     formulas.append(formula(term.latex));
@@ -41,6 +39,14 @@ export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negativ
   }
   said.append(formulas);
   return [pictures, said];
+}
+
+/** What comes out, for a loss that the page has no formula with numbers of. */
+function valuesOf({ terms }: LoadedBatch, index: number): string {
+  if (!terms) return "";
+  const values = terms[index] ?? [];
+  if (!values.length) return "This loss has no term for such a comparison alone.";
+  return `Here ${values.length === 1 ? "it comes" : "its terms come"} to ${values.map((value) => digits(value)).join(" and ")}.`;
 }
 
 function heading(b: LoadedBatch, index: number): HTMLElement {

@@ -18,7 +18,7 @@ import {
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
-import { countOf, termsOf } from "../../src/batch_explorer/lossTerms.ts";
+import { countOf, termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
 import { close } from "../helpers.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
@@ -152,6 +152,13 @@ test("terms are not counted by a part of them, nor for a loss that does not tell
     const b = parseBatch(told({ loss, params: { beta: 0.1, levels: 4 } }));
     assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
   }
+});
+
+test("a loss that the page does not know is shown with the values that the server tells", () => {
+  const b = parseBatch(told({ loss: "a_strangers_loss", params: {} }));
+  assert.deepEqual([countOf(b), termsOf(b, b.rows[0]), termValues(b, 0)], ["", [], []]);
+  b.terms = [[0.5], [0]];
+  assert.deepEqual(termValues(b, 0), [0.5]);
 });
 
 test("the three strokes differ without color", () => {

@@ -3,143 +3,135 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import spaces from "../../../app/content/three_spaces.json";
-import { FORMULAS } from "../../src/losses/index.ts";
-import { at, curves, marksOf, sceneOf } from "../../src/learn/loss_plot/scenes.ts";
+import { pointsOf, readAt } from "../../src/learn/loss_plot/curve.ts";
+import { NewestQuestion } from "../../src/learn/newestQuestion.ts";
 import {
   arranged,
   arrowTips,
-  ground,
+  grid,
   held,
   moved,
   nameOf,
   places,
   pulls,
+  questionOf,
+  refined,
   ring,
-  SHOWN,
   stepped,
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/ranking.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
-const MARGIN = { margin: 0.2, distance: "euclidean", reduction: "mean" };
-
-// Every parameter of every loss, as far as its plot needs one.
-const ANY = {
-  margin: 0.4,
-  pos_margin: 0.1,
-  alpha: 2,
-  beta: 5,
-  base: 0.5,
-  gamma: 2,
-  regularizer: 0.1,
-  distance: "euclidean",
-  levels: 16,
-  temperature: 0.5,
-  scale: 4,
-  squared: true,
-  l2: 0.02,
-  log: true,
-  bins: 10,
-  m1: 1,
-  m2: 0.3,
-  m3: 0.2,
-  la: 4,
-  centers: 2,
-  weight: 0.1,
-  support: 1,
-  reduction: "mean",
+const CURVE = {
+  x: [0, 1, 2],
+  near: { loss: [0, 1, 4], slope: [0, 2, 4] },
+  far: { loss: [null, 1, 0], slope: [0, -1, 0] },
 };
-const paramsOf = (name) => ({
-  ...ANY,
-  ...(name === "angular" ? { alpha: 40 } : {}),
-  ...(/sphereface|large/.test(name) ? { margin: 2 } : {}),
-});
-const keptOf = (name) =>
-  Object.fromEntries(sceneOf(name, paramsOf(name)).held.map((knob) => [knob.name, knob.default]));
+const UNIT = {
+  loss: 1,
+  active: 1,
+  forces: [
+    [3, 0],
+    [0, 4],
+    [0, 0],
+  ],
+  on_weights: [],
+};
 
-// Their weights, or their margin, change with the points but are held constant in the gradient.
-const HELD = ["circle", "hierarchical_triplet"];
-
-test("the slope of every plot is that of its curve", () => {
-  for (const name of Object.keys(FORMULAS)) {
-    if (HELD.includes(name)) continue;
-    const [params, kept] = [paramsOf(name), keptOf(name)];
-    for (const side of [true, false]) {
-      for (const x of [0.313, 0.877, 1.419]) {
-        const between =
-          (at(name, params, kept, side, x + 1e-6).value - at(name, params, kept, side, x - 1e-6).value) / 2e-6;
-        near(at(name, params, kept, side, x).slopes[0], between, 1e-4 * Math.max(1, Math.abs(between)));
-      }
-    }
-  }
+test("a curve is read between its samples, and not beyond its ends", () => {
+  assert.deepEqual(readAt(CURVE, CURVE.near, 0.5), { value: 0.5, slope: 1 });
+  assert.deepEqual(readAt(CURVE, CURVE.near, 1), { value: 1, slope: 2 });
+  assert.deepEqual(readAt(CURVE, CURVE.near, 9), { value: 4, slope: 4 });
+  assert.deepEqual(readAt(CURVE, CURVE.near, -9), { value: 0, slope: 0 });
+  assert.ok(Number.isNaN(readAt(CURVE, CURVE.far, 0.5).value));
+  assert.deepEqual(pointsOf(CURVE, CURVE.far.loss), [
+    [1, 1],
+    [2, 0],
+  ]);
 });
 
-test("a plot of contrastive is what its formula says, and marks its margin", () => {
-  const params = { margin: 1, pos_margin: 0, reduction: "mean" };
-  near(at("contrastive", params, {}, true, 0.5).value, 0.25);
-  near(at("contrastive", params, {}, false, 0.5).value, 0.25);
-  near(at("contrastive", params, {}, false, 0.5).slopes[0], -1);
-  assert.deepEqual(marksOf("contrastive", params), [{ x: 1, label: "m" }]);
+test("of questions that come while one is under way only the newest is asked", async () => {
+  const asked = [];
+  const answers = [];
+  let answer;
+  const questions = new NewestQuestion(
+    (said, question) => answers.push([said.value, question]),
+    () => assert.fail("no answer"),
+    (_, { body }) => {
+      asked.push(JSON.parse(body));
+      return new Promise((resolve) => {
+        answer = (value) => resolve({ ok: true, json: () => Promise.resolve({ value }) });
+      });
+    },
+  );
+  for (const question of [1, 2, 3]) questions.ask("/", question);
+  assert.ok(!questions.idle);
+  answer("a");
+  await new Promise(setImmediate);
+  answer("c");
+  await new Promise(setImmediate);
+  assert.deepEqual(asked, [1, 3]);
+  assert.deepEqual(answers, [
+    ["a", 1],
+    ["c", 3],
+  ]);
+  assert.ok(questions.idle);
 });
 
-test("a margin beyond the axis makes the axis longer", () => {
-  const params = { margin: 4, pos_margin: 0, reduction: "mean" };
-  assert.equal(curves("contrastive", params, {}).high, 5);
-  assert.equal(curves("contrastive", { ...params, margin: 1 }, {}).high, 2);
+test("a question that is refused says why", async () => {
+  const said = [];
+  const refused = () => Promise.resolve({ ok: false, json: () => Promise.resolve({ error: "Too many points." }) });
+  new NewestQuestion(
+    () => assert.fail("an answer"),
+    (why) => said.push(why),
+    refused,
+  ).ask("/", {});
+  await new Promise(setImmediate);
+  assert.deepEqual(said, ["Too many points."]);
 });
 
-test("a triplet within its margin pulls with unit force at each end and both on the anchor", () => {
+test("a step goes where the forces point, on the plane and on the circle, and not far", () => {
   const now = arranged("triplet");
-  const { forces, loss, active, terms } = pulls(now, "triplet", MARGIN, true);
-  assert.deepEqual([active, terms], [1, 1]);
-  const [a, p, n] = now.points;
-  const d = (x, y) => Math.hypot(x[0] - y[0], x[1] - y[1]);
-  near(loss, 0.2 + d(a, p) - d(a, n));
-  near(Math.hypot(...forces[1]), 1);
-  near(Math.hypot(...forces[2]), 1);
-  forces[0].forEach((force, k) => near(force, -forces[1][k] - forces[2][k]));
-  near(forces[1][0], (a[0] - p[0]) / d(a, p));
-});
-
-test("steps go downhill, on the plane and on the circle, for every loss that the plane shows", () => {
-  for (const name of SHOWN) {
-    for (const circle of [false, true]) {
-      const proxies = /soft|face|combined|proxy|center/.test(name) && !/triplet_soft/.test(name);
-      let now = arranged("batch", { proxies, circle });
-      const first = pulls(now, name, paramsOf(name), false);
-      for (let i = 0; i < 5; i++) now = stepped(now, pulls(now, name, paramsOf(name), false), 0.002);
-      const { loss } = pulls(now, name, paramsOf(name), false);
-      assert.ok(loss <= first.loss + 1e-9, `${name}: ${first.loss} became ${loss}`);
-      if (circle) places(now).forEach((place) => near(Math.hypot(...place), 1));
-    }
-  }
+  const next = stepped(now, pulls(now, UNIT), 0.01);
+  near(next.points[0][0], now.points[0][0] + 0.03);
+  near(next.points[1][1], now.points[1][1] + 0.04);
+  assert.deepEqual(next.points[2], now.points[2]);
+  const far = stepped(now, pulls(now, UNIT), 1);
+  near(far.points[1][1], now.points[1][1] + 0.1);
+  const circle = arranged("triplet", { circle: true });
+  for (const place of places(stepped(circle, pulls(circle, UNIT), 0.1))) near(Math.hypot(...place), 1);
 });
 
 test("on the circle a force lies along it", () => {
   const now = arranged("triplet", { circle: true });
-  const { forces } = pulls(now, "triplet", MARGIN, true);
-  forces.forEach(([x, y], i) => near(x * now.points[i][0] + y * now.points[i][1], 0));
+  pulls(now, UNIT).forces.forEach(([x, y], i) => near(x * now.points[i][0] + y * now.points[i][1], 0));
 });
 
-test("the ground is the loss with the chosen point there", () => {
-  const now = arranged("triplet");
-  const shade = ground(now, "triplet", MARGIN, true, 1, 9);
-  const middle = moved(now, 1, [0, 0]);
-  near(shade[40], pulls(middle, "triplet", MARGIN, true).loss);
-  near(
-    ring(held(now), "triplet", MARGIN, true, 1, 4)[1],
-    pulls(moved(held(now), 1, [0, 1]), "triplet", MARGIN, true).loss,
-  );
+test("the server is asked about the points as they lie, with the class weights after them", () => {
+  const now = held(arranged("batch", { proxies: true }));
+  const { points, labels, weights, triplet } = questionOf(now, { margin: 1 });
+  assert.deepEqual([points.length, labels.length, weights.length, triplet], [9, 9, 3, false]);
+  assert.ok(questionOf(arranged("triplet"), {}).triplet);
+});
+
+test("the ground begins at the top left and is drawn finer than it is asked for", () => {
+  const [first, second] = grid(2);
+  [first[0] + 0.675, first[1] - 0.675, second[0] - 0.675].forEach((off) => near(off, 0));
+  assert.deepEqual(ring(4)[0], [1, 0]);
+  const fine = refined([0, 1, 2, 3], 4);
+  assert.equal(fine.length, 64);
+  assert.deepEqual([fine[0], fine[7], fine[56], fine[63]], [0, 1, 2, 3]);
+  assert.ok(fine.every((value, i) => i % 8 === 0 || value >= fine[i - 1]));
+  assert.equal(refined([0, 1, 2, null], 2)[5], null);
 });
 
 test("arrows keep their proportions and end on the plane", () => {
   const now = arranged("triplet");
-  const found = pulls(now, "triplet", MARGIN, true);
-  const lengths = arrowTips(now, found).map((tip, i) =>
+  const lengths = arrowTips(now, pulls(now, UNIT)).map((tip, i) =>
     Math.hypot(tip[0] - now.points[i][0], tip[1] - now.points[i][1]),
   );
-  near(lengths[1] / lengths[0], Math.hypot(...found.forces[1]) / Math.hypot(...found.forces[0]));
+  near(lengths[1] / lengths[0], 4 / 3);
   assert.ok(Math.max(...lengths) <= 0.55 + 1e-9);
 });
 

@@ -1,14 +1,9 @@
 // @ts-nocheck
-// The points on the plane and what pulls at them. Pure: no DOM.
-import { Batch } from "../../losses/batch.ts";
-import { forces, FORMULAS, lossOf } from "../../losses/index.ts";
+// The points on the plane, and what is made of the forces that the library tells. Pure: no DOM.
 
 export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
 const LONGEST = 0.55; // of an arrow
 const FARTHEST = 0.1; // that one step moves a point
-
-/** Losses that a plane can show; a decision net is no matter of places. */
-export const SHOWN = Object.keys(FORMULAS).filter((name) => name !== "hinge_pair");
 
 /** Ways to begin, as [x, y, class]. */
 export const PRESETS = {
@@ -94,26 +89,20 @@ export function nameOf({ preset, points, labels }, index) {
   return preset === "triplet" ? ROLES[index] : `${LETTERS[labels[index]]}${1 + (index % 3)}`;
 }
 
-/** What a loss needs beside points and labels. */
-function more({ preset, points, labels, weights }, loss, takesTriplets) {
-  const triplets = preset === "triplet" && takesTriplets ? [[0, 1, 2]] : null;
-  const centers = weights.map((_, c) => {
-    const own = points.filter((_, i) => labels[i] === c);
-    return [0, 1].map((k) => own.reduce((total, point) => total + point[k], 0) / Math.max(own.length, 1));
-  });
-  return { triplets, own: { weight: weights, centers } };
-}
+/** What the server is asked about an arrangement. */
+export const questionOf = ({ preset, points, labels, weights }, params) => ({
+  params,
+  points,
+  labels,
+  weights,
+  triplet: preset === "triplet",
+});
 
-/** The parameters that a plane can show: three proxies are one center for each class. */
-const shownParams = (loss, params) => (loss === "soft_triple" ? { ...params, centers: 1 } : params);
-
-/** The loss, the force (minus the gradient) on every place, how many terms are active. */
-export function pulls(arrangement, loss, params, takesTriplets) {
-  const { points, labels } = arrangement;
-  const found = forces(loss, shownParams(loss, params), points, labels, more(arrangement, loss, takesTriplets));
-  const all = [...found.gradients, ...found.onWeights].map(([x, y]) => [0 - x, 0 - y]);
+/** The forces as the arrangement lets them act, and the longest of them. */
+export function pulls(arrangement, { loss, active, forces, on_weights: onWeights }) {
+  const all = [...forces, ...onWeights];
   const along = arrangement.circle ? all.map((force, i) => tangential(force, places(arrangement)[i])) : all;
-  return { ...found, forces: along, longest: Math.max(...along.map(([x, y]) => Math.hypot(x, y))) };
+  return { loss, active, forces: along, longest: Math.max(...along.map(([x, y]) => Math.hypot(x, y))) };
 }
 
 /** On the circle a point can only move along it. */
@@ -137,35 +126,38 @@ export function stepped(arrangement, { forces: all, longest }, rate) {
   );
 }
 
-/** The loss were place `index` elsewhere: `count` × `count` values from the top left, each in the middle of its cell. */
-export function ground(arrangement, loss, params, takesTriplets, index, count) {
-  const values = [];
+/** Places for the ground: `count` × `count` from the top left, each in the middle of its cell. */
+export function grid(count) {
   const cell = (2 * EXTENT) / count;
-  for (let row = 0; row < count; row++) {
-    for (let column = 0; column < count; column++) {
-      values.push(
-        lossAt(arrangement, loss, params, takesTriplets, index, [
-          (column + 0.5) * cell - EXTENT,
-          EXTENT - (row + 0.5) * cell,
-        ]),
-      );
-    }
-  }
-  return values;
+  return Array.from({ length: count * count }, (_, i) => [
+    ((i % count) + 0.5) * cell - EXTENT,
+    EXTENT - (Math.floor(i / count) + 0.5) * cell,
+  ]);
 }
 
 /** The same around the circle, counter-clockwise from the right. */
-export const ring = (arrangement, loss, params, takesTriplets, index, count) =>
+export const ring = (count) =>
   Array.from({ length: count }, (_, i) => {
     const angle = (2 * Math.PI * i) / count;
-    return lossAt(arrangement, loss, params, takesTriplets, index, [Math.cos(angle), Math.sin(angle)]);
+    return [Math.cos(angle), Math.sin(angle)];
   });
 
-function lossAt(arrangement, loss, params, takesTriplets, index, place) {
-  const there = moved(arrangement, index, place);
-  return lossOf(
-    loss,
-    shownParams(loss, params),
-    new Batch(there.points, there.labels, more(there, loss, takesTriplets)),
+/** A square of values (row after row) `by` times as fine, linear between the cells; null where one is no number. */
+export function refined(values, by) {
+  const count = Math.sqrt(values.length);
+  const fine = count * by;
+  const between = Array.from({ length: fine }, (_, i) => {
+    const at = Math.max(0, Math.min(count - 1, (i + 0.5) / by - 0.5));
+    const from = Math.min(count - 2, Math.floor(at));
+    return [from, at - from];
+  });
+  return between.flatMap(([row, down]) =>
+    between.map(([column, right]) => {
+      const at = row * count + column;
+      const four = [values[at], values[at + 1], values[at + count], values[at + count + 1]];
+      if (four.includes(null)) return null;
+      const [top, base] = [four[0] + (four[1] - four[0]) * right, four[2] + (four[3] - four[2]) * right];
+      return top + (base - top) * down;
+    }),
   );
 }

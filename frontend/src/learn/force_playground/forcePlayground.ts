@@ -1,5 +1,5 @@
 // @ts-nocheck
-// A plane (or a circle) with points to drag: the loss they cause together, and the force on each.
+// A plane (or a circle) with points to drag: the loss they cause together, and the force on each, as the library says.
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { h } from "../../lib/dom.ts";
@@ -11,20 +11,23 @@ import {
   arranged,
   arrowTips,
   EXTENT,
-  ground,
+  grid,
   held,
   moved,
   nameOf,
   places,
   PRESETS,
   pulls,
+  questionOf,
+  refined,
   ring,
-  SHOWN,
   stepped,
 } from "./arrangement.ts";
+import { NewestQuestion } from "../newestQuestion.ts";
 import style from "./forcePlayground.css";
 
-const CELLS = 44;
+const CELLS = 22; // that are asked for, on a side
+const FINER = 4; // as they are drawn
 const SEGMENTS = 120;
 const BANDS = 9;
 
@@ -80,6 +83,12 @@ class Plane {
     this.root.append(this.stage, side);
     parent.append(this.root);
     this.draw = onAnimationFrame(() => this.paint());
+    const failed = (why) => {
+      this.pause();
+      this.reading.textContent = why;
+    };
+    this.forceQuestions = new NewestQuestion((answer, question) => this.answered(answer, question), failed);
+    this.groundQuestions = new NewestQuestion((answer) => this.shaded(answer), failed);
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.stage);
     this.stepSize = 0.05;
@@ -94,7 +103,7 @@ class Plane {
 
   update({ losses = [], loss }) {
     if (!this.losses) {
-      this.losses = new Map(losses.filter(({ name }) => SHOWN.includes(name)).map((entry) => [entry.name, entry]));
+      this.losses = new Map(losses.map((entry) => [entry.name, entry]));
       const families = Map.groupBy(this.losses.values(), ({ family }) => family);
       for (const [family, entries] of families) {
         const group = document.createElement("optgroup");
@@ -120,7 +129,7 @@ class Plane {
       this.params,
       (key, value) => {
         this.params[key] = value;
-        this.draw();
+        this.ask();
       },
     );
     this.circle.input.checked = circle;
@@ -139,18 +148,42 @@ class Plane {
       circle: this.circle.input.checked,
     });
     this.chosen = this.now.preset === "triplet" ? 1 : 0;
+    this.found = this.foundGround = this.groundKey = null;
     this.build();
-    this.draw();
+    this.ask();
   }
 
   hold() {
     this.now = this.circle.input.checked ? held(this.now) : { ...this.now, circle: false };
+    this.ask();
+  }
+
+  /** Ask what pulls at the points as they lie now; the picture follows at once, its arrows with the answer. */
+  ask() {
+    this.question = questionOf(this.now, { ...this.params });
+    this.current = false;
+    this.forceQuestions.ask(`/api/losses/${this.loss}/forces.json`, this.question);
+    this.draw();
+  }
+
+  answered(answer, question) {
+    if (question.points.length + question.weights.length !== this.dots.length) return; // of another arrangement
+    this.current = question === this.question;
+    this.found = pulls(this.now, answer);
+    if (this.stepping && this.current) {
+      this.stepping = false;
+      this.step();
+    }
     this.draw();
   }
 
   step() {
-    this.now = stepped(this.now, this.pull(), this.stepSize);
-    this.draw();
+    if (!this.found || !this.current) {
+      this.stepping = true; // as soon as the forces are known
+      return;
+    }
+    this.now = stepped(this.now, this.found, this.stepSize);
+    this.ask();
   }
 
   run() {
@@ -161,11 +194,8 @@ class Plane {
   pause() {
     clearInterval(this.playing);
     this.playing = null;
+    this.stepping = false;
     this.play.textContent = "Play";
-  }
-
-  pull() {
-    return pulls(this.now, this.loss, this.params, this.declared.takes_triplets);
   }
 
   /** The nodes of points and arrows, once for each arrangement, so that a point keeps the focus while it moves. */
@@ -211,7 +241,7 @@ class Plane {
     this.now = this.now.circle
       ? moved(this.now, index, [x * Math.cos(turn) - y * Math.sin(turn), x * Math.sin(turn) + y * Math.cos(turn)])
       : moved(this.now, index, [x + along[0] * by, y + along[1] * by]);
-    this.draw();
+    this.ask();
   }
 
   listen() {
@@ -233,32 +263,32 @@ class Plane {
     this.chart.addEventListener("pointermove", (event) => {
       if (this.dragged === undefined) return;
       this.now = moved(this.now, this.dragged, placeOf(event));
-      this.draw();
+      this.ask();
     });
     for (const name of ["pointerup", "pointercancel"])
       this.chart.addEventListener(name, () => (this.dragged = undefined));
   }
 
   paint() {
-    const found = this.pull();
+    const { found } = this;
     const theme = readTheme(this.root);
     const colors = classColors(3, theme.dark).map((color) => css(color));
-    const tips = arrowTips(this.now, found);
+    const tips = found && arrowTips(this.now, found);
     places(this.now).forEach(([x, y], i) => {
       const label = i < this.now.points.length ? this.now.labels[i] : i - this.now.points.length;
-      const force = Math.hypot(...found.forces[i]);
+      const force = found ? Math.hypot(...found.forces[i]) : 0;
       setAttributes(this.dots[i], {
         transform: `translate(${x} ${-y})`,
         style: `color: ${colors[label]}`,
         "data-chosen": i === this.chosen ? "true" : null,
         "aria-label": `${nameOf(this.now, i)} at ${formatNumber(x)}, ${formatNumber(y)}, force ${formatNumber(force)}; arrow keys move it`,
       });
-      setAttributes(this.arrows[i], { d: arrow([x, -y], [tips[i][0], -tips[i][1]]) });
+      setAttributes(this.arrows[i], { d: tips ? arrow([x, -y], [tips[i][0], -tips[i][1]]) : "" });
     });
     this.lines.replaceChildren(...this.partners());
     this.unit.classList.toggle("held", this.now.circle);
     this.shadeGround(theme);
-    this.say(found);
+    if (found) this.say(found);
   }
 
   /** Lines to what the chosen point is compared with: its own class drawn through, others broken. */
@@ -283,38 +313,56 @@ class Plane {
     });
   }
 
-  say({ loss, active, terms, longest }) {
+  say({ loss, active, longest }) {
     const share =
-      terms === 1 ? (active ? "its one term active" : "its one term at rest") : `${active} of ${terms} terms active`;
+      active > 0.9995
+        ? "all of its terms active"
+        : active < 0.0005
+          ? "none of its terms active"
+          : `${Math.round(100 * active)} % of its terms active`;
     const value = h("strong", "", formatNumber(loss));
     this.reading.replaceChildren("Loss ", value, `, ${share}. Longest arrow: ${formatNumber(longest)}.`);
     Object.assign(this.root.dataset, { ready: "true", loss: this.loss, value: loss, longest });
     this.root.dataset.places = JSON.stringify(places(this.now));
   }
 
+  /** Ask for the ground unless it is known: it changes with all points but the chosen one, which is moved over it. */
+  askGround() {
+    const { now, chosen } = this;
+    const others = places(now).filter((_, i) => i !== chosen);
+    const key = JSON.stringify([this.loss, this.params, now.preset, now.circle, chosen, others]);
+    if (key === this.groundKey) return;
+    this.groundKey = key;
+    const question = {
+      ...questionOf(now, { ...this.params }),
+      index: chosen,
+      places: now.circle ? ring(SEGMENTS) : grid(CELLS),
+    };
+    this.groundQuestions.ask(`/api/losses/${this.loss}/ground.json`, question);
+  }
+
+  shaded({ values }) {
+    this.foundGround = values.length === CELLS * CELLS ? refined(values, FINER) : values;
+    this.draw();
+  }
+
   shadeGround({ text }) {
     const { ground: canvas } = this;
     const context = canvas.getContext("2d");
-    const size = this.now.circle ? 2 * Math.min(400, Math.max(160, this.stage.clientWidth)) : CELLS;
+    const size = this.now.circle ? 2 * Math.min(400, Math.max(160, this.stage.clientWidth)) : CELLS * FINER;
     canvas.width = canvas.height = size;
     if (!this.shade.input.checked) return;
-    const make = this.now.circle ? ring : ground;
-    const values = make(
-      this.now,
-      this.loss,
-      this.params,
-      this.declared.takes_triplets,
-      this.chosen,
-      this.now.circle ? SEGMENTS : CELLS,
-    );
-    const finite = values.filter(Number.isFinite);
+    this.askGround();
+    const values = this.foundGround;
+    if (values?.length !== (this.now.circle ? SEGMENTS : (CELLS * FINER) ** 2)) return;
+    const finite = values.filter((value) => value !== null);
     const [low, high] = [Math.min(...finite), Math.max(...finite)];
     const paint = (value) =>
-      css(text, high > low ? (Math.floor(((value - low) / (high - low)) * BANDS) / BANDS) * 0.3 : 0);
+      css(text, value !== null && high > low ? (Math.floor(((value - low) / (high - low)) * BANDS) / BANDS) * 0.3 : 0);
     if (!this.now.circle) {
       values.forEach((value, i) => {
         context.fillStyle = paint(value);
-        context.fillRect(i % CELLS, Math.floor(i / CELLS), 1, 1);
+        context.fillRect(i % size, Math.floor(i / size), 1, 1);
       });
       return;
     }
@@ -330,6 +378,8 @@ class Plane {
 
   destroy(): void {
     this.pause();
+    this.forceQuestions.close();
+    this.groundQuestions.close();
     this.watcher.disconnect();
     this.draw.cancel();
     this.root.remove();

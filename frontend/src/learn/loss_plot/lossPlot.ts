@@ -1,18 +1,20 @@
 // @ts-nocheck
-// The loss of a pair, a triplet or an image and its proxy against distance or angle, and its slope; the sliders move
-// it at once, without the server.
+// The loss of a pair, a triplet or an image and class weights against distance or angle, and its slope, as the library
+// samples them: a few samples while a slider moves, many once it rests.
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import { ticks } from "../../charts/lossSeries.ts";
 import { h } from "../../lib/dom.ts";
 import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
 import { mount } from "../../lib/mount.ts";
-import { noteOf } from "./notes.ts";
-import { at, curves, marksOf, sceneOf } from "./scenes.ts";
+import { NewestQuestion } from "../newestQuestion.ts";
+import { pointsOf, readAt } from "./curve.ts";
 import style from "./lossPlot.css";
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
+const FINE = 160; // samples
+const COARSE = 24;
 
 export default function ({ parentElement, data, setTriggerValue }) {
   return mount(
@@ -44,6 +46,10 @@ class LossPlot {
     right.append(this.own, this.held, this.link);
     this.root.append(left, right);
     parent.append(this.root);
+    this.questions = new NewestQuestion(
+      (curve, question) => this.answered(curve, question),
+      (why) => (this.head.textContent = why),
+    );
     this.draw = onAnimationFrame(() => this.paint());
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.chart);
@@ -72,45 +78,61 @@ class LossPlot {
 
   update({ loss, parameters = [] }) {
     if (loss === this.loss) return;
-    Object.assign(this, { loss, parameters, params: defaults(parameters), probe: 0.4, kept: {} });
+    Object.assign(this, { loss, parameters, params: defaults(parameters), probe: 0.4, kept: {}, curve: null });
+    this.holding = "";
     renderControls(this.own, visibleParams(parameters), this.params, (name, value) => {
       this.params[name] = value;
-      this.hold();
-      this.draw();
+      this.ask(COARSE);
     });
-    this.note.textContent = noteOf(loss);
-    this.hold();
+    this.held.replaceChildren();
+    this.chart.replaceChildren();
+    this.head.textContent = this.note.textContent = "";
+    delete this.root.dataset.ready;
+    this.ask(FINE);
+  }
+
+  ask(samples) {
+    const question = { params: { ...this.params }, held: { ...this.kept }, samples };
+    this.asked = question;
+    this.questions.ask(`/api/losses/${this.loss}/curve.json`, question);
+  }
+
+  answered(curve, question) {
+    if (this.asked !== question && !this.curve) return; // of the loss before
+    this.curve = curve;
+    this.hold(curve.held);
+    this.note.textContent = curve.note;
     this.draw();
+    if (this.asked === question && question.samples === COARSE) this.ask(FINE);
   }
 
   /** The sliders of what stands still; what a person set stays when a parameter brings other ones. */
-  hold() {
-    const { held } = sceneOf(this.loss, this.params);
+  hold(held) {
     const names = held.map(({ name, label }) => name + label).join();
     if (names === this.holding) return;
     this.holding = names;
-    this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, value]));
+    this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, this.kept[name] ?? value]));
     renderControls(this.held, held, this.kept, (name, value) => {
       this.kept[name] = value;
-      this.draw();
+      this.ask(COARSE);
     });
   }
 
   paint() {
-    const { loss, params, kept, chart } = this;
+    const { chart, curve } = this;
+    if (!curve) return;
     const width = Math.max(240, chart.clientWidth);
     const height = Math.max(180, chart.clientHeight);
-    const { axis, names } = sceneOf(loss, params);
-    const drawn = curves(loss, params, kept);
-    const x = scale(drawn.low, drawn.high, EDGE.left, width - EDGE.right);
-    const here = drawn.low + this.probe * (drawn.high - drawn.low);
+    const { axis, names, low, high } = curve;
+    const x = scale(low, high, EDGE.left, width - EDGE.right);
+    const here = low + this.probe * (high - low);
     const split = height - EDGE.bottom - (height - EDGE.bottom) * SLOPES;
     setAttributes(chart, { viewBox: `0 0 ${width} ${height}` });
     const parts = [
-      ...bottom(axis, x, drawn, width, height),
-      ...panel(drawn, "loss", x, [EDGE.top, split - 14], width),
-      ...panel(drawn, "slope", x, [split + 6, height - EDGE.bottom], width),
-      ...marksOf(loss, params).flatMap((mark) => [
+      ...bottom(axis, x, curve, width, height),
+      ...panel(curve, "loss", x, [EDGE.top, split - 14], width),
+      ...panel(curve, "slope", x, [split + 6, height - EDGE.bottom], width),
+      ...curve.marks.flatMap((mark) => [
         svg("line", { class: "limit", x1: x(mark.x), x2: x(mark.x), y1: EDGE.top, y2: height - EDGE.bottom }),
         svg("text", { x: x(mark.x) + 4, y: EDGE.top + 10 }, mark.label),
       ]),
@@ -118,15 +140,15 @@ class LossPlot {
     ];
     chart.replaceChildren(...parts);
     this.say(axis, names, here);
-    Object.assign(this.root.dataset, { ready: "true", loss, at: here.toFixed(4) });
+    Object.assign(this.root.dataset, { ready: "true", loss: this.loss, at: here.toFixed(4) });
   }
 
   say(axis, names, here) {
-    const [near, far] = [true, false].map((side) => at(this.loss, this.params, this.kept, side, here));
+    const [near, far] = [this.curve.near, this.curve.far].map((side) => readAt(this.curve, side, here));
     const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${formatNumber(here / axis.unit)}${axis.suffix}`;
-    const entry = (name, { value, slopes }, kind) => {
+    const entry = (name, { value, slope }, kind) => {
       const part = h("span", kind, name);
-      part.append(h("strong", "", formatNumber(value)), ` slope ${formatNumber(slopes[0])}`);
+      part.append(h("strong", "", formatNumber(value)), ` slope ${formatNumber(slope)}`);
       return part;
     };
     this.head.replaceChildren(h("span", "place", place), entry(names[0], near, "near"), entry(names[1], far, "far"));
@@ -141,6 +163,7 @@ class LossPlot {
   }
 
   destroy(): void {
+    this.questions.close();
     this.watcher.disconnect();
     this.draw.cancel();
     this.root.remove();
@@ -163,11 +186,12 @@ function bottom(axis, x, { low, high }, width, height) {
 }
 
 function panel(drawn, key, x, [top, base], width) {
-  const values = [...drawn.near, ...drawn.far].map((point) => point[key]).filter(Number.isFinite);
+  const [near, far] = [pointsOf(drawn, drawn.near[key]), pointsOf(drawn, drawn.far[key])];
+  const values = [...near, ...far].map(([, value]) => value);
   const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
   const y = scale(low, high, base, top);
   const line = (points, kind) =>
-    svg("path", { class: kind, d: pathOf(points.map((point) => [x(point.x), y(point[key])])) });
+    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), y(value)])) });
   return [
     ...ticks(low, high).map((tick) =>
       svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
@@ -181,7 +205,7 @@ function panel(drawn, key, x, [top, base], width) {
       { class: "name", x: EDGE.left + 6, y: top + 10 },
       key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away",
     ),
-    line(drawn.far, "far"),
-    line(drawn.near, "near"),
+    line(far, "far"),
+    line(near, "near"),
   ];
 }

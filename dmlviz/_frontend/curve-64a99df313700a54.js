@@ -1,0 +1,1 @@
+export { curve as default } from "../dmlviz.map/page-56ff20c100bfa796.js";

@@ -1,1 +1,0 @@
-export { lossplot as default } from "../dmlviz.map/page-36725a6ee26453e3.js";

@@ -1,0 +1,54 @@
+// Questions to the server about a loss: one under way at a time; of those that come meanwhile only the newest waits.
+
+type Fetch = (url: string, init: RequestInit) => Promise<Pick<Response, "ok" | "json">>;
+
+export class NewestQuestion<Question, Answer> {
+  private asking = false;
+  private waiting: [string, Question] | null = null;
+  private over = false;
+
+  /** `onanswer` is told every answer and its question, `onerror` why there was none. */
+  constructor(
+    private onanswer: (answer: Answer, question: Question) => void,
+    private onerror: (why: string) => void,
+    private fetch: Fetch = globalThis.fetch.bind(globalThis),
+  ) {}
+
+  /** Whether nothing is under way. */
+  get idle(): boolean {
+    return !this.asking;
+  }
+
+  ask(url: string, question: Question): void {
+    this.waiting = [url, question];
+    if (!this.asking) void this.next();
+  }
+
+  close(): void {
+    this.over = true;
+    this.waiting = null;
+  }
+
+  private async next(): Promise<void> {
+    while (this.waiting && !this.over) {
+      const [url, question] = this.waiting;
+      this.waiting = null;
+      this.asking = true;
+      const answer = await this.answerTo(url, question);
+      this.asking = false;
+      if (this.over) return;
+      if ("error" in answer) this.onerror(answer.error);
+      else this.onanswer(answer.value, question);
+    }
+  }
+
+  private async answerTo(url: string, question: Question): Promise<{ value: Answer } | { error: string }> {
+    try {
+      const response = await this.fetch(url, { method: "POST", body: JSON.stringify(question) });
+      const said = (await response.json()) as Answer & { error?: string };
+      return response.ok ? { value: said } : { error: said.error ?? "The server has no answer." };
+    } catch {
+      return { error: "The server cannot be reached." };
+    }
+  }
+}

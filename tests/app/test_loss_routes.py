@@ -1,0 +1,79 @@
+"""What Learn's plots ask the server: answered by the worker, from the library's losses."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from starlette.testclient import TestClient
+
+from app.api import losses
+from app.payloads import protocol
+from app.runtime.services import Services
+from dmlviz.losses import sampling
+
+TRIANGLE = {"points": [[-0.35, -0.25], [0.55, 0.35], [0.2, -0.55]], "labels": [0, 0, 1]}
+
+
+@pytest.fixture(autouse=True)
+def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """What the worker was asked; it answers as the real one does, in this process."""
+    heard: list[dict[str, Any]] = []
+
+    def call(question: dict[str, Any]) -> dict[str, Any]:
+        heard.append(question)
+        return sampling.answer(question)
+
+    monkeypatch.setattr(here.jobs.inference_worker, "call", call)
+    losses._answer.cache_clear()
+    yield heard
+    losses._answer.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("picture", "body", "kind"),
+    [
+        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.LossCurve),
+        ("forces", TRIANGLE, protocol.LossForces),
+        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.LossGround),
+    ],
+)
+def test_a_picture_is_what_the_protocol_declares(
+    client: TestClient, picture: str, body: dict[str, Any], kind: type
+) -> None:
+    answer = client.post(f"/api/losses/triplet/{picture}.json", json=body)
+    assert answer.status_code == 200
+    TypeAdapter(kind).validate_json(answer.content)
+
+
+def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
+    said = [client.post("/api/losses/triplet/forces.json", json=TRIANGLE).json() for _ in range(3)]
+    assert said[0] == said[1] == said[2]
+    assert len(asked) == 1
+    assert asked[0]["params"]["margin"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "sentence"),
+    [
+        ("tripel/curve", {}, "did you mean 'triplet'"),
+        ("triplet/poem", {}, "drawn as curve, forces, ground; got poem"),
+        ("triplet/curve", {"params": {"marjin": 1}}, "no parameter 'marjin'"),
+        ("triplet/curve", {"pages": 1}, "names held, params, samples"),
+        ("triplet/curve", [1], "names held, params, samples"),
+        ("triplet/forces", {"points": [[0, 1]]}, "needs labels, points of these"),
+        ("triplet/forces", {"points": [[0, 1]], "labels": [0, 1]}, "one class number from 0 for each point"),
+        ("triplet/curve", {"samples": 10**9}, "A curve has 2 to 1000 steps"),
+    ],
+)
+def test_a_wrong_question_is_answered_in_a_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
+    answer = client.post(f"/api/losses/{path}.json", json=body)
+    assert answer.status_code == 404
+    assert sentence in answer.json()["error"]
+
+
+def test_what_is_no_json_or_too_long_is_refused(client: TestClient) -> None:
+    for content in (b"{", b" " * (losses.MAX_BODY_BYTES + 1)):
+        answer = client.post("/api/losses/triplet/curve.json", content=content)
+        assert answer.status_code == 404
+        assert answer.json()["error"].startswith("A question about a loss")
