@@ -124,7 +124,7 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
     elif name == "digits":
         train, test = _digits()
     elif name in DATASETS.plugged:
-        train, test = _load_plugged(name, declared, data_root(root))
+        train, test = _load_plugged(name, spec, data_root(root))
     else:
         source = download.SOURCES[name]
         folder = data_root(root) / source.folder
