@@ -15,8 +15,7 @@ def distances(
     a = x.astype(np.float64)
     b = a if y is None else y.astype(np.float64)
     if measure == "cosine":
-        cosine: np.ndarray = _directions(a) @ _directions(b).T
-        return np.asarray(1 - cosine, np.float32)
+        return np.asarray(1 - _l2_normalize(a) @ _l2_normalize(b).T, np.float32)
     center = a.mean(axis=0) if len(a) else 0.0  # far from the origin the squares would lose their digits
     a, b = a - center, b - center
     squared = np.maximum((a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T, 0)
@@ -25,5 +24,5 @@ def distances(
     return np.asarray(squared if measure == "sqeuclidean" else np.sqrt(squared), np.float32)
 
 
-def _directions(x: np.ndarray) -> np.ndarray:
+def _l2_normalize(x: np.ndarray) -> np.ndarray:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30))
