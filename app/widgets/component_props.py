@@ -63,7 +63,7 @@ def map_data(
         data["kept"] = [name for name, there in has.items() if there]
     else:
         data["tracked"] = _tracked(shown.run)
-        data["point_values"] = _values(shown, ui)
+        data["values"] = _values(shown, ui)
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
         if answer.trajectory and data["view"] == LIVE and shown.run.end is not None:
@@ -76,7 +76,7 @@ def map_data(
         data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
     else:
         data["autoplay"] = True
-    data["image_props"] = _picture(shown, routes)
+    data["picture"] = _picture(shown, routes)
     if neighbors:  # the distance of the first is what its link tells
         data["distance"] = round(neighbors[0].distance, 4)
     return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [near.item for near in neighbors]}
