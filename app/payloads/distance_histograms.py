@@ -36,7 +36,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
         "measure": to.measure,
         "reach": vars(to),
         "images": images,
-        "eval_subset_size": 0 if run.tracked_indices is None else len(run.tracked_indices),
+        "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,
         "same": encode_array(same, "<u4"),
         "different": encode_array(different, "<u4"),

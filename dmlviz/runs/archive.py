@@ -191,7 +191,7 @@ def _rewrite(record: EventLogDir) -> None:
 def _check_frames(run: Run) -> None:
     """Whether every frame shows the images that it says, and is that of its name."""
     labels, tracked = run.labels, run.tracked_indices
-    counts = {"all": 0 if labels is None else len(labels), "eval_subset_size": 0 if tracked is None else len(tracked)}
+    counts = {"all": 0 if labels is None else len(labels), "tracked": 0 if tracked is None else len(tracked)}
     for record in (run, *run.projections()):
         for event in record.events():
             for frame in event.get("frames") or [event.get("frame")]:

@@ -75,7 +75,7 @@ def test_every_address_of_an_entry_comes_back(here):
 def test_a_page_says_what_its_declaration_says(here, kind, name):
     test, declared = learn(**{kind: name}), KINDS[kind].catalog[name]
     said = words(test)
-    for text in (declared.title, declared.summary, declared.when, declared.formula, declared.reference):
+    for text in (declared.title, declared.summary, declared.when_to_use, declared.formula, declared.reference):
         assert text in said
     for parameter in declared.parameters:
         assert f"`{parameter.name}`" in said

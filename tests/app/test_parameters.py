@@ -11,7 +11,7 @@ def form() -> None:
     from dmlviz.catalog.reference_projections import REFERENCES
 
     if "ui" not in st.session_state:
-        st.session_state["ui"] = UIState(view="tsne", drawn={"engine": "reference"})
+        st.session_state["ui"] = UIState(view="tsne", projection_overrides={"engine": "reference"})
     ui, declared = st.session_state["ui"], REFERENCES["tsne"]
     with st.form("form"):
         form_fields("view", declared, declared.parameters, ui.params_with("reference"))

@@ -35,7 +35,7 @@ def test_every_component_that_streamlit_knows_has_props():
 def test_events_are_as_declared(run):
     event = TypeAdapter(protocol.RunEvent)
     records = [run, *Runs(BUNDLED_RUNS).list()]
-    records += [drawing for known in records for drawing in known.drawings()]
+    records += [drawing for known in records for drawing in known.projections()]
     kinds = set()
     for record in records:
         for said in record.events():
@@ -46,8 +46,8 @@ def test_events_are_as_declared(run):
 
 def test_the_answers_about_batches_distances_and_methods_are_as_declared(client, run):
     ready = Runs(BUNDLED_RUNS).list()
-    trained = next(known for known in ready if known.batch_steps)
-    step = trained.batch_steps[0]
+    trained = next(known for known in ready if known.recorded_batch_steps)
+    step = trained.recorded_batch_steps[0]
     wanted = {
         f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
         f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,

@@ -92,13 +92,13 @@ from app.runtime import services
 from app.runtime.services import Settings
 services.start_services = partial(services.start_services, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
-test = AppTest.from_file(str(server.HERE / "main.py"), default_timeout=60)
+test = AppTest.from_file(str(server.APP_DIR / "main.py"), default_timeout=60)
 test.query_params["pin"] = "3"
 test.run()
 assert not test.exception
 run = services.services().runs.list()[0]
 run.neighbors(3, 10)
-nearest_neighbors.nearest_of(run)
+nearest_neighbors.nearest_neighbor_bytes(run)
 services.stop_services()
 heavy = [name for name in ("torch", "torchvision", "sklearn", "umap", "numba", "scipy") if name in sys.modules]
 assert not heavy, heavy

@@ -53,7 +53,7 @@ def run(coroutine):
 
 def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
     opened = []
-    original = event_stream.Follower
+    original = event_stream.LogFollower
     monkeypatch.setattr(event_stream, "LogFollower", lambda path: opened.append(path) or original(path))
 
     async def story():

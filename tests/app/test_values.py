@@ -50,7 +50,7 @@ def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, r
     kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point["neighbors_kept"]
     np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
     drawing = drawn(runs, run)
-    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.faithfulness["neighbors_kept"])
+    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.quality["neighbors_kept"])
 
 
 def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
@@ -94,4 +94,4 @@ def test_back_from_a_view_leads_to_the_one_before():
 def test_a_picture_that_cannot_be_drawn_is_said_and_left_out(query):
     ui = UIState.from_query({"view": "pca"} | query)
     assert len(ui.messages) == 1
-    assert ui.drawn == {}
+    assert ui.projection_overrides == {}
