@@ -7,7 +7,7 @@ from app.widgets import component_props
 from app.widgets.components import mount
 
 
-def lossview(shown: RunView, routes: bool) -> None:
+def batch_explorer(shown: RunView, routes: bool) -> None:
     """Two drawers that ask the server themselves; a host that passes no routes has no answers, so none are shown."""
     if routes:
-        mount("lossview", key="lossview", data=component_props.run_source(replace(shown, drawing=None), routes))
+        mount("batch_explorer", key="batch_explorer", data=component_props.run_source(replace(shown, drawing=None), routes))

@@ -108,7 +108,7 @@ def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> 
         return
     table, *panels = st.columns([4, 3, 3])
     with table:
-        mount("versus", key="versus", data=compare_props.versus_data(here, routes))
+        mount("compare_scores", key="compare_scores", data=compare_props.versus_data(here, routes))
     for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
         if one is not None:
             with column:

@@ -18,10 +18,10 @@ NOT_READY_MESSAGE = "Files are made of all test images, which are embedded when 
 
 def export_menu(shown: RunView, routes: bool) -> None:
     """A popover; what is in it is made when it is open."""
-    menu = st.popover("Keep", type="tertiary", key="keep", on_change="rerun")
+    menu = st.popover("Keep", type="tertiary", key="export", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
-            mount("keep", key="keep-panel", data=export_panel(shown, routes))
+            mount("export", key="export-panel", data=export_panel(shown, routes))
 
 
 def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:

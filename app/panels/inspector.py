@@ -91,7 +91,7 @@ def _selected(ui: UIState, shown: RunView, neighbors: list[Neighbor], routes: bo
 
 
 def _drawing_pad() -> np.ndarray | None:
-    pad = mount("pad", key="pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
+    pad = mount("query_pad", key="query_pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
     return query.decode_drawing(pad.drawing)
 
 

@@ -101,8 +101,8 @@ def _illustration(loss: LossSpec) -> None:
         return
     data = to_json(loss)
     said = mount(
-        "lossplot",
-        key="lossplot",
+        "loss_plot",
+        key="loss_plot",
         data={"loss": loss.name, "parameters": data["parameters"]},
         on_go_change=lambda: None,
     )
@@ -124,7 +124,7 @@ def against(loss: LossSpec) -> str:
 def force_playground(name: str) -> None:
     """The plane of points to drag, with loss `name` chosen first."""
     offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "weighted_sum"]
-    mount("plane", key="plane", data={"loss": name, "losses": offered})
+    mount("force_playground", key="force_playground", data={"loss": name, "losses": offered})
 
 
 def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:

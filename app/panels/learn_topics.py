@@ -47,7 +47,7 @@ def forces() -> None:
 def map_at_r_demo() -> None:
     """Three spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
-    mount("spaces", key="spaces", data={"spaces": _spaces()})
+    mount("map_at_r_demo", key="map_at_r_demo", data={"spaces": _spaces()})
     st.caption(SPACES_AFTER)
     with st.container(horizontal=True):
         for name in ("map_at_r", "r_precision", "precision_at_1", "nmi", "pairwise_f1"):

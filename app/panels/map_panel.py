@@ -154,8 +154,8 @@ def scores_panel(shown: RunView, routes: bool) -> None:
     left, right = st.columns([3, 2])
     data = component_props.run_source(replace(shown, drawing=None), routes)
     with left:
-        mount("readouts", key="readouts", data=data)
+        mount("scores", key="scores", data=data)
     with right:
-        mount("curve", key="curve", data=data)
+        mount("loss_curve", key="loss_curve", data=data)
     if routes:
-        mount("study", key="study", data=data | component_props.sprite_props(shown, routes))
+        mount("detail", key="detail", data=data | component_props.sprite_props(shown, routes))

@@ -20,7 +20,7 @@ from dmlviz.runs.run import LIVE, Run
 
 POPOVER = 340  # pixels
 ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
-END, FILM = "end", "film"  # what else than a step may be drawn
+END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
 SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
@@ -84,7 +84,7 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
         ui.messages.clear()
         form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "all_epochs": epoch == FILM}
+        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "all_epochs": epoch == ALL_EPOCHS}
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
@@ -155,12 +155,12 @@ def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
     labels, tracked = run.labels, run.tracked_indices
     counts = [0 if some is None else len(some) for some in (labels, tracked)]
     steps = run.embedded_steps
-    filmed = len(epoch_steps(run, wanted))
+    num_maps = len(epoch_steps(run, wanted))
     words = {
         END: f"The end: all {counts[0]:,} test images",
-        FILM: f"A film of {filmed} of {len(steps)} epochs: {counts[1]:,} images",
+        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
-    chosen: str | int = FILM if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
+    chosen: str | int = ALL_EPOCHS if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
     bound_widget(
         st.selectbox,
         "Epoch",
@@ -169,6 +169,6 @@ def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
         None,
         options=list(words),
         format_func=words.__getitem__,
-        help="of every epoch the same images were kept; maps of a film begin where the one before ended and are turned "
+        help="of every epoch the same images were kept; maps of all epochs begin where the one before ended and are turned "
         "onto it, so that they can be played",
     )

@@ -98,7 +98,7 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     look: dict[str, Any] = reading.preview or {}
     pictures = look["kind"] == "pictures"
     shown = {name: look[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
-    mount("look", key="look", data=shown | {"tiles": look.get("tiles")})
+    mount("import_preview", key="import_preview", data=shown | {"tiles": look.get("tiles")})
     if pictures:
         order = services.intake.request(session_owner())
         left, middle, right = st.columns([2, 1, 1])

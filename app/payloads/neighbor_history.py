@@ -1,4 +1,4 @@
-"""One image's neighbors over the training: the film-strip of who is nearest at every look."""
+"""Neighbors over time: the nearest neighbors of one image at every snapshot of a training."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
     if labels is None or tracked is None or not 0 <= item < len(labels):
         raise UserError(f"{run.title} has no test image {item}.")
     if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
-        raise UserError(f"A film-strip shows up to {MAX_NEIGHBORS} neighbors by euclidean or cosine distance.")
+        raise UserError(f"A neighbor history has up to {MAX_NEIGHBORS} neighbors, by euclidean or cosine distance.")
     row = int(np.searchsorted(tracked, item))
     is_tracked = row < len(tracked) and tracked[row] == item
     if is_tracked:

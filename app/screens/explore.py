@@ -50,7 +50,7 @@ else:
     map_and_inspector()
     if taught is None or taught.is_revealed or not taught.task.view_before_guess:
         map_panel.scores_panel(now.shown, now.routes)
-        batch_explorer.lossview(now.shown, now.routes)
+        batch_explorer.batch_explorer(now.shown, now.routes)
         curves.curves(now)
 
 explore.publish(now.ui)

@@ -25,7 +25,7 @@ def on_action() -> None:
 
 
 mount(
-    "shelf",
+    "run_list",
     key="cards",
     data=run_list.run_list_props(ui, here)
     | {"explore": explore.saved_state().to_query(), "compare": compare.saved_state().to_query()},

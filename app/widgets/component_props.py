@@ -114,7 +114,7 @@ def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor
         "subject": {"item": item, "label": label},
         "near": _neighbor_props(neighbors),
         "metric": ui.metric,
-        "film": routes,
+        "history": routes,
         "among": _num_test_images(shown.run) if shown.complete else None,
     }
 
@@ -131,7 +131,7 @@ def answer_data(shown: RunView, answer: QueryResult, routes: bool) -> dict[str, 
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
         "way": len(answer.trajectory),
-        "film": query_neighbor_history(shown.run, answer, len(answer.neighbors)) if routes else None,
+        "history": query_neighbor_history(shown.run, answer, len(answer.neighbors)) if routes else None,
     }
 
 

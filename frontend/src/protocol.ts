@@ -100,7 +100,7 @@ export interface AlarmOverEvent {
   alarm: string;
 }
 
-/** A step drawn again; the frame's fields lie beside the others, or, in a film, in `frame`. */
+/** A step drawn again; the frame's fields lie beside the others, or, in a projection of all epochs, in `frame`. */
 export interface ReplayFrame {
   step: number;
   frame?: FrameMeta;
@@ -283,8 +283,8 @@ export interface CaptionedInk {
   caption: string;
 }
 
-/** The nearest of an image at every look: for each step [item, distance], nearest first. */
-export interface Film {
+/** The nearest neighbors of an image at every snapshot: for each step [item, distance], nearest first. */
+export interface NeighborHistory {
   item: number | null;
   label: number;
   among: number;
@@ -308,7 +308,7 @@ export interface InspectorProps {
   subject?: Subject;
   near?: [number, number, number][];
   metric?: string;
-  film?: boolean | Film | null;
+  history?: boolean | NeighborHistory | null;
   among?: number | null;
   vote?: Vote;
   title?: string;
@@ -562,14 +562,14 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** See dmlviz/reach.py. */
-export interface Reach {
+/** See dmlviz/catalog/loss_thresholds.py. */
+export interface PairThresholds {
   measure: "euclidean" | "sqeuclidean" | "cosine";
-  gap: number;
-  near: number | null;
-  middle: number | null;
-  far: number | null;
-  sharp: boolean;
+  margin: number;
+  positive_threshold: number | null;
+  decision_boundary: number | null;
+  negative_threshold: number | null;
+  is_hinge: boolean;
 }
 
 /** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
@@ -620,7 +620,7 @@ export interface BatchAnswer {
   origin: number[];
   view: string;
   normalize: boolean;
-  reach: Reach;
+  reach: PairThresholds;
   seen: Compared;
   selected_by: string;
   anchored: boolean;
@@ -641,7 +641,7 @@ export interface DistancesAnswer {
   different: string;
   images: number;
   tracked: number;
-  reach: Reach;
+  reach: PairThresholds;
 }
 
 /** What may not be read from a projection. */
@@ -654,18 +654,18 @@ export interface MethodInfo {
 export interface Props {
   map: MapProps;
   inspector: InspectorProps;
-  readouts: Source;
-  curve: Source;
+  scores: Source;
+  loss_curve: Source;
   progress: ProgressProps;
-  study: DetailProps;
-  pad: PadProps;
+  detail: DetailProps;
+  query_pad: PadProps;
   paste: PasteProps;
-  shelf: RunListProps;
-  versus: CompareProps;
-  keep: ExportProps;
-  look: ImportPreviewProps;
-  lossview: Source;
-  lossplot: LossPlotProps;
-  plane: ForcePlaygroundProps;
-  spaces: MapAtRProps;
+  run_list: RunListProps;
+  compare_scores: CompareProps;
+  export: ExportProps;
+  import_preview: ImportPreviewProps;
+  batch_explorer: Source;
+  loss_plot: LossPlotProps;
+  force_playground: ForcePlaygroundProps;
+  map_at_r_demo: MapAtRProps;
 }

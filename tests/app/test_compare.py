@@ -169,7 +169,7 @@ def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):
     page.run()
     assert not page.exception
     sent = {element.key: element.proto for element in page.get("bidi_component")}
-    assert {"map.a", "map.b", "versus", "inspector.a", "inspector.b"} <= set(sent)
+    assert {"map.a", "map.b", "compare_scores", "inspector.a", "inspector.b"} <= set(sent)
     assert page.session_state[compare.KEY].to_query() == {"a": two[0].id, "b": two[1].id, "pin": "3"}
     assert here.audience.viewed_runs() >= {run.id for run in two}
     assert any("seed 6 → 5" in caption.value for caption in page.caption)

@@ -87,14 +87,14 @@ def test_without_any_run_the_page_says_what_to_do(here, tmp_path):
 
 def test_every_component_gets_plain_data_of_one_run(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "readouts", "curve", "progress"):
+    for name in ("map", "scores", "loss_curve", "progress"):
         assert page.data(name)["run"] == run.id
     assert page.data("inspector")["subject"] == {"item": 3, "label": int(run.labels[3])}
 
 
 def test_a_highlight_is_small_on_the_wire(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "inspector", "readouts", "curve", "progress"):
+    for name in ("map", "inspector", "scores", "loss_curve", "progress"):
         assert len(json.dumps(page.data(name))) < 1000, name
 
 
@@ -225,7 +225,7 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
     page.test.session_state["side"] = "Draw"
     page.run()
     assert "once the run has ended" in page.captions
-    assert page.data("pad") is None
+    assert page.data("query_pad") is None
 
 
 def test_a_page_without_routes_gets_everything_by_polling(here, run, monkeypatch):

@@ -80,8 +80,8 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
     for parameter in declared.parameters:
         assert f"`{parameter.name}`" in said
         assert parameter.help in said
-    assert (data(test, "lossplot") is not None) == (kind == "loss" and name != "weighted_sum")
-    assert (data(test, "plane") is not None) == (kind == "loss" and name not in ("weighted_sum", "hinge_pair"))
+    assert (data(test, "loss_plot") is not None) == (kind == "loss" and name != "weighted_sum")
+    assert (data(test, "force_playground") is not None) == (kind == "loss" and name not in ("weighted_sum", "hinge_pair"))
 
 
 def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
@@ -148,7 +148,7 @@ def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
 
 def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(here):
     made = runpy.run_path(str(Path(app.__file__).parents[1] / "scripts" / "make_three_spaces.py"))["spaces"]()
-    shown = data(learn(topic="three-spaces"), "spaces")["spaces"]
+    shown = data(learn(topic="three-spaces"), "map_at_r_demo")["spaces"]
     assert shown == made
     for name in ("nmi", "pairwise_f1", "precision_at_1"):
         assert len({space["scores"][name] for space in shown}) == 1

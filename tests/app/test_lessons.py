@@ -124,7 +124,7 @@ def pupil(here, write, monkeypatch):
 
 def test_before_the_guess_there_is_neither_map_nor_answer_nor_any_setting(pupil):
     assert "map" not in pupil.mounted()
-    assert "readouts" not in pupil.mounted()
+    assert "scores" not in pupil.mounted()
     assert not {key for key in pupil.widgets() if key and key.startswith(("set.", "loss."))}
     assert "train" not in pupil.widgets()
     assert LESSONS["why-a-margin"].tasks[0].question in pupil.words
@@ -158,7 +158,7 @@ def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pup
     assert pupil.test.session_state["ui"].run == run.id
     assert pupil.test.session_state["ui"].view == "pca"
     assert "map" in pupil.mounted()
-    assert "readouts" not in pupil.mounted()
+    assert "scores" not in pupil.mounted()
     assert task.question in pupil.words
     assert task.reveal not in pupil.words
 

@@ -25,7 +25,7 @@ def test_a_number_that_may_be_a_word_is_either_when_the_form_is_sent():
     def learning_rate() -> float | str:
         page.button[0].click().run()
         assert not page.exception
-        assert page.session_state["ui"].notes == []
+        assert page.session_state["ui"].messages == []
         return page.session_state["ui"].projection().params["learning_rate"]
 
     assert learning_rate() == "auto"

@@ -96,7 +96,7 @@ class Probe:
         frames = [path.stem for path in sorted((folder / "frames").glob("*.i16"))][:3]
         views = [path.name for path in sorted((folder / "projections").glob("*"))]
         found = [f"{base}/{name}" for name in ("events", "layout.json", "nearest.bin", "judged.bin", "run.zip")]
-        found += [f"{base}/portrait-light.png", f"{base}/film/0.json", f"{base}/film/5.json?metric=cosine"]
+        found += [f"{base}/portrait-light.png", f"{base}/neighbor-history/0.json", f"{base}/neighbor-history/5.json?metric=cosine"]
         found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "center")]
         found += [f"/api/agreement/{run}/{OTHER}.json"]
         found += [f"{base}/judged.bin?step={step}" for step in steps]

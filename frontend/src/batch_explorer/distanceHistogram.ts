@@ -218,7 +218,11 @@ export class DistanceHistogram {
 }
 
 /** Where the loss leaves pairs alone; for a loss without such places its margin as a ruler. */
-function margins({ reach: { near, far, gap, sharp }, high, same }: Shown, x: Scale, y: Scale): SVGElement[] {
+function margins(
+  { reach: { positive_threshold: near, negative_threshold: far, margin: gap, is_hinge: sharp }, high, same }: Shown,
+  x: Scale,
+  y: Scale,
+): SVGElement[] {
   const mark = (at: number, text: string, anchor: "start" | "end") => [
     svg("line", { x1: x(at), x2: x(at), y1: RULER_HEIGHT - 6, y2: y(0) }),
     svg("text", { x: x(at) + (anchor === "end" ? -4 : 4), y: RULER_HEIGHT + 2, "text-anchor": anchor }, text),

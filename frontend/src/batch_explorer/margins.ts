@@ -19,7 +19,7 @@ export interface Arc {
  * the space itself, where a circle is what lies so far away.
  */
 export function rings(b: LoadedBatch, row: Row | null): Ring[] {
-  const { measure, gap, near, far } = b.reach;
+  const { measure, margin: gap, positive_threshold: near, negative_threshold: far } = b.reach;
   if (b.view !== "plane" || measure === "cosine" || !row || b.seen.kind === "classes") return [];
   const radius = (value: number) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
   if (b.seen.kind === "triplets") {

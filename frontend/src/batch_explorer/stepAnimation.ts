@@ -137,17 +137,17 @@ export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string
   if (b.seen.kind === "classes") {
     return ["right, its term below 0.01", "right, but not by enough", "another class wins"];
   }
-  if (b.seen.kind === "pairs" && b.reach.middle !== null) {
+  if (b.seen.kind === "pairs" && b.reach.decision_boundary !== null) {
     return [
-      b.reach.sharp ? "left alone" : "next to no pull",
-      `right side of ${digits(b.reach.middle)}, still pulled`,
-      `wrong side of ${digits(b.reach.middle)}`,
+      b.reach.is_hinge ? "left alone" : "next to no pull",
+      `right side of ${digits(b.reach.decision_boundary)}, still pulled`,
+      `wrong side of ${digits(b.reach.decision_boundary)}`,
     ];
   }
-  const reach = b.reach.gap > 0 ? `farther by less than ${digits(b.reach.gap)}` : "there is no margin";
+  const reach = b.reach.margin > 0 ? `farther by less than ${digits(b.reach.margin)}` : "there is no margin";
   return [
     "negative far enough",
-    `negative ${b.reach.gap > 0 ? reach : `farther; ${reach}`}`,
+    `negative ${b.reach.margin > 0 ? reach : `farther; ${reach}`}`,
     "negative nearer than positive",
   ];
 }

@@ -43,7 +43,15 @@ function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, s
     origin: [0, 0],
     view: "plane",
     normalize: false,
-    reach: { measure: "euclidean", gap: 0.2, near: null, middle: null, far: null, sharp: true, ...reach },
+    reach: {
+      measure: "euclidean",
+      margin: 0.2,
+      positive_threshold: null,
+      decision_boundary: null,
+      negative_threshold: null,
+      is_hinge: true,
+      ...reach,
+    },
     seen: {
       kind: "triplets",
       by: "selection",
@@ -219,7 +227,7 @@ test("a margin is a ring around the anchor where the picture is the space", () =
     [2, 2.2],
   );
   assert.deepEqual(rings(parseBatch(told({ view: "fan" })), [0, 2, 1]), []);
-  const squared = parseBatch(told({ reach: { measure: "sqeuclidean", gap: 0.41 } }));
+  const squared = parseBatch(told({ reach: { measure: "sqeuclidean", margin: 0.41 } }));
   close(
     rings(squared, [0, 2, 1]).map(({ radius }) => radius),
     [2, 2.1],

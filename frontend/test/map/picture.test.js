@@ -27,7 +27,7 @@ test("the variance is told by component where one was chosen", () => {
   assert.equal(varianceOf(null, [1, 2]), "");
 });
 
-test("a film is played by the steps of its epochs, each with what it keeps", () => {
+test("a projection of all epochs plays by training step, each with its quality", () => {
   const timeline = emptyTimeline();
   reduceEvent(timeline, { event: "started", iterations: 600 });
   reduceEvent(timeline, { event: "frame", iteration: 10, of: 900, frame: { id: "a" } });

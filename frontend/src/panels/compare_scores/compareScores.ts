@@ -22,7 +22,7 @@ export default function ({ parentElement, data }: ComponentArguments<CompareProp
 }
 
 class CompareScores {
-  private root = h("section", { class: "versus", "aria-label": "Scores of both runs" });
+  private root = h("section", { class: "compare-scores", "aria-label": "Scores of both runs" });
   private draw = onAnimationFrame(() => this.render());
   private readings: [ScoreState, ScoreState] = [emptyScores(), emptyScores()];
   private steps: [number | null, number | null] = [null, null];

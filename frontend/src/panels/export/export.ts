@@ -12,7 +12,7 @@ export default function ({ parentElement, data }: ComponentArguments<ExportProps
 
 function renderExport(parent: HTMLElement | ShadowRoot) {
   let open = 0; // which script is shown
-  return mountStatic(parent, "keep", show);
+  return mountStatic(parent, "export", show);
 
   function show(root: HTMLElement, { scripts, files, note, loading }: ExportProps): void {
     root.replaceChildren();

@@ -11,7 +11,7 @@ export default function ({ parentElement, data }: ComponentArguments<ImportPrevi
   return mount(
     parentElement,
     style,
-    (parent) => mountStatic(parent, "look", renderPreview),
+    (parent) => mountStatic(parent, "import-preview", renderPreview),
     (preview) => preview.update(data),
   );
 }

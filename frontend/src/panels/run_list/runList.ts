@@ -76,7 +76,7 @@ class RunList {
     );
     this.root = h(
       "section",
-      { class: "shelf", "aria-label": "Runs" },
+      { class: "run-list", "aria-label": "Runs" },
       h(
         "div",
         { class: "tools" },

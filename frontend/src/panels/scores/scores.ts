@@ -40,12 +40,12 @@ class Scores {
   private key = h("span", "key", h("i", "base"), " untrained net ", h("i", "pixels"), " raw pixels");
   private byClass = textButton(
     "By class",
-    () => bus.emit("study", { run: this.source.run, what: "classes" }),
+    () => bus.emit("open-detail", { run: this.source.run, what: "classes" }),
     "Scores class by class, and which class is taken for which",
   );
   private root = h(
     "section",
-    { class: "readouts", "aria-label": "Scores" },
+    { class: "scores", "aria-label": "Scores" },
     h("div", "row", ...this.tiles.map((tile) => tile.node)),
     h("p", "foot", this.caption, this.key, this.byClass),
   );

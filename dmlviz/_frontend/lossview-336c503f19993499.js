@@ -1,1 +1,0 @@
-export { lossview as default } from "../dmlviz.map/page-3ad1173530c19e01.js";

@@ -1,0 +1,1 @@
+export { scores as default } from "../dmlviz.map/page-ca4ae23484e440df.js";
