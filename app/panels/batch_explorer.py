@@ -10,4 +10,8 @@ from app.widgets.components import mount
 def batch_explorer(shown: RunView, routes: bool) -> None:
     """Two drawers that ask the server themselves; a host that passes no routes has no answers, so none are shown."""
     if routes:
-        mount("batch_explorer", key="batch_explorer", data=component_props.run_source(replace(shown, drawing=None), routes))
+        mount(
+            "batch_explorer",
+            key="batch_explorer",
+            data=component_props.run_source(replace(shown, drawing=None), routes),
+        )

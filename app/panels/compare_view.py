@@ -19,9 +19,9 @@ from dmlviz.runs.run import Run
 
 SIDES = ("a", "b")
 AGREEMENT_LABELS = {
-    "a": "Click a point: its nearest test images in both runs appear here and beside. Click a number in the table, or "
-    "select on a map: those images appear here.",
-    "b": "The same image, with its nearest test images in the second run.",
+    "a": "Click a point to see its nearest neighbors in both runs. Click a number in the table, or "
+    "select on a map, to list images here.",
+    "b": "The same image and its nearest neighbors in the second run.",
 }
 
 
@@ -60,7 +60,7 @@ def _differences_text(pair: Pair) -> str:
     """How the two differ, or why they cannot be compared, in a sentence."""
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset].title
-        return f"There is no other run of {data} yet: train one, with One thing changed or in Explore."
+        return f"No other run of {data} yet: train one here (Change one setting) or in Explore."
     if not pair.same_dataset:
         one, other = (DATASETS[shown.run.config.dataset].title for shown in (pair.a, pair.b))
         return (
@@ -71,10 +71,10 @@ def _differences_text(pair: Pair) -> str:
     parts = [f"{name} {one} → {other}" for name, one, other in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
     if a.steps == b.steps:
-        return f"{differ}. Maps go step by step together."
+        return f"{differ}. Maps play in step."
     return (
-        f"{differ}. Their lengths differ, so maps go together by the share of the training: step {a.steps // 2:,} of "
-        f"{a.steps:,} beside step {b.steps // 2:,} of {b.steps:,}."
+        f"{differ}. The runs differ in length, so maps are matched by the fraction of training: "
+        f"step {a.steps // 2:,} of {a.steps:,} beside step {b.steps // 2:,} of {b.steps:,}."
     )
 
 

@@ -13,12 +13,12 @@ from dmlviz.export.weights import loading
 
 WIDTH = 440  # pixels
 SCRIPTS = {"python": as_python, "command": as_command}
-NOT_READY_MESSAGE = "Files are made of all test images, which are embedded when the training ends."
+NOT_READY_MESSAGE = "Files are available when training has finished."
 
 
 def export_menu(shown: RunView, routes: bool) -> None:
     """A popover; what is in it is made when it is open."""
-    menu = st.popover("Keep", type="tertiary", key="export", on_change="rerun")
+    menu = st.popover("Export", type="tertiary", key="export", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
             mount("export", key="export-panel", data=export_panel(shown, routes))
@@ -35,7 +35,7 @@ def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:
     if not shown.complete:
         return about | {"note": NOT_READY_MESSAGE}
     if not routes:
-        return about | {"note": f"This host passes no files on: dmlviz export {shown.run.id} makes them."}
+        return about | {"note": f"No downloads on this host: run dmlviz export {shown.run.id}."}
     weights = (shown.run.path / "weights.safetensors").exists()
     files = [_file_row(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
     return about | {"files": files, "loading": loading(kept) if weights else ""}

@@ -21,8 +21,8 @@ from dmlviz.catalog.metrics import MetricSpec
 from dmlviz.catalog.parameters import LossSpec, Spec
 
 NO_PLOT = (
-    "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
-    "Look at the pages of the two."
+    "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
+    "See the pages of both losses."
 )
 
 
@@ -39,7 +39,7 @@ def render_entry(kind: Kind, name: str) -> None:
         if declared.when_to_use:
             st.markdown(f"**When to use it.** {declared.when_to_use}")
         if caveat(declared):
-            st.markdown(f"**Beware.** {caveat(declared)}")
+            st.markdown(f"**Caution.** {caveat(declared)}")
     with right:
         _facts(kind, declared)
     if isinstance(declared, LossSpec):
@@ -49,10 +49,10 @@ def render_entry(kind: Kind, name: str) -> None:
 
 def _facts(kind: Kind, declared: Spec) -> None:
     if isinstance(declared, MetricSpec):
-        st.markdown(f"**Values.** {declared.range[0].upper()}{declared.range[1:]}")
+        st.markdown(f"**Range.** {declared.range[0].upper()}{declared.range[1:]}")
     others = related_entries(declared)
     if others or no_miner_note(declared):
-        st.markdown("**Goes with**")
+        st.markdown("**Combines with**")
         with st.container(horizontal=True, gap="small"):
             for other, name in others:
                 navigation.link("learn", other.catalog[name].title, {other.name: name})

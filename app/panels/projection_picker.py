@@ -84,7 +84,11 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
         ui.messages.clear()
         form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "all_epochs": epoch == ALL_EPOCHS}
+        more: dict[str, Any] = {
+            "engine": engine,
+            "dims": st.session_state["view.dims"],
+            "all_epochs": epoch == ALL_EPOCHS,
+        }
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
@@ -103,7 +107,7 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
             _dimensions(wanted, engine, n)
         if "iterations" in wanted.params:
             with right:
-                help = "of the first positions and of everything drawn at random; another one shows what is chance"
+                help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
         _epoch_fields(wanted, run)
         st.form_submit_button("Draw", on_click=send, width="stretch")
@@ -128,15 +132,15 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
         options=list(names),
         format_func=names.__getitem__,
         required=True,
-        help="who computes the map: dmlviz, which shows it while it forms, or the library that everybody refers to",
+        help="implementation: dmlviz shows the map while it forms; the reference library shows only the result",
     )
     return value
 
 
 def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
-    help = "a map to turn instead of a flat one"
+    help = "3-D maps can be rotated"
     if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
-        help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the tracked images seconds"
+        help += f"; t-SNE of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
     bound_widget(
         st.segmented_control,
         "Dimensions",
@@ -157,8 +161,8 @@ def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
     steps = run.embedded_steps
     num_maps = len(epoch_steps(run, wanted))
     words = {
-        END: f"The end: all {counts[0]:,} test images",
-        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} images",
+        END: f"Final: all {counts[0]:,} test images",
+        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
     chosen: str | int = ALL_EPOCHS if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
     bound_widget(
@@ -169,6 +173,6 @@ def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
         None,
         options=list(words),
         format_func=words.__getitem__,
-        help="of every epoch the same images were kept; maps of all epochs begin where the one before ended and are turned "
-        "onto it, so that they can be played",
+        help="each epoch shows the same tracked images; in all epochs, each map starts from the previous one, aligned "
+        "to it, so that they play as an animation",
     )

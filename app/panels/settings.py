@@ -34,7 +34,7 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
         st.caption(f":orange[{escape_markdown(note)}]")
     if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
-        st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
+        st.caption(f"{wanted} is not downloaded; using {set_up}. Select it to download.")
     if only is None:
         training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
     else:
@@ -62,4 +62,4 @@ def _stop(ui: UIState, services: Services, shown: RunView) -> None:
         not services.jobs.stop(shown.run.id, owner=session_owner())
         and services.jobs.status(shown.run.id).phase == "running"
     ):
-        ui.messages.append("Somebody else asked for this run too, so it goes on.")
+        ui.messages.append("Another user requested this run too; it keeps running.")

@@ -44,10 +44,10 @@ def lesson_outline(now: PageContext, found: TaskProgress) -> None:
     for number, task in enumerate(found.lesson.tasks, 1):
         here = "**" if number == found.number else ""
         st.markdown(f"{number}. {here}{task.title}{here}")
-    navigation.link("learn", "The text of the lesson", {"lesson": found.lesson.name})
-    st.button("Leave the lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
+    navigation.link("learn", "Lesson text", {"lesson": found.lesson.name})
+    st.button("Exit lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
     if found.is_revealed and found.task.follow_up:
-        st.caption("Now try yourself:")
+        st.caption("Next, try it yourself:")
         settings.settings(ui, now.services, now.shown, found.task.follow_up)
         return
     for note in ui.messages:
@@ -118,11 +118,11 @@ def _wait(now: PageContext, found: TaskProgress) -> None:
     said = [] if found.guess is None else [f"You guessed: {found.task.guesses[found.guess - 1]}."]
     stalled = found.run is None or (now.shown is not None and found.run.id == now.shown.run.id and not now.shown.live)
     if stalled or now.ui.run is None:
-        words = found.task.instructions or "The answer comes from a real run."
+        words = found.task.instructions or "A real run gives the answer."
         st.markdown(" ".join([*said, words]))
         st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(now.ui, now.services, found))
         return
-    st.markdown(" ".join([*said, "The net is training; the answer comes when it has finished."]))
+    st.markdown(" ".join([*said, "Training … the answer appears when it finishes."]))
 
 
 def _answer(now: PageContext, found: TaskProgress) -> None:
@@ -130,7 +130,7 @@ def _answer(now: PageContext, found: TaskProgress) -> None:
     assert found.run is not None
     task = found.task
     right = found.guess - 1 == task.answer
-    verdict = "That is it." if right else f"The run says: {task.guesses[task.answer]}."
+    verdict = "Correct." if right else f"The run says: {task.guesses[task.answer]}."
     text, table = st.columns([3, 2])
     with text:
         st.markdown(f"You guessed: {task.guesses[found.guess - 1]}. **{verdict}** {task.reveal}")
@@ -153,7 +153,7 @@ def _next_button(now: PageContext, found: TaskProgress) -> None:
     else:
         navigation.link("learn", "Back to the lessons", {})
     if ui.run != found.run.id:
-        st.button("Show that run again", key="lesson.again", on_click=ui.show, args=(found.run.id,))
+        st.button("Show the run", key="lesson.again", on_click=ui.show, args=(found.run.id,))
 
 
 def _table(rows: list[tuple[str, dict[str, float]]]) -> str:

@@ -29,7 +29,7 @@ def _runs(ui: UIState, services: Services, shown: RunView) -> None:
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):
-        st.caption("Runs on this machine")
+        st.caption("Recent runs")
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
             score = run.score("precision_at_1")

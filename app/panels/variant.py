@@ -26,7 +26,7 @@ EDITABLE_FIELDS = {
     "normalize": "Space",
     "sampler": "Batches",
     "classes_per_batch": "P classes",
-    "images_per_class": "K images of each",
+    "images_per_class": "K images per class",
     "batch_size": "Batch size",
     "optimizer": "Optimizer",
     "learning_rate": "Learning rate",
@@ -65,17 +65,18 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
     """Choose a field and a value, and train: the new run appears as the second one."""
     config = run.config
     st.caption(
-        f"Everything as in {escape_markdown(run.title)}, but for one setting. The new run appears on the right while it learns."
+        f"Same as {escape_markdown(run.title)}, with one setting changed. "
+        "The new run appears on the right while it trains."
     )
     name = st.selectbox("Setting", _fields(config), format_func=_title, key="change.field")
     value = _value(config, name)
     same = value == _current_value(config, name)
     st.button(
-        "Train it",
+        "Train",
         type="primary",
         width="stretch",
         disabled=same,
-        help="This is the value that it has." if same else None,
+        help="Unchanged." if same else None,
         on_click=_train,
         args=(ui, services, run, name, value),
     )
@@ -84,8 +85,8 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
 def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
     """Classical against online mining: same net, dimensions, steps and seed."""
     st.caption(
-        "How such nets were trained before batches were mined, beside how they are trained now: the same net, "
-        "dimensions, steps, seed and (but for one image) as many images in a batch. Both are trained, in turn."
+        "Random pairs or triplets (the classic way) vs. online mining: the same net, "
+        "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
     )
     for dataset, kind in PRESETS:
         here = dataset in services.available()
@@ -93,7 +94,7 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
             f"{DATASETS[dataset].title}, {kind}",
             width="stretch",
             key=f"preset.{dataset}.{kind}",
-            help=None if here else "Not on this machine yet: it is fetched first.",
+            help=None if here else "Not downloaded yet: training starts with the download.",
             on_click=_train_both,
             args=(ui, services, *preset(dataset, kind)),
         )
@@ -199,4 +200,4 @@ def _start_training(ui: CompareState, services: Services, train: Callable[[], tu
         st.session_state[_key(label)] = False
 
 
-MENUS = {"One thing changed": change_one_setting, "Classical or mined": classic_presets}
+MENUS = {"Change one setting": change_one_setting, "Random vs. mined pairs": classic_presets}

@@ -15,7 +15,7 @@ routes = here.routes
 pair = compare.resolve_pair(ui, here, explore.saved_state().run)
 
 if pair is None:
-    st.caption("There is no run here yet. Train one in Explore.")
+    st.caption("No runs yet. Train one in Explore.")
 else:
     here.audience.mark_viewing("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
     with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):

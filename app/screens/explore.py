@@ -17,7 +17,7 @@ if taught is not None:
 if taught is not None and not taught.shows_map:
     pass  # the map would give the answer away
 elif now.shown is None:
-    st.caption("There is no run here yet. Press Train.")
+    st.caption("No runs yet. Press Train to start one.")
 else:
     left, right = st.columns([7, 3])
     if taught is None or taught.is_revealed:

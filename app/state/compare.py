@@ -91,7 +91,7 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
             if (named := getattr(ui, side)) is not None:
                 services.runs.get(named)
         except RunNotFoundError:
-            ui.notes.append("A run that was compared is not here any more; another stands in for it.")
+            ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
     if ui.a is None:
         ready = [run for run in runs if run.id == preferred and run.id != ui.b]

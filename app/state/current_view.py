@@ -81,7 +81,7 @@ def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
         try:
             run = services.runs.get(ui.run)
         except RunNotFoundError:
-            ui.messages.append("That run is not here any more; showing the ready-made one.")
+            ui.messages.append("Run not found; showing the default.")
             ui.show(None)
     run = run or services.default_run()
     if run is None:

@@ -106,7 +106,7 @@ class UIState(TrainingDraft):
         )
 
     def set_projection(self, **fields: Any) -> None:
-        """Set how a view is drawn: engine, dimensions, seed, epoch or all epochs. Raise UserError for what cannot be."""
+        """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
         ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
         self.projection_overrides = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
 

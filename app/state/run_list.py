@@ -104,7 +104,7 @@ def cards(services: Services) -> list[dict[str, Any]]:
 def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
     """What a card says of a run whose settings cannot be read: which file is damaged, and what is left to do."""
     files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
-    left = f" Its folder still holds {', '.join(files)}, which other programs can read." if files else ""
+    left = f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
     return {
         "run": run.id,
         "title": run.title,
@@ -115,7 +115,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.said}, so that the run cannot be opened.{left}",
+        "damage": f"{run.error.said}, so the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": run_size(run),

@@ -9,7 +9,7 @@ import streamlit as st
 from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError
 
-INTERNAL_ERROR_MESSAGE = "This page ran into a fault of the program; the log has the details. Reload to go on."
+INTERNAL_ERROR_MESSAGE = "Something went wrong (details in the log). Reload to continue."
 
 
 @contextmanager

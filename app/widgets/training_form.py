@@ -19,7 +19,7 @@ OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
 MORE = "more"
-NO_MINER = "None: the whole batch"
+NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
@@ -59,11 +59,11 @@ def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> N
         drawn[name]()
 
 
-_SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."
+_SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
 
 
 def _download_note(dataset: str) -> str:
-    return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
+    return f"{DATASETS[dataset].title} will be downloaded when you press Train."
 
 
 class _Form:
@@ -127,7 +127,7 @@ class _Form:
             with left:
                 self.number("classes_per_batch", "P classes", min_value=1, max_value=1000, step=1)
             with right:
-                self.number("images_per_class", "K images of each", min_value=1, max_value=1000, step=1)
+                self.number("images_per_class", "K images per class", min_value=1, max_value=1000, step=1)
         else:
             self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
 
@@ -136,14 +136,14 @@ class _Form:
         names = DATASETS[self.config.dataset].classes
         bound_widget(
             st.multiselect,
-            "Unseen classes",
+            "Held-out classes",
             "set.held_out_classes",
             list(self.config.held_out_classes),
             lambda chosen: self.ui.set("held_out_classes", tuple(sorted(chosen))),
             options=list(range(len(names))),
             format_func=names.__getitem__,
-            placeholder="None: all are trained on",
-            help="Kept out of training, to see how well the space orders what it never saw.",
+            placeholder="None",
+            help="Held out, to test generalization to new classes.",
         )
 
     def _optimizer(self) -> None:

@@ -68,7 +68,9 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
     assert "immutable" in answer.headers["cache-control"]
     found, batch = answer.json(), seen()
     np.testing.assert_array_equal(floats(found["before"]), batch.embeddings_before)
-    np.testing.assert_allclose(floats(found["places"]), told.linear_projection.project(batch.embeddings_before), atol=1e-6)
+    np.testing.assert_allclose(
+        floats(found["places"]), told.linear_projection.project(batch.embeddings_before), atol=1e-6
+    )
     np.testing.assert_allclose(floats(found["moved"]) - floats(found["places"]), 1, atol=1e-5)
     np.testing.assert_allclose(floats(found["push"]), batch.embeddings_before, atol=1e-6)
     assert found["labels"] == batch.labels.tolist()

@@ -185,7 +185,7 @@ def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, w
     run = write(here.runs, task_config(task, "digits"))
     assert task_measurements(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
     active = dataclasses.replace(task, measurements=("active",))
-    assert task_measurements(run, active) == {"Terms still active": 0.5}
+    assert task_measurements(run, active) == {"Active terms at the end": 0.5}
 
 
 def test_a_lesson_page_leads_into_explore(here):

@@ -17,7 +17,9 @@ def test_a_picture_like_a_watched_image_has_that_images_neighbors_over_the_train
     item = int(run.tracked_indices[row])
     way = [TrajectoryPoint(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]
     history = query_neighbor_history(run, answer(way, run.embeddings[item]), 10)
-    assert json.loads(json.dumps(history)) == history | {"near": [[list(one) for one in near] for near in history["near"]]}
+    assert json.loads(json.dumps(history)) == history | {
+        "near": [[list(one) for one in near] for near in history["near"]]
+    }
     assert history["item"] is None
     assert (history["label"], history["among"]) == (4, len(run.tracked_indices))
     assert history["steps"] == [*steps, run.config.steps]

@@ -72,7 +72,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
     expect(page).to_have_url(re.compile("loss=contrastive"))
     expect(page.get_by_label("Margin", exact=True)).to_have_value("1")
     expect(alarm).to_contain_text("Press Train")
-    alarm.get_by_label("Hide this note").click()
+    alarm.get_by_label("Dismiss this alarm").click()
     expect(alarm).to_be_hidden()
 
 

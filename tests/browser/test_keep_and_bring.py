@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
     person.open(f"?run={digits_run.id}")
-    person.press("Keep")
+    person.press("Export")
     panel = person.page.locator(".export")
     expect(panel.locator("pre").first).to_have_text(as_python(RunExport(digits_run)).strip())
     with person.page.expect_download() as download:
@@ -78,7 +78,7 @@ def shapes() -> bytes:
 
 def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
     person.open("?net=mlp&steps=30")
-    person.press("Your own data…")
+    person.press("Upload data…")
     files = person.page.get_by_role("dialog").locator("input[type=file]")
     files.set_input_files({"name": "my_shapes.zip", "mimeType": "application/zip", "buffer": shapes()})
     look = person.page.locator(".import-preview")
@@ -87,7 +87,7 @@ def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
     expect(look.locator(".tile")).to_have_count(16)
     expect(look).to_contain_text("1 file left out")
     expect(look).to_contain_text("fitted whole into 32 × 32")
-    person.press("Use this data")
+    person.press("Use this data set")
     expect(person.page).to_have_url(re.compile("dataset=own-[0-9a-f]{16}"))
     person.press("Train")
     expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))

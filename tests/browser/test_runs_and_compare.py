@@ -92,11 +92,11 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
 
-    page.get_by_role("button", name="One thing changed").click()
+    page.get_by_role("button", name="Change one setting").click()
     menu = page.get_by_test_id("stPopoverBody")
     menu.get_by_test_id("stSelectbox").nth(1).click()
     page.get_by_role("option", name="Contrastive", exact=True).click()
-    menu.get_by_role("button", name="Train it").click()
+    menu.get_by_role("button", name="Train").click()
     expect(menu).to_be_hidden()  # it would lie on the map that is to be tracked
     expect(second).not_to_have_attribute("data-run", digits_run.id)
     expect(second).to_have_attribute("data-state", "finished")

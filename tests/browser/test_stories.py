@@ -176,7 +176,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     inspector.get_by_role("button", name="Over the training").click()
     history = person.page.locator(".detail[data-what=history]")
-    expect(history).to_contain_text("Your picture")
+    expect(history).to_contain_text("Your image")
     assert history.locator(".history button").count() == len(digits_run.checkpoint_steps) + 1
     expect(history.locator(".history button").last.locator(".frame")).to_have_count(10)
     person.choose("PCA")  # drawn only now, after the answer was given
@@ -286,7 +286,7 @@ def test_the_map_is_colored_by_how_true_it_is_and_the_address_says_so(person, di
     person.open(f"?run={digits_run.id}&pin=3")
     person.page.locator(".map .color-by select").select_option("faithfulness")
     person.map_has("color", "faithfulness")
-    expect(person.page.locator(".map .scale")).to_contain_text("none of 10 nearest kept")
+    expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
     expect(person.page).to_have_url(re.compile("color=faithfulness"))
     assert "pin=3" in person.page.url
     person.page.reload()

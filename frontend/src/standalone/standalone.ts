@@ -22,7 +22,7 @@ interface PageData {
   streams: { pid: string | null; events: Fallback["events"]; frames: Record<string, string> }[];
 }
 
-const HINT = "Click a point of the map: its nearest test images in the embedding appear here, with their distances.";
+const HINT = "Click a point to see its nearest neighbors in the embedding.";
 const NAMES = ["map", "inspector", "scores", "loss_curve"] as const;
 
 const pageData = JSON.parse(document.getElementById("kept")?.textContent ?? "") as PageData;

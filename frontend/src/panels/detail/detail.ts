@@ -32,7 +32,7 @@ const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
   classes: classScoresView,
   history: neighborTimeline,
 };
-const TITLES: Record<What, string> = { classes: "Class by class", history: "Neighbors over time" };
+const TITLES: Record<What, string> = { classes: "By class", history: "Neighbors over time" };
 const SETTLED_MS = 160; // on one frame until it is looked at closely
 
 export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {

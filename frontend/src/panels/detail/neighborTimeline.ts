@@ -12,7 +12,7 @@ const SIDE_PX = 28; // about
 export async function neighborTimeline(source: DetailSource): Promise<DetailView> {
   const { run, events_url, item, metric = "euclidean", classes, sprites, begun } = source;
   if (!source.history && item === null) {
-    return { node: h("p", "quiet", "Pin an image to see its neighbors over the training."), caption: "" };
+    return { node: h("p", "quiet", "Pin an image to see its neighbors over time."), caption: "" };
   }
   const history =
     source.history ??
@@ -40,7 +40,7 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
 
   function column(step: number, near: [number, number][]): HTMLElement {
     const right = near.filter(([other]) => history.labels[other] === history.label).length;
-    const said = history.item === null ? `say ${classes[history.label]}` : "right";
+    const said = history.item === null ? `of class ${classes[history.label]}` : "right";
     const title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
     const share = h("span", "share");
     share.style.setProperty("--share", String(right / Math.max(1, near.length)));
@@ -91,9 +91,9 @@ async function fetchHistory(url: string): Promise<NeighborHistory> {
 /** Whose neighbors, among which, by which distance. */
 export function captionOf({ item, label, among, nets }: NeighborHistory, classes: string[], metric: string): string {
   if (item === null) {
-    return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
+    return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
   }
-  const how = nets ? " It is not tracked itself: the nets kept on the way embedded it." : "";
+  const how = nets ? " Not in the tracked subset; embedded from checkpoints." : "";
   const by = metric === "cosine" ? "cosine" : "Euclidean";
-  return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
+  return `Test image ${grouped(item)}, class ${classes[label]}: nearest neighbors at each snapshot, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
 }

@@ -173,7 +173,7 @@ class Inspector {
         type: "button",
         class: wrong ? "row wrong" : "row right",
         "data-item": item,
-        title: `Test image ${item}: pin it`,
+        title: `Pin test image ${item}`,
         click: () => this.pin(item),
         pointerenter: hover(item),
         focus: hover(item),
@@ -193,7 +193,7 @@ class Inspector {
       "p",
       { class: "quiet key places", hidden: true },
       h("span", "where near"),
-      " near on the map too ",
+      " also near on the map ",
       h("span", "where off"),
       " far on the map",
     );
@@ -241,9 +241,9 @@ function headOf(data: WithSubject): HTMLElement {
 
 function historyButton({ run = "" }: Inspected, history: NeighborHistory | null = null): HTMLElement {
   return textButton(
-    "Over the training",
+    "Neighbors over time",
     () => bus.emit("open-detail", { run, what: "history", history }),
-    "Its nearest images at every frame",
+    "Its nearest neighbors at every snapshot",
   );
 }
 

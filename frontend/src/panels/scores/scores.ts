@@ -41,7 +41,7 @@ class Scores {
   private byClass = textButton(
     "By class",
     () => bus.emit("open-detail", { run: this.source.run, what: "classes" }),
-    "Scores class by class, and which class is taken for which",
+    "Scores by class and confusion matrix",
   );
   private root = h(
     "section",
@@ -128,7 +128,7 @@ class Scores {
       if (this.active !== key || this.step !== step) return;
       this.reason = reasonAt(readings, step, words);
       bus.emit("select", { run, items, reason: this.reason });
-      this.note = items.length ? "" : `No image fails ${SCORES.find((score) => score.key === key)?.label} here`;
+      this.note = items.length ? "" : `No ${SCORES.find((score) => score.key === key)?.label} errors at this step`;
     } catch (error) {
       this.active = null;
       this.note = messageOf(error);

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-ca4ae23484e440df.js";

@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-ca4ae23484e440df.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-ca4ae23484e440df.js";
