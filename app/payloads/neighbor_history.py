@@ -45,15 +45,15 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages
         points = {station.step: station.embedding for station in trajectory(answer)}
     else:
         raise UserError(
-            f"No history for test image {item:,}: it is not among the {len(tracked):,} tracked images, and no checkpoints "
-            "were saved. Pin an image that is on the map at an earlier frame."
+            f"No history for test image {item:,}: it is not among the {len(tracked):,} tracked images, and no "
+            "checkpoints were saved. Pin an image that is on the map at an earlier frame."
         )
     history = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
     return {"item": item, "label": int(labels[item]), "among": len(tracked), "nets": not is_tracked} | history
 
 
 def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> dict[str, Any] | None:
-    """As `neighbor_history`, for a query image: "item" is None, "label" the predicted class; None without checkpoints."""
+    """As `neighbor_history`, for a query image: "item" is None, "label" the predicted class. None if not possible."""
     tracked = run.tracked_indices
     if tracked is None or not answer.trajectory:
         return None

@@ -19,10 +19,7 @@ const started = { event: "started", steps: 600, time: 100 };
 const step = (step, time, loss = 0.5) => ({ event: "step", step, time, loss });
 
 test("the queue is told with one's place in it", () => {
-  assert.equal(
-    statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })),
-    "Queued: 2 of 3",
-  );
+  assert.equal(statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })), "Queued: 2 of 3");
 });
 
 test("time left follows the speed of the last seconds", () => {
