@@ -1,4 +1,4 @@
-"""Below the scores: what the loss sees of a batch, and how far test images are apart. Closed until somebody looks."""
+"""Batch explorer and distance distribution, below the scores; loaded when opened."""
 
 from dataclasses import replace
 

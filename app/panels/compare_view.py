@@ -1,4 +1,4 @@
-"""The parts of the Compare page: which two runs, how far the one that learns is, their maps, what tells them apart."""
+"""Panels of the Compare page: run pickers, progress, linked maps, score differences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ AGREEMENT_LABELS = {
 
 
 def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
-    """A select box for each side, and how the settings differ."""
+    """Render a select box for each side and the differences between the settings."""
     runs = {run.id: run for run in services.runs.list()}
     left, right = st.columns(2)
     for column, side, label in ((left, "a", "First run"), (right, "b", "Second run")):
@@ -57,7 +57,7 @@ def _named(run: Run) -> str:
 
 
 def _differences_text(pair: Pair) -> str:
-    """How the two differ, or why they cannot be compared, in a sentence."""
+    """Describe how the runs differ, or why they cannot be compared."""
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset].title
         return f"No other run of {data} yet: train one here (Change one setting) or in Explore."
@@ -79,14 +79,14 @@ def _differences_text(pair: Pair) -> str:
 
 
 def progress(ui: CompareState, services: Services, pair: Pair, routes: bool) -> None:
-    """How far the run is that learns."""
+    """Render the progress of the run that trains, if one does."""
     live = compare.running_side(pair)
     if live is not None:
         map_panel.progress_panel(compare.to_explore_state(live, ui), services, live, routes)
 
 
 def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> None:
-    """Both maps, and below them scores, disagreements and neighbors."""
+    """Render both maps, and below them scores, agreement and neighbors."""
     here = compare.resolve_pair(ui, services, None)
     if here is None or compare_footer(here) != compare_footer(seen):
         st.rerun()
@@ -122,7 +122,7 @@ def map_pair(ui: CompareState, services: Services, seen: Pair, routes: bool) -> 
 
 
 def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
-    """What the parts of the page have in common."""
+    """Key of the pair on the page: where it changes, the whole page is rerun."""
     return [
         None if one is None else (one.run.id, one.live, one.complete, component_props.run_version(one))
         for one in (pair.a, pair.b)

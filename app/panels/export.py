@@ -1,4 +1,4 @@
-"""What can be kept of the run on the screen: the script that gives it again, and files to download."""
+"""Export menu of the current run: the script that reproduces it, and files to download."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NOT_READY_MESSAGE = "Files are available when training has finished."
 
 
 def export_menu(shown: RunView, routes: bool) -> None:
-    """A popover; what is in it is made when it is open."""
+    """Render the popover; its content is built only when it is open."""
     menu = st.popover("Export", type="tertiary", key="export", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
@@ -25,7 +25,7 @@ def export_menu(shown: RunView, routes: bool) -> None:
 
 
 def export_panel(shown: RunView, routes: bool) -> dict[str, Any]:
-    """Scripts as text, files as addresses."""
+    """Props of the export panel: scripts as text, files as URLs."""
     finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
     kept = RunExport(shown.run, shown.drawing if finished else None)
     given = DATASETS[shown.run.config.dataset].size == 0  # nothing was trained that could be trained again

@@ -1,4 +1,4 @@
-"""Beside the map: the pinned image and its neighbors, or a picture of one's own."""
+"""Inspector panel beside the map: a pinned image or a query image, with its nearest neighbors."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ CAMERA = "Camera"  # which browsers allow to pages over https, and to this machi
 
 
 def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbor]:
-    """The neighbors of the pinned image; an image that is not embedded yet has none, and that is said."""
+    """Find the neighbors of the pinned image; empty if nothing is pinned or the image is not embedded yet."""
     if ui.pinned is None:
         return []
     try:
@@ -40,7 +40,7 @@ def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbor]:
 
 
 def selected_tab() -> None:
-    """What to inspect."""
+    """Render the tabs of the inspector."""
     st.segmented_control(
         "Inspect",
         (*SIDES, CAMERA) if _camera_allowed(st.context.url) else SIDES,
@@ -56,7 +56,7 @@ def selected_tab() -> None:
 def inspector_panel(
     ui: UIState, services: Services, shown: RunView, neighbors: list[Neighbor], routes: bool
 ) -> query.QueryResult | None:
-    """The inspector: the pinned image and its neighbors, or a picture of one's own. Returns what it said of that."""
+    """Render the inspector; return the result of the query image, or None."""
     chosen = st.session_state[KEY]
     if chosen == "Selected":
         _selected(ui, shown, neighbors, routes)
@@ -116,7 +116,7 @@ def _read_query_image(chosen: str, dataset: str) -> np.ndarray | None:
 
 
 def _upload(dataset: str) -> np.ndarray | None:
-    """A file, or what was pasted after it."""
+    """Read an uploaded file, or the image pasted after it."""
     pasted = st.session_state.get("paste", {}).get("picture")
     file = st.file_uploader(
         "Image",
@@ -131,7 +131,7 @@ def _upload(dataset: str) -> np.ndarray | None:
 
 
 def _sample_images() -> bytes | None:
-    """One of the pictures that come with the program, for who has none at hand."""
+    """Offer the sample images of the package; return the selected one."""
 
     def take(name: str) -> None:
         st.session_state["sample"] = name

@@ -1,4 +1,4 @@
-"""A page of the Learn page: one choice, made from its declaration alone."""
+"""Renders one catalog entry of the Learn page from its spec."""
 
 import streamlit as st
 
@@ -84,7 +84,7 @@ _ASKED = "learn.asked"
 
 
 def _request_training(kind: Kind, declared: Spec) -> None:
-    """Set Explore up; the page then goes there, which a callback cannot."""
+    """Set up Explore's settings; the page switches to Explore later, which a callback cannot do."""
     ui = explore.saved_state()
     if kind.name == "miner":
         takes = next(name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds)  # type: ignore[attr-defined]
@@ -115,20 +115,20 @@ def _illustration(loss: LossSpec) -> None:
 
 
 def against(loss: LossSpec) -> str:
-    """What the plot of a loss has on its axis."""
+    """Label of the x-axis of a loss's plot."""
     other = {"snr_contrastive": "noise to signal", "hinge_pair": "the score", "prototypical": "distance"}
     angle = loss.on_sphere or loss.needs_classes or loss.name in ("logistic_pair", "n_pairs")
     return other.get(loss.name, "angle" if angle else "distance")
 
 
 def force_playground(name: str) -> None:
-    """The plane of points to drag, with loss `name` chosen first."""
+    """Render the force playground with loss `name` selected."""
     offered = [to_json(loss) for loss in LOSSES.values() if loss.name != "weighted_sum"]
     mount("force_playground", key="force_playground", data={"loss": name, "losses": offered})
 
 
 def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
-    """Set Explore up with the parameters that the plot shows."""
+    """Set up Explore with the loss parameters of the plot."""
     ui = explore.saved_state()
     ui.set("loss", loss.name)
     for parameter in loss.parameters:

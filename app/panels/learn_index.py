@@ -1,4 +1,4 @@
-"""The index of the Learn page: lessons, two things to play with, and every choice by family, with a search."""
+"""Index of the Learn page: lessons, interactive topics, and all catalog entries by family, with a search."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The page of a lesson: its text, its tasks, and the way into Explore."""
+"""Page of a lesson: text, tasks, and a link to start it in Explore."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The map with what moves beside it: progress, readouts, loss curve."""
+"""Map panel: map, progress, scores, loss curve."""
 
 from dataclasses import replace
 from typing import Any
@@ -99,7 +99,7 @@ def _fed(shown: RunView) -> int:
 
 
 def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None, routes: bool) -> None:
-    """The map itself."""
+    """Render the map."""
 
     def pinned() -> None:
         said = st.session_state["map"]
@@ -150,7 +150,7 @@ def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: Que
 
 
 def scores_panel(shown: RunView, routes: bool) -> None:
-    """Readouts and loss curve, both driven by the run's events."""
+    """Render scores and loss curve; the run's events update both."""
     left, right = st.columns([3, 2])
     data = component_props.run_source(replace(shown, drawing=None), routes)
     with left:

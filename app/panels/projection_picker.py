@@ -1,4 +1,4 @@
-"""Which picture of the embedding is shown, and how it is drawn."""
+"""Projection picker: method, engine and parameters of the map."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
 def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
-    """The methods, and what the chosen one can be told."""
+    """Render the projection methods and the parameters of the selected one."""
     native = shown.run.default_view
     offered = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
@@ -59,7 +59,7 @@ def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
 
 
 def start_projection(ui: UIState, services: Services, shown: RunView, *, resume: bool = False) -> None:
-    """Start the projection that is wanted, or go on with it; say what is wrong with it, and show what was before."""
+    """Start or resume the selected projection; on failure note the message and restore the previous view."""
     try:
         wanted = ui.projection()
         if wanted is not None:
@@ -114,7 +114,7 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
 
 
 def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
-    """Who is to draw the map; only the form below changes with it until that is sent."""
+    """Render the engine selector; it changes only the form below until that is submitted."""
     about = run.id, wanted.id
     asked = st.session_state.get(ASKED)
     value: Engine = asked[1] if asked and asked[0] == about else wanted.engine
@@ -155,7 +155,7 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
 
 
 def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
-    """The end, an epoch, or all of them."""
+    """Render the epoch selector: final, one epoch, or all epochs."""
     labels, tracked = run.labels, run.tracked_indices
     counts = [0 if some is None else len(some) for some in (labels, tracked)]
     steps = run.embedded_steps

@@ -1,4 +1,4 @@
-"""The sidebar: Train, Stop, and everything that a training can be told."""
+"""Settings in the sidebar: Train, Stop, and the training form."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ from dmlviz.errors import UserError
 
 
 def settings(ui: UIState, services: Services, shown: RunView | None, only: Sequence[str] | None = None) -> None:
-    """Train and Stop first, so that they are always at hand; what could not be done is said below them.
+    """Render Train and Stop, messages, and the training form.
 
-    With `only`, a lesson's choice, no other settings than these are offered.
+    With `only`, the selection of a lesson, no other settings are offered.
     """
     available = services.available()
     preferred = TrainConfig.model_fields["dataset"].default
@@ -42,7 +42,7 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
 
 
 def available_dataset(services: Services) -> str:
-    """The data set that is trained on while none is chosen: the usual one where it is on disk."""
+    """Name of the default data set if it is on disk, otherwise of the first that is."""
     available, preferred = services.available(), TrainConfig.model_fields["dataset"].default
     return preferred if preferred in available else available[0]
 

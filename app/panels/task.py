@@ -1,4 +1,4 @@
-"""A lesson in Explore: a slim panel with the task above the map, the outline in the sidebar. Predict, then see."""
+"""Lesson in Explore: a panel with the task above the map, and the outline in the sidebar."""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ _VIEWED_KEY = "lesson.viewed"
 
 
 def active_lesson(now: PageContext) -> TaskProgress | None:
-    """The lesson's task, once the map is set as the task wants it."""
+    """Progress of the active lesson task, after setting the view that it asks for."""
     found = task_progress(now.ui, now.services, settings.available_dataset(now.services))
     if found is None or not found.over or found.run is None:
         return found
@@ -38,7 +38,7 @@ def active_lesson(now: PageContext) -> TaskProgress | None:
 
 
 def lesson_outline(now: PageContext, found: TaskProgress) -> None:
-    """The tasks, the settings that are open now, the ways out."""
+    """Render the tasks, the settings that the lesson opens, and the exits."""
     ui = now.ui
     st.markdown(f"**{found.lesson.title}**")
     for number, task in enumerate(found.lesson.tasks, 1):
@@ -55,7 +55,7 @@ def lesson_outline(now: PageContext, found: TaskProgress) -> None:
 
 
 def panel(now: PageContext, found: TaskProgress) -> None:
-    """The task: its question, then the wait for the run, then the answer."""
+    """Render the task: question, then training, then answer."""
     with st.container(border=True, key="lesson", gap="small"):
         st.markdown(f"**{found.task.title}** :small[task {found.number} of {len(found.lesson.tasks)}]")
         if found.is_question_open:
@@ -103,7 +103,7 @@ def _submit_guess(ui: UIState, services: Services, found: TaskProgress) -> None:
 
 
 def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
-    """Show the run that answers, trained first where it is not there yet; what is in the way is noted."""
+    """Show the run that gives the answer, after training it if needed; on failure note the message."""
     ui.messages.clear()
     try:
         run = services.jobs.submit(found.config, session_owner())
@@ -157,7 +157,7 @@ def _next_button(now: PageContext, found: TaskProgress) -> None:
 
 
 def _table(rows: list[tuple[str, dict[str, float]]]) -> str:
-    """The runs of a lesson that have what the last one is about, one in a line."""
+    """Markdown table of the lesson's runs that have the measurements of the last one."""
     names = list(rows[-1][1]) if rows else []
     rows = [(title, values) for title, values in rows if set(names) & set(values)]
     lines = [["", *names], ["---"] * (len(names) + 1)]

@@ -1,4 +1,4 @@
-"""Your own data: bring files, look at what was understood of them, then train on them as on any other."""
+"""Upload dialog: choose files, preview what was read, then use the data set or open the embeddings."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more). Visible 
 
 
 def upload_button(ui: UIState, services: Services) -> None:
-    """The way in, and the dialog while it is open."""
+    """Render the button, and the dialog while it is open."""
     st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
     if st.session_state.get(OPEN):
         _dialog(ui, services)

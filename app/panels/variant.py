@@ -1,4 +1,4 @@
-"""The same run with one thing changed, and presets of two: both are trained from the Compare page."""
+"""Menus of the Compare page that train runs: one changed setting, or a preset pair."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in
 
 
 def menus(ui: CompareState, services: Services, run: Run) -> None:
-    """The two ways to a training; they close when it begins, which is to be seen."""
+    """Render the two menus; they close when training starts."""
     for label, content in MENUS.items():
         with st.popover(label, type="tertiary", key=_key(label), on_change="rerun"), st.container(width=MENU):
             content(ui, services, run)
@@ -62,7 +62,7 @@ def _key(label: str) -> str:
 
 
 def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
-    """Choose a field and a value, and train: the new run appears as the second one."""
+    """Render field, value and Train; the new run becomes the second one."""
     config = run.config
     st.caption(
         f"Same as {escape_markdown(run.title)}, with one setting changed. "
@@ -83,7 +83,7 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
 
 
 def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
-    """Classical against online mining: same net, dimensions, steps and seed."""
+    """Render the presets: random pairs or triplets vs. online mining, otherwise identical."""
     st.caption(
         "Random pairs or triplets (the classic way) vs. online mining: the same net, "
         "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
@@ -101,7 +101,7 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
 
 
 def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
-    """The two trainings of a preset: the classical one, the one with online mining."""
+    """Configurations of a preset: random tuples, then online mining."""
     blind, mined = CLASSIC_PAIRS[kind]
     second = TrainConfig(dataset=dataset, **mined)
     common = second.model_dump(include={"embedding_dim", "normalize", "net", "steps", "seed", "learning_rate"})
@@ -109,7 +109,7 @@ def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
 
 
 def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
-    """The same settings with one changed, a field or loss.margin and the like; raise UserError where that cannot be."""
+    """Copy `config` with one field or parameter ("loss.margin") changed; raise UserError where it is invalid."""
     role, dot, parameter = name.partition(".")
     if dot:
         return config.replace(**{f"{role}_params": getattr(config, f"{role}_params") | {parameter: value}})

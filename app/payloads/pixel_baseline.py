@@ -1,4 +1,4 @@
-"""The scores of raw pixels beside those of a run: measured once a data set, in a process of their own, and kept."""
+"""Raw-pixel baseline scores: computed once per data set in a process of their own, and cached."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Two runs of the same data side by side: what one does on the left happens on the right."""
+"""Compare page: two runs of the same data set side by side, with linked maps."""
 
 import streamlit as st
 
@@ -29,7 +29,7 @@ else:
 
     @st.fragment
     def maps() -> None:
-        """The part that a click on a map changes."""
+        """Render the part that a click on a map changes."""
         with error_boundary():
             compare_view.map_pair(ui, here, seen, routes)
             url_state.write_url(ui)

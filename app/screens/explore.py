@@ -1,4 +1,4 @@
-"""The home page: choose, train, watch, ask."""
+"""Explore page: set up, train, watch, query."""
 
 import streamlit as st
 

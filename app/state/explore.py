@@ -150,7 +150,7 @@ class UIState(TrainingDraft):
         )
 
     def to_query(self) -> dict[str, str]:
-        """Everything as the parameters of an address; defaults are left out."""
+        """Encode the state as URL parameters, without defaults."""
         query = dict(self.unknown_query)
         if self.run is not None:
             query["run"] = self.run

@@ -1,4 +1,4 @@
-"""What a person sees of an error: its sentence, never a traceback."""
+"""Error boundary: a page shows a message, never a traceback."""
 
 import logging
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ INTERNAL_ERROR_MESSAGE = "Something went wrong (details in the log). Reload to c
 
 @contextmanager
 def error_boundary() -> Iterator[None]:
-    """Draw a UserError as its own words, and anything else as a fault that is in the log."""
+    """Render the message of a UserError; log any other exception and render a generic message."""
     try:
         yield
     except UserError as error:
