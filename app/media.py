@@ -6,13 +6,13 @@ from typing import Any
 from streamlit import runtime
 
 from app.api.routes import cache
-from app.payloads.sprites import TestImages
+from app.payloads.sprites import ImageTiles
 from dmlviz.runs.run import EventLogDir
 
 FRAMES_A_POLL = 12
 
 
-def describe(found: TestImages) -> dict[str, Any]:
+def describe(found: ImageTiles) -> dict[str, Any]:
     """As Pictures.describe, with addresses that Streamlit serves for as long as this page shows them."""
     described = found.describe()
     sheets = [_url(str(found.sheet(number, cache())), "image/png", f"sheet-{number}") for number in range(found.sheets)]

@@ -74,7 +74,7 @@ def _warm_up(settings: Settings) -> None:
         importlib.import_module(f"app.panels.{part}")
     for name in data.available_datasets(settings.data):
         try:
-            sprites.test_images(name, data.data_root(settings.data))
+            sprites.image_tiles(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
     for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait

@@ -157,7 +157,7 @@ class TrainConfig(Config):
             return self.classes_per_batch * self.images_per_class
         return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.tuple_kind, 1)
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same settings with some changed.
 
         With another loss, whatever stood as the old loss recommends follows the new one's recommendation, and a miner

@@ -143,7 +143,7 @@ async def frame(request: Request) -> Response:
 
 async def tracked_items(request: Request) -> Response:
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
     tracked = run.tracked_indices
     described = found.describe() | {
         "run": run.id,
@@ -173,7 +173,7 @@ async def judged(request: Request) -> Response:
 async def pixel_baseline_route(request: Request) -> Response:
     """The scores of the tracked images without a net, pixel by pixel."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
     folder = found.folder(cache())
     scores = await asyncio.to_thread(pixel_baseline, run, services().data, folder)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
@@ -182,7 +182,7 @@ async def pixel_baseline_route(request: Request) -> Response:
 async def neighbor_history_route(request: Request) -> Response:
     """The neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(sprites.test_images, run.config.dataset, services().data)
+    found = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
     metric = request.query_params.get("metric", "euclidean")
     told = await asyncio.to_thread(
         neighbor_history, run, request.path_params["item"], NEIGHBORS, metric, found, services()
@@ -211,7 +211,7 @@ async def export(request: Request) -> Response:
     name, view = request.path_params["format"], request.query_params.get("view")
     run, format = services().runs.get(request.path_params["run"]), FORMATS[name]
     drawing = None if view is None else run.drawing(view)
-    find = partial(sprites.test_images, root=services().data)
+    find = partial(sprites.image_tiles, root=services().data)
     path, called = await asyncio.to_thread(downloads.create_download, name, run, drawing, find, cache())
     return FileResponse(
         path,
@@ -289,11 +289,11 @@ def cache() -> Path:
     return services().cache
 
 
-def _pictures(request: Request) -> sprites.TestImages:
+def _pictures(request: Request) -> sprites.ImageTiles:
     dataset, wanted = request.path_params["dataset"], request.path_params["hash"]
     if dataset not in DATASETS or not is_run_id(wanted):
         raise UserError(f"There is no data set {dataset[:40]!r} of that hash.")
-    found = sprites.test_images(dataset, services().data)
+    found = sprites.image_tiles(dataset, services().data)
     if found.hash != wanted:
         raise UserError(f"{dataset} has changed on disk: reload the page.")
     return found

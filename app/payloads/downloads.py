@@ -6,14 +6,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from app.payloads.sprites import TestImages
+from app.payloads.sprites import ImageTiles
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, SpriteSheets, write
 from dmlviz.runs.run import ProjectionRun, Run
 
 
 def create_download(
-    format: str, run: Run, drawing: ProjectionRun | None, find: Callable[[str], TestImages], cache: Path
+    format: str, run: Run, drawing: ProjectionRun | None, find: Callable[[str], ImageTiles], cache: Path
 ) -> tuple[Path, str]:
     """A temporary file and the name that it is to have; whoever sends it removes it.
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from app.payloads.query import QueryResult, trajectory
-from app.payloads.sprites import TestImages
+from app.payloads.sprites import ImageTiles
 from app.runtime.services import Services
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -13,7 +13,7 @@ from dmlviz.runs.run import Run
 MAX_NEIGHBORS = 30
 
 
-def neighbor_history(run: Run, item: int, k: int, metric: str, found: TestImages, services: Services) -> dict[str, Any]:
+def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles, services: Services) -> dict[str, Any]:
     """Find the k tracked images nearest to test image `item` at every snapshot and at the end of the run.
 
     Args:

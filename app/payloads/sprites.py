@@ -15,7 +15,7 @@ from dmlviz.storage.files import atomic_write
 
 
 @dataclass(frozen=True, eq=False)
-class TestImages:
+class ImageTiles:
     """The test images of a data set (uint8 n × h × w or n × h × w × 3), their labels (uint8 n) and a content hash."""
 
     dataset: str
@@ -62,10 +62,10 @@ class TestImages:
 
 _encode_lock = threading.Lock()
 _load_lock = threading.Lock()
-_cache: dict[tuple[str, Path], TestImages] = {}
+_cache: dict[tuple[str, Path], ImageTiles] = {}
 
 
-def test_images(dataset: str, root: Path) -> TestImages:
+def image_tiles(dataset: str, root: Path) -> ImageTiles:
     """The test images of a data set that is on disk; raise UserError where it is not. Kept for the next call."""
     with _load_lock:
         known = _cache.get((dataset, root))
@@ -74,7 +74,7 @@ def test_images(dataset: str, root: Path) -> TestImages:
                 raise UserError(f"{dataset} is not on disk here, so there are no pictures of it: train on it once.")
             whole = data.load(dataset, root)
             test = whole.test
-            known = TestImages(dataset, whole.classes, test.images, test.labels.astype(np.uint8), _hash(test))
+            known = ImageTiles(dataset, whole.classes, test.images, test.labels.astype(np.uint8), _hash(test))
             _cache[(dataset, root)] = known
         return known
 

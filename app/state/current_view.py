@@ -20,7 +20,7 @@ class RunView:
 
     run: Run
     status: Status
-    pictures: sprites.TestImages | None
+    pictures: sprites.ImageTiles | None
     drawing: ProjectionRun | None = None
     drawing_status: Status | None = None
 
@@ -111,9 +111,9 @@ def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> 
     return replace(shown, drawing=drawing, drawing_status=status)
 
 
-def run_images(run: Run, services: Services) -> sprites.TestImages | None:
+def run_images(run: Run, services: Services) -> sprites.ImageTiles | None:
     """Load the test images of a run's data set; None while they are not on disk."""
     try:
-        return sprites.test_images(run.config.dataset, services.data)
+        return sprites.image_tiles(run.config.dataset, services.data)
     except UserError:
         return None

@@ -75,7 +75,7 @@ def as_python(kept: RunExport) -> str:
         lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(drawn.config))}")
         lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
     else:
-        lines.append("coordinates = native(end.embeddings, labels).project(end.embeddings)")
+        lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
         if kept.view == "pca":
             lines.append("# The app turns these axes so that the picture follows the training without a jump.")
     return "\n".join([*lines, ""])

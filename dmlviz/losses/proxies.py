@@ -80,7 +80,7 @@ class LargeMarginSoftmax(AngleMargin):
     def __init__(self, *, margin: int, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
-    def lengths(self, batch: Batch) -> Tensor:
+    def scales(self, batch: Batch) -> Tensor:
         return safe_norm(batch.embeddings)[:, None] * safe_norm(self.weight.to(batch.x.dtype))
 
 
@@ -91,7 +91,7 @@ class SphereFace(AngleMargin):
     def __init__(self, *, margin: int, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
-    def lengths(self, batch: Batch) -> Tensor:
+    def scales(self, batch: Batch) -> Tensor:
         return safe_norm(batch.embeddings)[:, None]
 
 
@@ -103,7 +103,7 @@ class CombinedMargin(AngleMargin):
         super().__init__(m1=m1, m2=m2, m3=m3, **sizes)
         self.scale = scale
 
-    def lengths(self, batch: Batch) -> float:
+    def scales(self, batch: Batch) -> float:
         return self.scale
 
 

@@ -58,7 +58,7 @@ Scores = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./@-]{1,80}$")], Number
 class DatasetDescription(TypedDict):
     """Of somebody's own data: what `DatasetSpec.describe` tells."""
 
-    name: Annotated[str, Field(pattern=r"^own-[0-9a-f]{16}$")]
+    name: Annotated[str, Field(pattern=r"^custom-[0-9a-f]{16}$")]
     title: Text
     summary: Text
     classes: Annotated[list[Text], Field(min_length=1, max_length=100_000)]

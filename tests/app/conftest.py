@@ -19,7 +19,7 @@ from typing_extensions import is_typeddict
 from app.api import routes
 from app.api.middleware import SameOriginMiddleware
 from app.payloads import protocol
-from app.payloads.sprites import TestImages, test_images
+from app.payloads.sprites import ImageTiles, image_tiles
 from app.runtime import services
 from app.runtime.services import Services, Settings
 from app.widgets import components
@@ -154,9 +154,9 @@ def writer():
 
 
 @pytest.fixture
-def digits(here: Services) -> TestImages:
+def digits(here: Services) -> ImageTiles:
     """The pictures of the digits."""
-    return test_images("digits", here.data)
+    return image_tiles("digits", here.data)
 
 
 @pytest.fixture

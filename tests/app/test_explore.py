@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.payloads import sprites
+from app.payloads.sprites import image_tiles
 from app.state.explore import UIState
 from app.state.selection import Selection
 from dmlviz.catalog.losses import LOSSES
@@ -273,7 +273,7 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
 
 
 def test_the_digits_have_their_pictures_without_any_download(tmp_path):
-    assert len(sprites.test_images("digits", tmp_path)) == 596
+    assert len(image_tiles("digits", tmp_path)) == 596
 
 
 def test_a_browser_that_missed_a_run_starts_each_setting_from_what_is_set(here):

@@ -37,7 +37,7 @@ def first_frames(jobs, config):
     run = jobs.runs.get(jobs.submit(config))
     follower, seen, seconds = run.follow(), [], []
     while len(seconds) < 2:
-        for _, line in follower.new():
+        for _, line in follower.read_new():
             if line.startswith('{"event":"snapshot"'):
                 seconds.append(time.perf_counter() - begun)
                 seen.append(line)

@@ -85,10 +85,10 @@ def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
     expect(look).to_have_attribute("data-classes", "2", timeout=60_000)
     expect(look.locator("td.name")).to_have_text(["a bar", "a square"])
     expect(look.locator(".tile")).to_have_count(16)
-    expect(look).to_contain_text("1 file left out")
+    expect(look).to_contain_text("1 file skipped")
     expect(look).to_contain_text("fitted whole into 32 × 32")
     person.press("Use this data set")
-    expect(person.page).to_have_url(re.compile("dataset=own-[0-9a-f]{16}"))
+    expect(person.page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
     person.press("Train")
     expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
     run = person.page.url.partition("run=")[2][:16]

@@ -11,7 +11,19 @@ from dmlviz.cli.main import main
 @pytest.fixture(scope="session")
 def quick():
     """The words for a training that is soon over."""
-    return ["train", "--dataset", "digits", "--steps", "12", "--snapshots", "3", "--tracked", "100", "--net", "mlp"]
+    return [
+        "train",
+        "--dataset",
+        "digits",
+        "--steps",
+        "12",
+        "--num-snapshots",
+        "3",
+        "--eval-subset-size",
+        "100",
+        "--net",
+        "mlp",
+    ]
 
 
 @pytest.fixture

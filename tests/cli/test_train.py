@@ -71,7 +71,7 @@ def test_a_training_that_fails_says_why_and_exits_with_1(called, tmp_path, quick
 
 
 def test_a_collapse_is_said_with_what_to_try(called, tmp_path):
-    pulled = "--loss contrastive --loss-param margin=0 --no-normalize --embedding-dim 2 --steps 150 --snapshots 8"
+    pulled = "--loss contrastive --loss-param margin=0 --no-normalize --embedding-dim 2 --steps 150 --num-snapshots 8"
     code, said, _ = called("train", "--dataset", "digits", "--net", "mlp", *pulled.split(), "--runs", tmp_path)
     assert code == 0
     assert "The space has collapsed" in said

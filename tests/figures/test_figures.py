@@ -190,7 +190,7 @@ def test_plotly_is_loaded_for_no_one_who_draws_nothing():
         "import sys",
         "from dmlviz import cli, config, export, figures, jobs, runs",
         "from dmlviz.cli import export, runs",
-        "from dmlviz.figures import data, declared, palette",
+        "from dmlviz.figures import data, palette",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",
         "figures.roc",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",

@@ -82,9 +82,9 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, aliv
 
 def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_again(tmp_path, until, alive, long):
     script = (
-        "import os, sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import Jobs\n"
+        "import os, sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
         "from pathlib import Path\n"
-        "jobs = Jobs(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
+        "jobs = JobScheduler(sys.argv[1], slots=1); run = jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
         "while not jobs.runs.get(run).snapshot_steps: time.sleep(0.01)\n"
         "jobs.crew.prestart(); pids = [*[w.pid for w in jobs._active], jobs.crew.idle_worker.pid]\n"
         "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"

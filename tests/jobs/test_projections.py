@@ -16,10 +16,10 @@ def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
     answer = jobs.embed(finished.id, images)
     np.testing.assert_allclose(answer["embeddings"], finished.embeddings[:3], atol=1e-5)
     np.testing.assert_allclose(
-        answer["places"]["live"], finished.basis.project(np.asarray(answer["embeddings"])), atol=1e-5
+        answer["places"]["live"], finished.linear_projection.project(np.asarray(answer["embeddings"])), atol=1e-5
     )
     json.dumps(answer)
-    assert finished.nearest(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
+    assert finished.neighbors_of_point(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
 
 
 def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finished, long):
@@ -43,7 +43,7 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
     assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
     assert jobs.project(finished.id, config) == projection
     assert jobs.running_for() == []
-    assert drawing.faithfulness["trustworthiness"].shape == (len(finished.labels),)
+    assert drawing.quality["trustworthiness"].shape == (len(finished.labels),)
     assert 0 < end["faithfulness"]["trustworthiness"] <= 1
     answer = jobs.embed(finished.id, load("digits").test.images[:2])
     np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-3)

@@ -34,7 +34,7 @@ def hardest(training_set, anchor):
 def drawn(miner, training_set, batch):
     """Pairs (anchor, negative) as training image numbers, of one completed and mined batch."""
     embeddings, labels = training_set
-    completed = miner.complete(batch)
+    completed = miner.extend_batch(batch)
     triplets = miner(embeddings[completed], labels[completed])
     assert (labels[completed][triplets.a] == labels[completed][triplets.p]).all()
     return completed, [(completed[a], completed[p], completed[n]) for a, p, n in zip(*triplets, strict=True)]
@@ -58,7 +58,7 @@ def test_all_kept_negatives_are_drawn_in_time(mine, training_set):
 
 
 def test_a_refresh_forgets_what_was_kept(mine, training_set):
-    mine.complete(np.arange(N))
+    mine.extend_batch(np.arange(N))
     moved = training_set[0].flip(0).contiguous(), training_set[1]
     mine.refresh(*moved)
     _, triplets = drawn(mine, moved, np.arange(30))
@@ -70,7 +70,7 @@ def test_without_a_refresh_the_batch_is_left_as_it_is_and_mined_for_its_own_hard
     embeddings, labels = training_set
     batch = np.arange(20)
     miner = miners.build("offline_hard")
-    assert miner.complete(batch) is batch
+    assert miner.extend_batch(batch) is batch
     expected = miners.build("hardest_negative")(embeddings[:20], labels[:20])
     assert all(torch.equal(a, b) for a, b in zip(miner(embeddings[:20], labels[:20]), expected, strict=True))
 
@@ -80,7 +80,7 @@ def test_a_training_set_with_few_negatives_gives_what_there_is(labels):
     embeddings, labels = torch.randn(6, 3), torch.tensor(labels)
     miner = miners.build("offline_hard", negatives=100)
     miner.refresh(embeddings, labels)
-    completed = miner.complete(np.arange(6))
+    completed = miner.extend_batch(np.arange(6))
     triplets = miner(embeddings[completed], labels[completed])
     pairs_with_negative = [(a, p) for a in range(6) for p in range(6) if a != p and labels[a] == labels[p]]
     assert len(triplets.a) == (0 if len(labels.unique()) == 1 else len(pairs_with_negative))
@@ -91,7 +91,7 @@ def test_a_space_with_nan_in_it_is_no_obstacle(training_set):
     embeddings, labels = training_set
     miner = miners.build("offline_hard")
     miner.refresh(embeddings.masked_fill(torch.arange(N)[:, None] == 5, torch.nan), labels)
-    completed = miner.complete(np.arange(10))
+    completed = miner.extend_batch(np.arange(10))
     assert (labels[completed][miner(embeddings[completed], labels[completed]).n] >= 0).all()
 
 
@@ -100,7 +100,7 @@ def test_equal_seeds_draw_equally(training_set):
     for miner in (first, second):
         miner.refresh(*training_set)
     for _ in range(3):
-        assert first.complete(np.arange(40)).tolist() == second.complete(np.arange(40)).tolist()
+        assert first.extend_batch(np.arange(40)).tolist() == second.extend_batch(np.arange(40)).tolist()
 
 
 def test_refreshing_hands_over_the_whole_set_one_chunk_at_a_step(training_set):
@@ -117,7 +117,7 @@ def test_refreshing_hands_over_the_whole_set_one_chunk_at_a_step(training_set):
     for done in range(1, 4):
         next(work)
         assert len(seen) == done
-        assert len(miner.complete(np.arange(10))) == 10  # not yet
+        assert len(miner.extend_batch(np.arange(10))) == 10  # not yet
     assert next(work, "done") == "done"
     _, triplets = drawn(miner, training_set, np.arange(10))
     assert all(n in hardest(training_set, a) for a, _, n in triplets)

@@ -178,7 +178,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
 
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
-        "import sys, dmlviz.projection as p; p.project, p.project_epochs, p.place_on; "
+        "import sys, dmlviz.projection as p; p.project, p.project_sequence, p.place_on; "
         "import dmlviz.projection.reference, dmlviz.runs.projection_run, dmlviz.jobs.worker, app.server; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
     )

@@ -32,9 +32,7 @@ def test_the_graph_equals_umap_learns(theirs):
 
 def test_the_supervised_graph_equals_umap_learns(theirs):
     edges = graph(membership_strengths(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
-    np.testing.assert_allclose(
-        intersect_labels(edges, theirs["labels"]).toarray(), theirs["intersect_labels"], atol=1e-5
-    )
+    np.testing.assert_allclose(intersect_labels(edges, theirs["labels"]).toarray(), theirs["supervised"], atol=1e-5)
 
 
 def test_the_curve_equals_umap_learns(theirs):

@@ -158,5 +158,5 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         assert run.title.startswith("Fails: ")
         alarms = [event for event in run.events() if event["event"] == "alarm"]
         assert [event["alarm"] for event in alarms] == ["collapsed"]
-        assert alarms[0]["suggestions"] == [remedy.label for remedy in suggestions("collapsed", run.config)]
+        assert alarms[0]["remedies"] == [remedy.label for remedy in suggestions("collapsed", run.config)]
         assert not [event for event in run.events() if event["event"] == "alarm_over"]

@@ -52,5 +52,5 @@ def test_the_gallery_of_a_run_that_was_trained_again_is_not_the_old_one(runs, to
 
 def test_a_point_of_the_space_has_neighbors(runs, write):
     run = write(runs)
-    assert run.nearest(run.embeddings[7], 1)[0].item == 7
-    assert run.nearest(run.embeddings[7], 1)[0].distance == pytest.approx(0, abs=1e-3)
+    assert run.neighbors_of_point(run.embeddings[7], 1)[0].item == 7
+    assert run.neighbors_of_point(run.embeddings[7], 1)[0].distance == pytest.approx(0, abs=1e-3)

@@ -24,7 +24,7 @@ def test_a_run_cut_off_at_any_byte_of_its_log_is_readable_up_to_its_last_event(r
         events = run.events()
         assert events == [json.loads(line) for line in whole[:cut].split(b"\n")[:-1]]
         assert run.state == ("finished" if cut == len(whole) else "interrupted")
-        assert len(run.follow().new()) == len(events)
+        assert len(run.follow().read_new()) == len(events)
 
 
 def test_an_event_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path):
@@ -66,8 +66,8 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
     run = runs.create(small)
     assert run.state == "interrupted"
     script = (
-        "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.writer import Writer\n"
-        "with Writer(Run(sys.argv[1])) as writer:\n"
+        "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.writer import RecordWriter\n"
+        "with RecordWriter(Run(sys.argv[1])) as writer:\n"
         "    writer.event('preparing', dataset='digits', done=0, total=1); print('on', flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", script, str(run.path)]
@@ -101,17 +101,17 @@ def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, wr
 def test_a_follower_gives_each_whole_line_once(runs, small):
     run = runs.create(small)
     follower = run.follow()
-    assert follower.new() == []
+    assert follower.read_new() == []
     run.log.append({"event": "a"})
     run.log.append({"event": "b"})
-    assert [number for number, _ in follower.new()] == [0, 1]
+    assert [number for number, _ in follower.read_new()] == [0, 1]
     with open(run.log.path, "ab") as file:
         file.write(b'{"event":')
-    assert follower.new() == []
+    assert follower.read_new() == []
     with open(run.log.path, "ab") as file:
         file.write(b'"c"}\n')
-    assert follower.new() == [(2, '{"event":"c"}')]
-    assert follower.new() == []
+    assert follower.read_new() == [(2, '{"event":"c"}')]
+    assert follower.read_new() == []
 
 
 def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, write):
@@ -119,15 +119,15 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
     assert first.state == "failed"
     kept = next(event["frame"] for event in first.events() if event.get("frame"))
     follower = first.follow(after=3)
-    assert [number for number, _ in follower.new()] == [3, 4, 5, 6]  # the failure, and the alarm before it
+    assert [number for number, _ in follower.read_new()] == [3, 4, 5, 6]  # the failure, and the alarm before it
     again = runs.create(small)
     assert again.path == first.path
     assert again.events() == []
     assert again.snapshot_steps == []
     assert len(again.frame(kept["id"])) == kept["n"] * 4, "a page that still shows the old run asks for its frames"
-    assert follower.new() == []
+    assert follower.read_new() == []
     again.log.append({"event": "started"})
-    assert [(number, json.loads(line)) for number, line in follower.new()] == [(0, {"event": "started"})]
+    assert [(number, json.loads(line)) for number, line in follower.read_new()] == [(0, {"event": "started"})]
     assert [path.name for path in runs.folder.iterdir()] == [small.id]
 
 

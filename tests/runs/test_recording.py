@@ -44,7 +44,7 @@ def test_the_replay_has_every_snapshot_once_and_ends_with_all_images(runs, write
     assert len({(tuple(frame["center"]), frame["scale"]) for frame in replay["frames"]}) == 1
     assert replay["view"] == "fan"
     assert len(replay["explained"]) == 2
-    np.testing.assert_allclose(run.linear_projection.explained, replay["explained"])
+    np.testing.assert_allclose(run.linear_projection.explained_variance_ratio, replay["explained"])
 
 
 def test_the_picture_of_a_plane_is_the_plane(runs, small, write):

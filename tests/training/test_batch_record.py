@@ -137,7 +137,7 @@ def test_what_a_sampler_paired_is_kept(digits, sampler, loss):
 def test_a_stored_batch_is_the_batch_within_its_rounding(digits, tmp_path, width):
     batch = batches(quick(embedding_dim=width, loss="triplet"), digits)[-1]
     again = stored(batch, tmp_path)
-    for name in ("step", "loss", "active", "anchored", "mined"):
+    for name in ("step", "loss", "active", "is_anchored", "num_mined"):
         assert getattr(again, name) == getattr(batch, name)
     for name in ("images", "labels", "triplets"):
         np.testing.assert_array_equal(getattr(again, name), getattr(batch, name))

@@ -61,7 +61,7 @@ def test_live_figures_are_those_of_the_batch(digits: Dataset, quick, of) -> None
     violations = 0.2 + distances[:, :, None] - distances[:, None, :]
     valid = (same & others)[:, :, None] & ~same[:, None, :]
     assert step.loss == pytest.approx(violations.clamp_min(0)[valid].mean().item(), rel=1e-4)
-    assert step.active == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
+    assert step.active_fraction == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
     assert step.images_per_second > 0
 
 

@@ -41,7 +41,7 @@ def test_every_miner_trains_with_a_loss_that_takes_it(digits: Dataset, miner: st
     config = quick(loss=loss, miner=miner, steps=45, classes_per_batch=5, images_per_class=6)
     events = list(train(config, data=digits))
     assert type(events[-1]) is Finished, getattr(events[-1], "reason", "")
-    assert any(step.active > 0 for step in of(Step, events))
+    assert any(step.active_fraction > 0 for step in of(Step, events))
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_offline_hard_looks_at_the_training_set_every_epoch_and_teaches_digits(d
         completed.append(np.setdiff1d(result, batch))
         return result
 
-    monkeypatch.setattr(OfflineHard, "complete", tracked)
+    monkeypatch.setattr(OfflineHard, "extend_batch", tracked)
     scores = learned(digits, loss="triplet", miner="offline_hard", miner_params={"every": 2}, steps=40)
     epoch = len(digits.train) // 160
     assert seen == [len(digits.train)] * (1 + (40 - 1) // (2 * epoch))

@@ -17,7 +17,7 @@ LABELS = np.array([0, 0, 1, 1, 2, 2])
 
 def batch(places=PLACES, labels=LABELS, **fields):
     given = {"step": 1, "loss": 0.0, "active": 0.0, "images": np.arange(len(labels)), "labels": labels}
-    same = {"before": places, "after": places, "gradient": np.zeros_like(places)}
+    same = {"embeddings_before": places, "embeddings_after": places, "gradient": np.zeros_like(places)}
     return BatchRecord(**given | same | fields)
 
 
@@ -49,7 +49,7 @@ def test_every_triplet_of_a_batch_is_counted_as_the_naive_loop_counts():
 
 def test_mined_triplets_are_those_that_are_told():
     rows = np.array([[0, 1, 2], [2, 3, 1], [4, 5, 0]])
-    seen = classify_tuples(config("triplet", loss_params={"margin": 0.7}), batch(triplets=rows, mined=3))
+    seen = classify_tuples(config("triplet", loss_params={"margin": 0.7}), batch(triplets=rows, num_mined=3))
     np.testing.assert_array_equal(seen.indices, rows)
     assert seen.difficulty.tolist() == [SEMI_HARD, SEMI_HARD, EASY]
     assert seen.source == "selection"
@@ -60,7 +60,7 @@ def test_pairs_are_hard_on_the_wrong_side_of_the_boundary():
     for i, j in ((0, 1), (1, 2), (0, 4), (0, 3)):
         chosen[i, j] = chosen[j, i] = True
     params = {"margin": 1.2, "pos_margin": 0.2}
-    seen = classify_tuples(config("contrastive", loss_params=params), batch(pairs=chosen, mined=4))
+    seen = classify_tuples(config("contrastive", loss_params=params), batch(pairs=chosen, num_mined=4))
     told = dict(zip(map(tuple, seen.indices.tolist()), seen.difficulty, strict=True))
     # The boundary lies at 0.7: a positive at 0.3 is right but pulled; negatives: 0.6 wrong, 1.0 pushed, 2.5 free.
     assert told == {(0, 1): SEMI_HARD, (1, 2): HARD, (0, 3): SEMI_HARD, (0, 4): EASY}
@@ -89,7 +89,7 @@ def test_images_of_a_proxy_loss_are_hard_where_another_class_wins():
     terms = np.array([0.001, 0.5, 3.0])
     seen = classify_tuples(
         config("arcface", normalize=True),
-        batch(places, np.array([0, 1, 2]), learned={"weight": weight}, terms=terms),
+        batch(places, np.array([0, 1, 2]), loss_weights={"weight": weight}, loss_per_image=terms),
     )
     assert seen.kind == "classes"
     assert seen.difficulty.tolist() == [EASY, SEMI_HARD, HARD]
@@ -102,7 +102,7 @@ def test_classes_that_training_does_not_see_keep_the_others_names():
     assert keeping.train_classes[:2] == (1, 3)
     places = np.array([[1, 0.1], [0.9, 0.1]], np.float32)
     seen = classify_tuples(
-        keeping, batch(places, np.array([1, 3]), learned={"weight": weight}, terms=np.array([0.5, 2.0]))
+        keeping, batch(places, np.array([1, 3]), loss_weights={"weight": weight}, loss_per_image=np.array([0.5, 2.0]))
     )
     assert seen.indices.tolist() == [[0, 1, 3], [1, 3, 1]]
     assert seen.difficulty.tolist() == [SEMI_HARD, HARD]
@@ -129,7 +129,7 @@ def test_every_loss_has_something_to_show(loss):
     settings = config(loss, embedding_dim=d, miner=None)
     centers = settings.loss_params.get("centers", 1)
     learned = {"weight": np.ones((10 * centers, d), np.float32)} if LOSSES[loss].needs_classes else {}
-    seen = classify_tuples(settings, batch(places, np.repeat(np.arange(4), 3), learned=learned))
+    seen = classify_tuples(settings, batch(places, np.repeat(np.arange(4), 3), loss_weights=learned))
     assert len(seen.indices) > 0
     assert len(seen.indices) == len(seen.difficulty) <= sum(seen.counts)
     assert seen.indices.shape[1] == (2 if seen.kind == "pairs" else 3)

@@ -62,8 +62,8 @@ def read(path: Path) -> Lesson:
     for task in tasks:
         if not 0 <= task.answer < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
-    see = tuple(tuple(place) for place in told.pop("related", ()))
-    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=see, **told)
+    related = tuple(tuple(place) for place in told.pop("related", ()))
+    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **told)
 
 
 @cache

@@ -40,7 +40,7 @@ class WeightedSumSpec(LossSpec):
 
     losses: Catalog[LossSpec]
 
-    def given(self, params: Mapping[str, Any]) -> LossSpec:
+    def for_params(self, params: Mapping[str, Any]) -> LossSpec:
         """Return the sum as these two losses make it."""
         values = self.with_defaults(params)
         a, b = (self.losses[LossChoice.split(values[side])[0]] for side in ("a", "b"))
