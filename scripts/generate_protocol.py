@@ -1,4 +1,4 @@
-"""Writes frontend/src/protocol.ts from app/payloads/protocol.py: the same types for the page. Run it after changing them."""
+"""Writes frontend/src/protocol.ts: the types of app/payloads/protocol.py for the page. Run it after a change there."""
 
 import sys
 import types

@@ -73,7 +73,7 @@ def film(page: Page) -> list[Image.Image]:
     page.mouse.move(WINDOW["width"] - 4, WINDOW["height"] - 4)
     take()
     page.get_by_text("Draw", exact=True).click()
-    page.locator(".pad[data-ready=true]").wait_for()
+    page.locator(".query-pad[data-ready=true]").wait_for()
     draw_a_zero(page)
     page.locator(".inspector[data-subject=query]").wait_for()
     take()
@@ -82,7 +82,7 @@ def film(page: Page) -> list[Image.Image]:
 
 def draw_a_zero(page: Page) -> None:
     """On the pad, with the mouse."""
-    box = page.locator(".pad canvas").bounding_box()
+    box = page.locator(".query-pad canvas").bounding_box()
     assert box is not None
     for turn in range(25):
         x, y = 0.5 + 0.2 * math.cos(turn * math.tau / 24), 0.5 + 0.32 * math.sin(turn * math.tau / 24)

@@ -1,4 +1,4 @@
-"""Trains the runs that come with the program, into dmlviz/ready_made_runs: what the first page plays before anybody trains.
+"""Trains the ready-made runs into dmlviz/ready_made_runs: what the first page plays before anybody trains.
 
 Run it again after a change of the run format, or of what a config hashes: `python scripts/make_ready_made_runs.py`.
 """

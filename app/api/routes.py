@@ -32,7 +32,7 @@ from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run import LIVE, EventLogDir, Run
 from dmlviz.storage.files import is_run_id
 
-NEIGHBORS = 10  # of a film-strip, as many as the inspector shows
+NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
 IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
 PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
 NO_STORE = {"Cache-Control": "no-store"}
@@ -58,7 +58,7 @@ def routes() -> list[Route]:
         *losses.routes(),
         Route("/api/runs/{run}/judged.bin", judged),
         Route("/api/runs/{run}/pixels.json", pixel_baseline_route),
-        Route("/api/runs/{run}/film/{item:int}.json", film),
+        Route("/api/runs/{run}/neighbor-history/{item:int}.json", neighbor_history_route),
         Route("/api/runs/{run}/portrait-{theme}.png", portrait),
         Route("/api/runs/{run}/export/{format}", export),
         Route("/api/runs/{run}/run.zip", export_archive),
@@ -186,7 +186,7 @@ async def pixel_baseline_route(request: Request) -> Response:
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
 
 
-async def film(request: Request) -> Response:
+async def neighbor_history_route(request: Request) -> Response:
     """The neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run = services().runs.get(request.path_params["run"])
     found = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)

@@ -1,4 +1,4 @@
-"""What the Learn page explains: every choice of every catalog, by kind and name."""
+"""Index of all catalog entries, for the Learn page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dmlviz.config import TrainConfig
 
 @dataclass(frozen=True)
 class Kind:
-    """A catalog on the Learn page: what its entries are called, together and one alone."""
+    """A catalog on the Learn page, with its title and the noun for one entry."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ def search(kind: Kind, text: str) -> list[Spec]:
 
 
 def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:
-    """The entries by family, in the order in which the families come."""
+    """Group the entries by family, in order of appearance."""
     grouped: dict[str, list[Spec]] = {}
     for entry in entries:
         grouped.setdefault(entry.family, []).append(entry)
@@ -67,7 +67,7 @@ def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:
 
 
 def related_entries(entry: Spec) -> list[tuple[Kind, str]]:
-    """The other choices that an entry goes with."""
+    """List the entries of other catalogs that an entry combines with."""
     if isinstance(entry, LossSpec):
         miners = [(KINDS["miner"], name) for name, miner in MINERS.items() if miner.tuple_kind in entry.tuple_kinds]
         samplers = [
@@ -88,7 +88,7 @@ def no_miner_note(entry: Spec) -> str:
 
 
 def caveat(entry: Spec) -> str:
-    """What to beware of."""
+    """The caveat of an entry."""
     if isinstance(entry, ProjectionSpec):
         return entry.caution
     return entry.caveat if isinstance(entry, LossSpec) else ""
@@ -140,7 +140,7 @@ def _value(name: str, config: TrainConfig) -> str:
 
 
 def limits(parameter: Parameter) -> str:
-    """What a parameter may be."""
+    """Describe the valid values of a parameter."""
     if parameter.kind is bool:
         return "yes or no"
     if parameter.choices:
@@ -152,7 +152,7 @@ def limits(parameter: Parameter) -> str:
 
 
 def default(parameter: Parameter) -> str:
-    """What a parameter is when nobody says."""
+    """Describe the default of a parameter."""
     if isinstance(parameter.default, bool):
         return "yes" if parameter.default else "no"
     if isinstance(parameter.default, list):

@@ -1,4 +1,4 @@
-"""Below the scores: what the loss sees of a batch, and how far test images are apart. Closed until somebody looks."""
+"""Batch explorer and distance distribution, below the scores; loaded when opened."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ from app.widgets import component_props
 from app.widgets.components import mount
 
 
-def lossview(shown: RunView) -> None:
-    """Two drawers that ask the server themselves."""
-    mount("lossview", key="lossview", data=component_props.run_source(replace(shown, drawing=None)))
+def batch_explorer(shown: RunView) -> None:
+    """Render two drawers that ask the server themselves."""
+    data = component_props.run_source(replace(shown, drawing=None))
+    mount("batch_explorer", key="batch_explorer", data=data)

@@ -1,4 +1,4 @@
-"""The parts of the Compare page: which two runs, how far the one that learns is, their maps, what tells them apart."""
+"""Panels of the Compare page: run pickers, progress, linked maps, score differences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,14 +19,14 @@ from dmlviz.runs.run import Run
 
 SIDES = ("a", "b")
 AGREEMENT_LABELS = {
-    "a": "Click a point: its nearest test images in both runs appear here and beside. Click a number in the table, or "
-    "select on a map: those images appear here.",
-    "b": "The same image, with its nearest test images in the second run.",
+    "a": "Click a point to see its nearest neighbors in both runs. Click a number in the table, or "
+    "select on a map, to list images here.",
+    "b": "The same image and its nearest neighbors in the second run.",
 }
 
 
 def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
-    """A select box for each side, and how the settings differ."""
+    """Render a select box for each side and the differences between the settings."""
     runs = {run.id: run for run in services.runs.list()}
     left, right = st.columns(2)
     for column, side, label in ((left, "a", "First run"), (right, "b", "Second run")):
@@ -57,10 +57,10 @@ def _named(run: Run) -> str:
 
 
 def _differences_text(pair: Pair) -> str:
-    """How the two differ, or why they cannot be compared, in a sentence."""
+    """Describe how the runs differ, or why they cannot be compared."""
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset].title
-        return f"There is no other run of {data} yet: train one, with One thing changed or in Explore."
+        return f"No other run of {data} yet: train one here (Change one setting) or in Explore."
     if not pair.same_dataset:
         one, other = (DATASETS[shown.run.config.dataset].title for shown in (pair.a, pair.b))
         return (
@@ -71,22 +71,22 @@ def _differences_text(pair: Pair) -> str:
     parts = [f"{name} {one} → {other}" for name, one, other in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
     if a.steps == b.steps:
-        return f"{differ}. Maps go step by step together."
+        return f"{differ}. Maps play in step."
     return (
-        f"{differ}. Their lengths differ, so maps go together by the share of the training: step {a.steps // 2:,} of "
-        f"{a.steps:,} beside step {b.steps // 2:,} of {b.steps:,}."
+        f"{differ}. The runs differ in length, so maps are matched by the fraction of training: "
+        f"step {a.steps // 2:,} of {a.steps:,} beside step {b.steps // 2:,} of {b.steps:,}."
     )
 
 
 def progress(ui: CompareState, services: Services, pair: Pair) -> None:
-    """How far the run is that learns."""
+    """Render the progress of the run that trains, if one does."""
     live = compare.running_side(pair)
     if live is not None:
         map_panel.progress_panel(compare.to_explore_state(live, ui), services, live)
 
 
 def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
-    """Both maps, and below them scores, disagreements and neighbors."""
+    """Render both maps, and below them scores, agreement and neighbors."""
     here = compare.resolve_pair(ui, services, None)
     if here is None or compare_footer(here) != compare_footer(seen):
         st.rerun()
@@ -107,7 +107,7 @@ def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
         return
     table, *panels = st.columns([4, 3, 3])
     with table:
-        mount("versus", key="versus", data=compare_props.versus_data(here))
+        mount("compare_scores", key="compare_scores", data=compare_props.versus_data(here))
     for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
         if one is not None:
             with column:
@@ -121,7 +121,7 @@ def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
 
 
 def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
-    """What the parts of the page have in common."""
+    """Key of the pair on the page: where it changes, the whole page is rerun."""
     return [
         None if one is None else (one.run.id, one.live, one.complete, component_props.run_version(one))
         for one in (pair.a, pair.b)

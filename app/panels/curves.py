@@ -1,4 +1,4 @@
-"""Below the map: recall@k, ROC, distances, confusion and training as figures. Closed until somebody looks."""
+"""Figures below the map: recall@k, ROC, distances, confusion matrix, training curves; computed when opened."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for t
 
 
 def curves(now: PageContext) -> None:
-    """A drawer whose figure is of the run and the step that the map shows; it draws itself anew, not the page."""
+    """Render an expander with a figure of the run and step on the map; a fragment, so that the page is not rerun."""
     seen, fresh = context_key(now), [now]
 
     @st.fragment
@@ -85,7 +85,7 @@ def _figure(was_live: bool) -> None:
 
 
 def _show(name: str, figure: "go.Figure") -> None:
-    """The figure, and beside it the words that it has for a title when it stands alone."""
+    """Render the figure, with its title and summary beside it."""
     title, about = figure.layout.meta["title"], figure.layout.meta["about"]
     below = 48 if figure.layout.showlegend is False else 72
     figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": below}, height=HEIGHT)

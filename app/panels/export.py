@@ -1,4 +1,4 @@
-"""What can be kept of the run on the screen: the script that gives it again, and files to download."""
+"""Export menu of the current run: the script that reproduces it, and files to download."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ from dmlviz.export.weights import loading
 
 WIDTH = 440  # pixels
 SCRIPTS = {"python": as_python, "command": as_command}
-NOT_READY_MESSAGE = "Files are made of all test images, which are embedded when the training ends."
+NOT_READY_MESSAGE = "Files are available when training has finished."
 
 
 def export_menu(shown: RunView) -> None:
-    """A popover; what is in it is made when it is open."""
-    menu = st.popover("Keep", type="tertiary", key="keep", on_change="rerun")
+    """Render the popover; its content is built only when it is open."""
+    menu = st.popover("Export", type="tertiary", key="export", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
-            mount("keep", key="keep-panel", data=export_panel(shown))
+            mount("export", key="export-panel", data=export_panel(shown))
 
 
 def export_panel(shown: RunView) -> dict[str, Any]:
-    """Scripts as text, files as addresses."""
+    """Props of the export panel: scripts as text, files as URLs."""
     finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
     kept = RunExport(shown.run, shown.drawing if finished else None)
     given = DATASETS[shown.run.config.dataset].size == 0  # nothing was trained that could be trained again

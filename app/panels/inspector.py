@@ -1,4 +1,4 @@
-"""Beside the map: the pinned image and its neighbors, or a picture of one's own."""
+"""Inspector panel beside the map: a pinned image or a query image, with its nearest neighbors."""
 
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from dmlviz.runs.run import Neighbor
 
 NEIGHBORS = 10
 KEY = "side"
-NO_NET = "These vectors came without a net, so no picture can be placed among them."
-NO_COLORS = "The pictures here are in color, which the pad cannot draw: upload one instead."
+NO_NET = "No model for these embeddings, so new images cannot be embedded."
+NO_COLORS = "This data set is in color: upload an image instead."
 SIDES = ("Selected", "Draw", "Upload")
 SAMPLES = {"seven": "a seven", "two": "a two", "house": "a house"}
 QUERIES = Path(__file__).resolve().parent.parent / "assets" / "queries"
@@ -30,7 +30,7 @@ CAMERA = "Camera"  # which browsers allow to pages over https, and to this machi
 
 
 def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbor]:
-    """The neighbors of the pinned image; an image that is not embedded yet has none, and that is said."""
+    """Find the neighbors of the pinned image; empty if nothing is pinned or the image is not embedded yet."""
     if ui.pinned is None:
         return []
     try:
@@ -40,7 +40,7 @@ def pinned_neighbors(ui: UIState, shown: RunView) -> list[Neighbor]:
 
 
 def selected_tab() -> None:
-    """What to inspect."""
+    """Render the tabs of the inspector."""
     st.segmented_control(
         "Inspect",
         (*SIDES, CAMERA) if _camera_allowed(st.context.url) else SIDES,
@@ -56,13 +56,13 @@ def selected_tab() -> None:
 def inspector_panel(
     ui: UIState, services: Services, shown: RunView, neighbors: list[Neighbor]
 ) -> query.QueryResult | None:
-    """The inspector: the pinned image and its neighbors, or a picture of one's own. Returns what it said of that."""
+    """Render the inspector; return the result of the query image, or None."""
     chosen = st.session_state[KEY]
     if chosen == "Selected":
         _selected(ui, shown, neighbors)
         return None
     if not shown.complete:
-        st.caption("A picture can be asked about once the run has ended; until then the net changes with every step.")
+        st.caption("Queries are available after training.")
         return None
     data = DATASETS[shown.run.config.dataset]
     if data.size == 0 or (chosen == "Draw" and data.channels == 3):
@@ -82,16 +82,22 @@ def inspector_panel(
 
 def _selected(ui: UIState, shown: RunView, neighbors: list[Neighbor]) -> None:
     if ui.pinned is None or not neighbors:
-        words = "Click a point of the map: its nearest test images in the embedding appear here, with their distances."
+        words = "Click a point to see its nearest neighbors in the embedding."
         if ui.pinned is not None:
-            words = f"Test image {ui.pinned:,} is not embedded at this step; all test images are at the end of the run."
+            words = f"Test image {ui.pinned:,} is not embedded at this step, only at the end of the run."
         _inspector(ui, {"placeholder": words})
     else:
         _inspector(ui, component_props.pinned_data(shown, ui, ui.pinned, neighbors))
 
 
 def _drawing_pad() -> np.ndarray | None:
-    pad = mount("pad", key="pad", data={"hint": "Draw here"}, default={"drawing": None}, on_drawing_change=lambda: None)
+    pad = mount(
+        "query_pad",
+        key="query_pad",
+        data={"hint": "Draw here"},
+        default={"drawing": None},
+        on_drawing_change=lambda: None,
+    )
     return query.decode_drawing(pad.drawing)
 
 
@@ -105,15 +111,15 @@ def _read_query_image(chosen: str, dataset: str) -> np.ndarray | None:
         return _drawing_pad()
     if chosen == "Upload":
         return _upload(dataset)
-    photograph = st.camera_input("A photograph", key="camera", label_visibility="collapsed")
+    photograph = st.camera_input("Photo", key="camera", label_visibility="collapsed")
     return None if photograph is None else decode(photograph.getvalue(), dataset)
 
 
 def _upload(dataset: str) -> np.ndarray | None:
-    """A file, or what was pasted after it."""
+    """Read an uploaded file, or the image pasted after it."""
     pasted = st.session_state.get("paste", {}).get("picture")
     file = st.file_uploader(
-        "A picture",
+        "Image",
         type=["png", "jpg", "jpeg", "webp"],
         max_upload_size=2,
         key=f"upload.{query.paste_count(pasted)}",  # a paste takes the place of the file before it
@@ -125,7 +131,7 @@ def _upload(dataset: str) -> np.ndarray | None:
 
 
 def _sample_images() -> bytes | None:
-    """One of the pictures that come with the program, for who has none at hand."""
+    """Offer the sample images of the package; return the selected one."""
 
     def take(name: str) -> None:
         st.session_state["sample"] = name

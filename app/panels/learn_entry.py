@@ -1,4 +1,4 @@
-"""A page of the Learn page: one choice, made from its declaration alone."""
+"""Renders one catalog entry of the Learn page from its spec."""
 
 import streamlit as st
 
@@ -22,8 +22,8 @@ from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
 from dmlviz.config import TrainConfig
 
 NO_PLOT = (
-    "A sum has no curve of its own: it is the two curves of its parts, each times its weight. "
-    "Look at the pages of the two."
+    "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
+    "See the pages of both losses."
 )
 
 
@@ -40,7 +40,7 @@ def render_entry(kind: Kind, name: str) -> None:
         if declared.when_to_use:
             st.markdown(f"**When to use it.** {declared.when_to_use}")
         if caveat(declared):
-            st.markdown(f"**Beware.** {caveat(declared)}")
+            st.markdown(f"**Caution.** {caveat(declared)}")
     with right:
         _facts(kind, declared)
     if isinstance(declared, LossSpec):
@@ -50,10 +50,10 @@ def render_entry(kind: Kind, name: str) -> None:
 
 def _facts(kind: Kind, declared: Spec) -> None:
     if isinstance(declared, MetricSpec):
-        st.markdown(f"**Values.** {declared.range[0].upper()}{declared.range[1:]}")
+        st.markdown(f"**Range.** {declared.range[0].upper()}{declared.range[1:]}")
     others = related_entries(declared)
     if others or no_miner_note(declared):
-        st.markdown("**Goes with**")
+        st.markdown("**Combines with**")
         with st.container(horizontal=True, gap="small"):
             for other, name in others:
                 navigation.link("learn", other.catalog[name].title, {other.name: name})
@@ -85,7 +85,7 @@ _ASKED = "learn.asked"
 
 
 def _request_training(kind: Kind, declared: Spec) -> None:
-    """Set Explore up; the page then goes there, which a callback cannot."""
+    """Set up Explore's settings; the page switches to Explore later, which a callback cannot do."""
     ui = explore.saved_state()
     if isinstance(declared, MinerSpec):
         takes = [name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds]
@@ -102,8 +102,8 @@ def _illustration(loss: LossSpec) -> None:
         return
     data = to_json(loss)
     said = mount(
-        "lossplot",
-        key="lossplot",
+        "loss_plot",
+        key="loss_plot",
         data={"loss": loss.name, "parameters": data["parameters"]},
         on_go_change=lambda: None,
     )
@@ -115,13 +115,13 @@ def _illustration(loss: LossSpec) -> None:
 
 
 def force_playground(name: str) -> None:
-    """The plane of points to drag, with loss `name` chosen first."""
+    """Render the force playground with loss `name` selected."""
     offered = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
-    mount("plane", key="plane", data={"loss": name, "losses": offered})
+    mount("force_playground", key="force_playground", data={"loss": name, "losses": offered})
 
 
 def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
-    """Set Explore up with the parameters that the plot shows."""
+    """Set up Explore with the loss parameters of the plot."""
     ui = explore.saved_state()
     ui.set("loss", loss.name)
     for parameter in loss.parameters:

@@ -1,4 +1,4 @@
-"""The index of the Learn page: lessons, two things to play with, and every choice by family, with a search."""
+"""Index of the Learn page: lessons, interactive topics, and all catalog entries by family, with a search."""
 
 import streamlit as st
 
@@ -34,7 +34,7 @@ def index(ui: LearnState) -> None:
         for lesson in LESSONS.values():
             _line("lesson", lesson.name, lesson.title, f"{lesson.summary} {lesson.minutes} minutes.")
     with right:
-        st.markdown("##### To play with")
+        st.markdown("##### Interactive")
         for name, (title, summary) in TOPICS.items():
             _line("topic", name, title, summary)
     for kind in KINDS.values():
@@ -56,7 +56,7 @@ def _results(text: str) -> None:
             count += 1
             _line(kind.name, entry.name, f"{entry.title} · {kind.noun.lower()}", entry.summary)
     if not count:
-        st.caption(f"Nothing here speaks of “{text}”.")
+        st.caption(f"No results for “{text}”.")
 
 
 def _line(kind: str, name: str, title: str, summary: str) -> None:

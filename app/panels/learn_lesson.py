@@ -1,4 +1,4 @@
-"""The page of a lesson: its text, its tasks, and the way into Explore."""
+"""Page of a lesson: text, tasks, and a link to start it in Explore."""
 
 import streamlit as st
 
@@ -15,12 +15,12 @@ def lesson(name: str) -> None:
     with text:
         st.markdown(told.text)
         if told.related:
-            st.markdown("**Read with it**")
+            st.markdown("**Related**")
             with st.container(horizontal=True):
                 for kind, name in told.related:
                     navigation.link("learn", entry_title(kind, name), {kind: name})
     with side, st.container(border=True):
-        st.markdown("**Predict, then see.** You commit to a guess; then the net is trained, and the run answers.")
+        st.markdown("**Predict, then see.** Commit to a guess, then the run shows the answer.")
         for number, task in enumerate(told.tasks, 1):
             st.markdown(f"{number}. {task.title}")
         navigation.link("explore", "Begin the lesson", {"lesson": told.name}, icon=":material/play_arrow:")

@@ -1,4 +1,4 @@
-"""What the Learn page has to play with: the plane of forces, and three spaces that tie."""
+"""Interactive topics of the Learn page: the force playground, and three spaces that only MAP@R tells apart."""
 
 import json
 from functools import cache
@@ -39,15 +39,15 @@ reality check, ECCV 2020.
 
 
 def forces() -> None:
-    """The plane alone, larger than on a loss's page."""
+    """Render the force playground, larger than on a loss's page."""
     st.markdown(FORCES, width=READABLE)
     force_playground("triplet")
 
 
 def map_at_r_demo() -> None:
-    """Three spaces with their scores."""
+    """Render three small spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
-    mount("spaces", key="spaces", data={"spaces": _spaces()})
+    mount("map_at_r_demo", key="map_at_r_demo", data={"spaces": _spaces()})
     st.caption(SPACES_AFTER)
     with st.container(horizontal=True):
         for name in ("map_at_r", "r_precision", "precision_at_1", "nmi", "pairwise_f1"):

@@ -1,4 +1,4 @@
-"""The map with what moves beside it: progress, readouts, loss curve."""
+"""Map panel: map, progress, scores, loss curve."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
 
 
 def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
-    """The map itself."""
+    """Render the map."""
 
     def pinned() -> None:
         said = st.session_state["map"]
@@ -110,11 +110,11 @@ def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: Que
 
 
 def scores_panel(shown: RunView) -> None:
-    """Readouts and loss curve, both driven by the run's events."""
+    """Render scores and loss curve; the run's events update both."""
     left, right = st.columns([3, 2])
     data = component_props.run_source(replace(shown, drawing=None))
     with left:
-        mount("readouts", key="readouts", data=data)
+        mount("scores", key="scores", data=data)
     with right:
-        mount("curve", key="curve", data=data)
-    mount("study", key="study", data=data | component_props.sprite_props(shown))
+        mount("loss_curve", key="loss_curve", data=data)
+    mount("detail", key="detail", data=data | component_props.sprite_props(shown))

@@ -1,4 +1,4 @@
-"""The pages and the bar on top that leads to them: every link carries the state that its page was left with."""
+"""Pages and the top bar; each link carries the state in which its page was left."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ _SLOT_KEY = "beside"
 
 
 def pages() -> dict[str, Any]:
-    """Every page by name, as Streamlit's own."""
+    """All pages by name, as `st.Page`."""
     return {
         name: st.Page(PAGES_DIR / f"{name}.py", title=title, default=name == HOME)
         for name, (title, _, _) in PAGES.items()
@@ -34,7 +34,7 @@ def pages() -> dict[str, Any]:
 
 
 def top_bar(known: dict[str, Any], here: Any) -> None:
-    """The brand and a link to each page, and room beside them for what a page has to say of itself: see `beside`."""
+    """Render the brand, a link to each page, and a slot for the current page: see `top_bar_slot`."""
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
         brand = "brand" if here is known[HOME] else "brand without-sidebar"
         st.html(f'<span class="{brand}">dmlviz</span>', width="content")
@@ -45,22 +45,22 @@ def top_bar(known: dict[str, Any], here: Any) -> None:
 
 
 def top_bar_slot() -> Any:
-    """The container to the right of the links, in the same run of the app."""
+    """Container to the right of the links, for the current rerun."""
     return st.session_state[_SLOT_KEY]
 
 
 def query(name: str) -> dict[str, str]:
-    """The parameters of the address that a page was left with."""
+    """URL parameters of the state in which a page was left."""
     _, key, kind = PAGES[name]
     state = url_state.peek(kind, key)
     return {} if state is None else state.to_query()
 
 
 def link(name: str, label: str, to: dict[str, str], **more: Any) -> None:
-    """A link to a page in the state that the parameters `to` tell."""
+    """Render a link to a page with the URL parameters `to`."""
     st.page_link(f"{PAGES_DIR.name}/{name}.py", label=label, query_params=to, **more)
 
 
 def switch_to(name: str) -> None:
-    """Leave for another page, as its state now is; does not return."""
+    """Switch to another page with its current state; does not return."""
     st.switch_page(pages()[name], query_params=query(name))

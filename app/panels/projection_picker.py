@@ -1,4 +1,4 @@
-"""Which picture of the embedding is shown, and how it is drawn."""
+"""Projection picker: method, engine and parameters of the map."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from dmlviz.runs.run import LIVE, Run
 
 POPOVER = 340  # pixels
 ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
-END, FILM = "end", "film"  # what else than a step may be drawn
+END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
 SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
 def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
-    """The methods, and what the chosen one can be told."""
+    """Render the projection methods and the parameters of the selected one."""
     native = shown.run.default_view
     offered = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
@@ -59,7 +59,7 @@ def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
 
 
 def start_projection(ui: UIState, services: Services, shown: RunView, *, resume: bool = False) -> None:
-    """Start the projection that is wanted, or go on with it; say what is wrong with it, and show what was before."""
+    """Start or resume the selected projection; on failure note the message and restore the previous view."""
     try:
         wanted = ui.projection()
         if wanted is not None:
@@ -84,7 +84,11 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
         ui.messages.clear()
         form_values(ui, "view", declared)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {"engine": engine, "dims": st.session_state["view.dims"], "all_epochs": epoch == FILM}
+        more: dict[str, Any] = {
+            "engine": engine,
+            "dims": st.session_state["view.dims"],
+            "all_epochs": epoch == ALL_EPOCHS,
+        }
         more["step"] = epoch if isinstance(epoch, int) else None
         more["seed"] = st.session_state.get("view.seed", wanted.seed)
         try:
@@ -103,14 +107,14 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
             _dimensions(wanted, engine, n)
         if "iterations" in wanted.params:
             with right:
-                help = "of the first positions and of everything drawn at random; another one shows what is chance"
+                help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
         _epoch_fields(wanted, run)
         st.form_submit_button("Draw", on_click=send, width="stretch")
 
 
 def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
-    """Who is to draw the map; only the form below changes with it until that is sent."""
+    """Render the engine selector; it changes only the form below until that is submitted."""
     about = run.id, wanted.id
     asked = st.session_state.get(ASKED)
     value: Engine = asked[1] if asked and asked[0] == about else wanted.engine
@@ -128,15 +132,15 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
         options=list(names),
         format_func=names.__getitem__,
         required=True,
-        help="who computes the map: dmlviz, which shows it while it forms, or the library that everybody refers to",
+        help="implementation: dmlviz shows the map while it forms; the reference library shows only the result",
     )
     return value
 
 
 def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
-    help = "a map to turn instead of a flat one"
+    help = "3-D maps can be rotated"
     if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
-        help += f"; t-SNE of {n:,} points in 3-D takes minutes, an epoch of the tracked images seconds"
+        help += f"; t-SNE of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
     bound_widget(
         st.segmented_control,
         "Dimensions",
@@ -151,16 +155,16 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
 
 
 def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
-    """The end, an epoch, or all of them."""
+    """Render the epoch selector: final, one epoch, or all epochs."""
     labels, tracked = run.labels, run.tracked_indices
     counts = [0 if some is None else len(some) for some in (labels, tracked)]
     steps = run.embedded_steps
-    filmed = len(epoch_steps(run, wanted))
+    num_maps = len(epoch_steps(run, wanted))
     words = {
-        END: f"The end: all {counts[0]:,} test images",
-        FILM: f"A film of {filmed} of {len(steps)} epochs: {counts[1]:,} images",
+        END: f"Final: all {counts[0]:,} test images",
+        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
-    chosen: str | int = FILM if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
+    chosen: str | int = ALL_EPOCHS if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
     bound_widget(
         st.selectbox,
         "Epoch",
@@ -169,6 +173,6 @@ def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
         None,
         options=list(words),
         format_func=words.__getitem__,
-        help="of every epoch the same images were kept; maps of a film begin where the one before ended and are turned "
-        "onto it, so that they can be played",
+        help="each epoch shows the same tracked images; in all epochs, each map starts from the previous one, aligned "
+        "to it, so that they play as an animation",
     )

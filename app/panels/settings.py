@@ -1,4 +1,4 @@
-"""The sidebar: Train, Stop, and everything that a training can be told."""
+"""Settings in the sidebar: Train, Stop, and the training form."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ from dmlviz.errors import UserError
 
 
 def settings(ui: UIState, services: Services, shown: RunView | None, only: Sequence[str] | None = None) -> None:
-    """Train and Stop first, so that they are always at hand; what could not be done is said below them.
+    """Render Train and Stop, messages, and the training form.
 
-    With `only`, a lesson's choice, no other settings than these are offered.
+    With `only`, the selection of a lesson, no other settings are offered.
     """
     available = services.available()
     preferred = TrainConfig.model_fields["dataset"].default
@@ -34,7 +34,7 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
         st.caption(f":orange[{escape_markdown(note)}]")
     if config.dataset != preferred and "dataset" not in ui.settings and only is None:
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
-        st.caption(f"{wanted} is not on this machine yet, so {set_up} is set. Choosing it downloads it once.")
+        st.caption(f"{wanted} is not downloaded; using {set_up}. Select it to download.")
     if only is None:
         training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
     else:
@@ -42,7 +42,7 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
 
 
 def available_dataset(services: Services) -> str:
-    """The data set that is trained on while none is chosen: the usual one where it is on disk."""
+    """Name of the default data set if it is on disk, otherwise of the first that is."""
     available, preferred = services.available(), TrainConfig.model_fields["dataset"].default
     return preferred if preferred in available else available[0]
 
@@ -62,4 +62,4 @@ def _stop(ui: UIState, services: Services, shown: RunView) -> None:
         not services.jobs.stop(shown.run.id, owner=session_owner())
         and services.jobs.status(shown.run.id).phase == "running"
     ):
-        ui.messages.append("Somebody else asked for this run too, so it goes on.")
+        ui.messages.append("Another user requested this run too; it keeps running.")

@@ -16,12 +16,12 @@ _EXPLORED = "explored"
 
 
 def last_explored() -> tuple[PageContext, TaskProgress | None]:
-    """What Explore shows in this run of the app, and the task of a lesson under way: as its sidebar has it."""
+    """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
     return st.session_state[_EXPLORED]
 
 
 def explore_sidebar() -> None:
-    """The sidebar of Explore itself."""
+    """Render the sidebar of Explore."""
     now = page_context()
     taught = task.active_lesson(now)
     st.session_state[_EXPLORED] = now, taught
@@ -33,7 +33,7 @@ def explore_sidebar() -> None:
 
 
 def other_page_sidebar() -> None:
-    """The settings as Explore was left, for when somebody goes back; other pages do not show them."""
+    """Render the settings in the state in which Explore was left; hidden on other pages."""
     ui = explore.saved_state()
     if ui.lesson is None:
         with st.sidebar:

@@ -1,4 +1,4 @@
-"""A lesson in Explore: a slim panel with the task above the map, the outline in the sidebar. Predict, then see."""
+"""Lesson in Explore: a panel with the task above the map, and the outline in the sidebar."""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ _VIEWED_KEY = "lesson.viewed"
 
 
 def active_lesson(now: PageContext) -> TaskProgress | None:
-    """The lesson's task, once the map is set as the task wants it."""
+    """Progress of the active lesson task, after setting the view that it asks for."""
     found = task_progress(now.ui, now.services, settings.available_dataset(now.services))
     if found is None or not found.over or found.run is None:
         return found
@@ -38,16 +38,16 @@ def active_lesson(now: PageContext) -> TaskProgress | None:
 
 
 def lesson_outline(now: PageContext, found: TaskProgress) -> None:
-    """The tasks, the settings that are open now, the ways out."""
+    """Render the tasks, the settings that the lesson opens, and the exits."""
     ui = now.ui
     st.markdown(f"**{found.lesson.title}**")
     for number, task in enumerate(found.lesson.tasks, 1):
         here = "**" if number == found.number else ""
         st.markdown(f"{number}. {here}{task.title}{here}")
-    navigation.link("learn", "The text of the lesson", {"lesson": found.lesson.name})
-    st.button("Leave the lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
+    navigation.link("learn", "Lesson text", {"lesson": found.lesson.name})
+    st.button("Exit lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
     if found.is_revealed and found.task.follow_up:
-        st.caption("Now try yourself:")
+        st.caption("Next, try it yourself:")
         settings.settings(ui, now.services, now.shown, found.task.follow_up)
         return
     for note in ui.messages:
@@ -55,7 +55,7 @@ def lesson_outline(now: PageContext, found: TaskProgress) -> None:
 
 
 def panel(now: PageContext, found: TaskProgress) -> None:
-    """The task: its question, then the wait for the run, then the answer."""
+    """Render the task: question, then training, then answer."""
     with st.container(border=True, key="lesson", gap="small"):
         st.markdown(f"**{found.task.title}** :small[task {found.number} of {len(found.lesson.tasks)}]")
         if found.is_question_open:
@@ -103,7 +103,7 @@ def _submit_guess(ui: UIState, services: Services, found: TaskProgress) -> None:
 
 
 def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
-    """Show the run that answers, trained first where it is not there yet; what is in the way is noted."""
+    """Show the run that gives the answer, after training it if needed; on failure note the message."""
     ui.messages.clear()
     try:
         run = services.jobs.submit(found.config, session_owner())
@@ -118,11 +118,11 @@ def _wait(now: PageContext, found: TaskProgress) -> None:
     said = [] if found.guess is None else [f"You guessed: {found.task.guesses[found.guess - 1]}."]
     stalled = found.run is None or (now.shown is not None and found.run.id == now.shown.run.id and not now.shown.live)
     if stalled or now.ui.run is None:
-        words = found.task.instructions or "The answer comes from a real run."
+        words = found.task.instructions or "A real run gives the answer."
         st.markdown(" ".join([*said, words]))
         st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(now.ui, now.services, found))
         return
-    st.markdown(" ".join([*said, "The net is training; the answer comes when it has finished."]))
+    st.markdown(" ".join([*said, "Training … the answer appears when it finishes."]))
 
 
 def _answer(now: PageContext, found: TaskProgress) -> None:
@@ -130,7 +130,7 @@ def _answer(now: PageContext, found: TaskProgress) -> None:
     assert found.run is not None
     task = found.task
     right = found.guess - 1 == task.answer
-    verdict = "That is it." if right else f"The run says: {task.guesses[task.answer]}."
+    verdict = "Correct." if right else f"The run says: {task.guesses[task.answer]}."
     text, table = st.columns([3, 2])
     with text:
         st.markdown(f"You guessed: {task.guesses[found.guess - 1]}. **{verdict}** {task.reveal}")
@@ -153,11 +153,11 @@ def _next_button(now: PageContext, found: TaskProgress) -> None:
     else:
         navigation.link("learn", "Back to the lessons", {})
     if ui.run != found.run.id:
-        st.button("Show that run again", key="lesson.again", on_click=ui.show, args=(found.run.id,))
+        st.button("Show the run", key="lesson.again", on_click=ui.show, args=(found.run.id,))
 
 
 def _table(rows: list[tuple[str, dict[str, float]]]) -> str:
-    """The runs of a lesson that have what the last one is about, one in a line."""
+    """Markdown table of the lesson's runs that have the measurements of the last one."""
     names = list(rows[-1][1]) if rows else []
     rows = [(title, values) for title, values in rows if set(names) & set(values)]
     lines = [["", *names], ["---"] * (len(names) + 1)]

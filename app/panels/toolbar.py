@@ -1,4 +1,4 @@
-"""Above the map: which run, and how it is drawn."""
+"""Toolbar above the map: projection, export, recent runs."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ POPOVER = 320  # pixels
 
 
 def toolbar(ui: UIState, services: Services, shown: RunView) -> None:
-    """Which run, how it is drawn, and how to keep it."""
+    """Render projection picker, export menu and recent runs."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         projection_picker.projection_picker(ui, services, shown)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
@@ -29,7 +29,7 @@ def _runs(ui: UIState, services: Services, shown: RunView) -> None:
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):
-        st.caption("Runs on this machine")
+        st.caption("Recent runs")
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
             score = run.score("precision_at_1")

@@ -1,4 +1,4 @@
-"""Your own data: bring files, look at what was understood of them, then train on them as on any other."""
+"""Upload dialog: choose files, preview what was read, then use the data set or open the embeddings."""
 
 from typing import Any
 
@@ -17,23 +17,23 @@ from dmlviz.errors import UserError
 
 OPEN = "custom-data-open"
 MAX_MEGABYTES = 100
-SIDES = {None: "As they are, or 32", 28: "28", 32: "32", 48: "48", 64: "64"}
-COLORS: dict[Color, str] = {"auto": "As they are", "gray": "Gray", "color": "Color"}
+SIDES = {None: "Original, max 32", 28: "28", 32: "32", 48: "48", 64: "64"}
+COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
-    f"**Pictures**: a zip with a folder for each class, named after it; PNG, JPEG, WebP, BMP or GIF of any size, up to "
-    f"{MAX_IMAGES:,} of them in {MAX_CLASSES} classes."
+    f"**Images**: a zip with one folder per class; PNG, JPEG, WebP, BMP or GIF of any size, up to "
+    f"{MAX_IMAGES:,} images in {MAX_CLASSES} classes."
 )
 VECTORS = (
-    f"**Vectors**: up to {MAX_VECTORS:,} ready embeddings as npy, npz, csv or parquet, with a column called label or "
-    "a second file of labels. They are shown as they are."
+    f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
+    "a second file of labels. They are shown without training."
 )
-LIMIT = f"Up to {MAX_MEGABYTES} MB here; `dmlviz data add PATH` takes more. Whoever can open this app can see them."
+LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more). Visible to everyone with access to this app."
 
 
 def upload_button(ui: UIState, services: Services) -> None:
-    """The way in, and the dialog while it is open."""
-    st.button("Your own data…", type="tertiary", key="custom-data", on_click=_open)
+    """Render the button, and the dialog while it is open."""
+    st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
     if st.session_state.get(OPEN):
         _dialog(ui, services)
 
@@ -46,7 +46,7 @@ def _close() -> None:
     st.session_state[OPEN] = False
 
 
-@st.dialog("Your own data", width="large", on_dismiss=_close)
+@st.dialog("Upload data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
     with error_boundary():
         reading = services.intake.status(session_owner())
@@ -57,7 +57,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif reading.phase == "failed":
             st.caption(f":orange[{escape_markdown(reading.reason)}]")
             st.button(
-                "Bring other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
+                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
             )
         else:
             _preview(ui, services, reading)
@@ -98,12 +98,12 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     look: dict[str, Any] = reading.preview or {}
     pictures = look["kind"] == "pictures"
     shown = {name: look[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
-    mount("look", key="look", data=shown | {"tiles": look.get("tiles")})
+    mount("import_preview", key="import_preview", data=shown | {"tiles": look.get("tiles")})
     if pictures:
         order = services.intake.request(session_owner())
         left, middle, right = st.columns([2, 1, 1])
         with middle:
-            side = st.selectbox("Pixels a side", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
+            side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
             color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
         if (side, color) != (order["side"], order["color"]):
@@ -116,10 +116,10 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     use, other, _ = st.columns([2, 2, 3])
     with use:
         used = st.button(
-            "Use this data" if pictures else "Show them", type="primary", width="stretch", key="custom-use"
+            "Use this data set" if pictures else "Open embeddings", type="primary", width="stretch", key="custom-use"
         )
     with other:
-        if st.button("Bring other files", width="stretch", key="custom-other"):
+        if st.button("Choose other files", width="stretch", key="custom-other"):
             services.intake.discard(session_owner())
             st.rerun()
     if used:

@@ -1,4 +1,4 @@
-"""The same run with one thing changed, and presets of two: both are trained from the Compare page."""
+"""Menus of the Compare page that train runs: one changed setting, or a preset pair."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ EDITABLE_FIELDS = {
     "normalize": "Space",
     "sampler": "Batches",
     "classes_per_batch": "P classes",
-    "images_per_class": "K images of each",
+    "images_per_class": "K images per class",
     "batch_size": "Batch size",
     "optimizer": "Optimizer",
     "learning_rate": "Learning rate",
@@ -51,7 +51,7 @@ PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in
 
 
 def menus(ui: CompareState, services: Services, run: Run) -> None:
-    """The two ways to a training; they close when it begins, which is to be seen."""
+    """Render the two menus; they close when training starts."""
     for label, content in MENUS.items():
         with st.popover(label, type="tertiary", key=_key(label), on_change="rerun"), st.container(width=MENU):
             content(ui, services, run)
@@ -62,30 +62,31 @@ def _key(label: str) -> str:
 
 
 def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
-    """Choose a field and a value, and train: the new run appears as the second one."""
+    """Render field, value and Train; the new run becomes the second one."""
     config = run.config
     st.caption(
-        f"Everything as in {escape_markdown(run.title)}, but for one setting. The new run appears on the right while it learns."
+        f"Same as {escape_markdown(run.title)}, with one setting changed. "
+        "The new run appears on the right while it trains."
     )
     name = st.selectbox("Setting", _fields(config), format_func=_title, key="change.field")
     value = _value(config, name)
     same = value == _current_value(config, name)
     st.button(
-        "Train it",
+        "Train",
         type="primary",
         width="stretch",
         disabled=same,
-        help="This is the value that it has." if same else None,
+        help="Unchanged." if same else None,
         on_click=_train,
         args=(ui, services, run, name, value),
     )
 
 
 def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
-    """Classical against online mining: same net, dimensions, steps and seed."""
+    """Render the presets: random pairs or triplets vs. online mining, otherwise identical."""
     st.caption(
-        "How such nets were trained before batches were mined, beside how they are trained now: the same net, "
-        "dimensions, steps, seed and (but for one image) as many images in a batch. Both are trained, in turn."
+        "Random pairs or triplets (the classic way) vs. online mining: the same net, "
+        "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
     )
     for dataset, kind in PRESETS:
         here = dataset in services.available()
@@ -93,14 +94,14 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
             f"{DATASETS[dataset].title}, {kind}",
             width="stretch",
             key=f"preset.{dataset}.{kind}",
-            help=None if here else "Not on this machine yet: it is fetched first.",
+            help=None if here else "Not downloaded yet: training starts with the download.",
             on_click=_train_both,
             args=(ui, services, *preset(dataset, kind)),
         )
 
 
 def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
-    """The two trainings of a preset: the classical one, the one with online mining."""
+    """Configurations of a preset: random tuples, then online mining."""
     blind, mined = CLASSIC_PAIRS[kind]
     second = TrainConfig(dataset=dataset, **mined)
     common = second.model_dump(include={"embedding_dim", "normalize", "net", "steps", "seed", "learning_rate"})
@@ -108,7 +109,7 @@ def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
 
 
 def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
-    """The same settings with one changed, a field or loss.margin and the like; raise UserError where that cannot be."""
+    """Copy `config` with one field or parameter ("loss.margin") changed; raise UserError where it is invalid."""
     role, dot, parameter = name.partition(".")
     if dot:
         return config.replace(**{f"{role}_params": getattr(config, f"{role}_params") | {parameter: value}})
@@ -199,4 +200,4 @@ def _start_training(ui: CompareState, services: Services, train: Callable[[], tu
         st.session_state[_key(label)] = False
 
 
-MENUS = {"One thing changed": change_one_setting, "Classical or mined": classic_presets}
+MENUS = {"Change one setting": change_one_setting, "Random vs. mined pairs": classic_presets}

@@ -19,7 +19,7 @@ def agreement_table(a: Run, b: Run) -> dict[str, Any]:
     Raise UserError where the two are not of the same images, or have not come to their end.
     """
     if a.config.dataset != b.config.dataset:
-        raise UserError("Runs of different data have no images in common; choose two of the same data.")
+        raise UserError("The runs use different data sets. Choose two runs of the same data set.")
     first, second = is_correct(a), is_correct(b)
     if len(first) != len(second):
         raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")

@@ -1,4 +1,4 @@
-"""The batches that a run kept, as the browser needs them: numbers, places on the run's picture, and tiles."""
+"""Payload of a recorded batch: arrays, positions on the run's map, and tiles."""
 
 import contextlib
 import hashlib
@@ -29,7 +29,7 @@ COLUMNS = 20  # tiles in a row of a batch's sheet
 
 
 def batch_payload(run: Run, step: int) -> dict[str, Any]:
-    """The batch of that step on the run's picture; raise UnknownRun where the run kept no such batch."""
+    """Build the payload of a recorded batch; raise RunNotFoundError where the run has none at that step."""
     sheet = {"urls": [f"/api/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
     return to_json(run.batch(step), run.config, projection_for(run, step)) | {
         "final": (run.path / "basis.npz").exists(),
@@ -38,7 +38,7 @@ def batch_payload(run: Run, step: int) -> dict[str, Any]:
 
 
 def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) -> dict[str, Any]:
-    """A batch with all that its loss compared, as plain JSON types; arrays are base64 of their bytes, row-major."""
+    """Encode a batch and its tuples as JSON types; arrays are base64, row-major."""
     if not np.isin(batch.labels, config.train_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
     seer = ComparingLoss.from_config(config, batch)
@@ -89,7 +89,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
 
 
 def projection_for(run: Run, step: int) -> LinearProjection:
-    """The picture that the run plays; while it trains, that of the last snapshot up to this step."""
+    """The run's linear projection; while it trains, that of the last snapshot up to `step`."""
     found = run.linear_projection
     if found is not None:
         return found
@@ -144,7 +144,7 @@ def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
 
 
 def encode_array(values: np.ndarray, kind: str) -> str:
-    """The bytes of an array, row-major, as base64."""
+    """Encode an array, row-major, as base64."""
     return b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
 
 
@@ -171,7 +171,7 @@ def _class_centers(
 
 
 def _selection(config: TrainConfig) -> str | None:
-    """Who chose what the loss compares: the title of a miner, or of a sampler that pairs images."""
+    """Title of the miner, or of the sampler that pairs images."""
     if config.miner is not None:
         return MINERS[config.miner].title
     sampler = SAMPLERS[config.sampler]

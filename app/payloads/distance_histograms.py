@@ -1,4 +1,4 @@
-"""How far apart test images of one class and of two classes are at a step: what the histograms show."""
+"""Histograms of same-class and different-class distances between test images at a step."""
 
 from dataclasses import asdict
 from functools import lru_cache
@@ -22,7 +22,7 @@ _MAX_ON_SPHERE = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the
 def histograms(run: Run, step: int) -> dict[str, Any]:
     """Pairs of one class and of two, counted by distance in `BINS` bins from 0 to `high`, as plain JSON types.
 
-    Raise UnknownRun where the run has no embeddings of that step.
+    Raise RunNotFoundError where the run has no embeddings of that step.
     """
     path = run.path / "snapshots" / f"{step}.npy"
     end = run.end
@@ -80,7 +80,7 @@ def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 1.5, 2, 3, 4, 5, 7, 10 … times a power of ten."""
+    """Round up to the next of 1, 1.5, 2, 3, 4, 5, 7, 10 … times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(value))

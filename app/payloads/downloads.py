@@ -1,4 +1,4 @@
-"""Files to keep of a run: made on disk when they are asked for, sent from there, removed."""
+"""Downloads of a run: written to a temporary file on request, sent, removed."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The nearest test image of every test image: what the card of a point tells, and where the errors are."""
+"""Nearest test image of every test image, for tooltips and for coloring errors."""
 
 from functools import lru_cache
 from pathlib import Path

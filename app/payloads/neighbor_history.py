@@ -1,4 +1,4 @@
-"""One image's neighbors over the training: the film-strip of who is nearest at every look."""
+"""Neighbors over time: the nearest neighbors of one image at every snapshot of a training."""
 
 from typing import Any
 
@@ -14,17 +14,28 @@ MAX_NEIGHBORS = 30
 
 
 def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles, services: Services) -> dict[str, Any]:
-    """The k tracked images nearest to test image `item` at every snapshot, and at the end of the run.
+    """Find the k tracked images nearest to test image `item` at every snapshot and at the end of the run.
 
-    {"item", "label", "among": how many are tracked, "nets": whether the image is not tracked and was embedded by the
-    nets that were kept on the way, "steps", "near": for each step [item, distance] k times, "labels": of all of them by
-    item}. Raises UserError for an image that is neither tracked nor can be embedded.
+    Args:
+        run: The run.
+        item: Index of a test image.
+        k: Number of neighbors, at most `MAX_NEIGHBORS`.
+        metric: "euclidean" or "cosine".
+        found: All test images, to embed `item` where it is not tracked.
+        services: Where the inference worker is.
+
+    Returns:
+        `NeighborHistory` of the protocol; "among" is the number of tracked images, "nets" whether checkpoints embedded
+        the image, "near" has k pairs (item, distance) per step.
+
+    Raises:
+        UserError: If the image does not exist, or is neither tracked nor can be embedded by checkpoints.
     """
     labels, tracked = run.labels, run.tracked_indices
     if labels is None or tracked is None or not 0 <= item < len(labels):
         raise UserError(f"{run.title} has no test image {item}.")
     if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
-        raise UserError(f"A film-strip shows up to {MAX_NEIGHBORS} neighbors by euclidean or cosine distance.")
+        raise UserError(f"A neighbor history has up to {MAX_NEIGHBORS} neighbors, by euclidean or cosine distance.")
     row = int(np.searchsorted(tracked, item))
     is_tracked = row < len(tracked) and tracked[row] == item
     if is_tracked:
@@ -34,29 +45,29 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles
         points = {station.step: station.embedding for station in trajectory(answer)}
     else:
         raise UserError(
-            f"Test image {item:,} is not among the {len(tracked):,} that are tracked while this run trains, and its "
-            "net was kept at the end only: pin one that is on the map at an earlier frame."
+            f"No history for test image {item:,}: it is not among the {len(tracked):,} tracked images, and no "
+            "checkpoints were saved. Pin an image that is on the map at an earlier frame."
         )
-    strip = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
-    return {"item": item, "label": int(labels[item]), "among": len(tracked), "nets": not is_tracked} | strip
+    history = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
+    return {"item": item, "label": int(labels[item]), "among": len(tracked), "nets": not is_tracked} | history
 
 
 def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> dict[str, Any] | None:
-    """As `neighbor_history`, of a picture of one's own, "item" being None and "label" its vote; None where it has no way."""
+    """As `neighbor_history`, for a query image: "item" is None, "label" the predicted class. None if not possible."""
     tracked = run.tracked_indices
     if tracked is None or not answer.trajectory:
         return None
     points = {station.step: station.embedding for station in answer.trajectory}
-    strip = _history(run, points, answer.embedding, k, "euclidean")
-    return {"item": None, "label": answer.label, "among": len(tracked), "nets": True} | strip
+    history = _history(run, points, answer.embedding, k, "euclidean")
+    return {"item": None, "label": answer.label, "among": len(tracked), "nets": True} | history
 
 
 def _history(
     run: Run, points: dict[int, np.ndarray], last: np.ndarray | None, k: int, metric: str, item: int | None = None
 ) -> dict[str, Any]:
-    """The nearest of a picture that lies at `points` on the way, by step, and at the end of the run at `last`."""
+    """Find the neighbors of an embedding at each step of `points` (step → d), and of `last` (d) at the end."""
     labels, tracked, embeddings, end = run.labels, run.tracked_indices, run.embeddings, run.end
-    assert labels is not None  # who has points has labels and tracked images
+    assert labels is not None  # a run with embeddings has labels and tracked images
     assert tracked is not None
     near = {step: _nearest(run.snapshot(step), point, k, metric, item, tracked) for step, point in points.items()}
     if embeddings is not None and last is not None and end is not None:
@@ -72,13 +83,13 @@ def _history(
 def _nearest(
     points: np.ndarray, point: np.ndarray, k: int, metric: str, item: int | None, tracked: np.ndarray
 ) -> list[tuple[int, float]]:
-    """The k of the tracked `points` (n × d) nearest to `point`; `item` itself, if there is one, is left out."""
+    """Find the k tracked `points` (n × d) nearest to `point` (d), without `item` itself."""
     if metric == "cosine":
         norms = np.linalg.norm(points, axis=1) * np.linalg.norm(point)
-        far = 1 - points @ point / np.where(norms > 0, norms, 1)
+        distances = 1 - points @ point / np.where(norms > 0, norms, 1)
     else:
-        far = np.linalg.norm(points - point, axis=1)
+        distances = np.linalg.norm(points - point, axis=1)
     if item is not None:
-        far = np.where(tracked == item, np.inf, far)
-    order = np.argsort(far, kind="stable")[:k]
-    return [(int(tracked[i]), float(f"{far[i]:.4g}")) for i in order if np.isfinite(far[i])]
+        distances = np.where(tracked == item, np.inf, distances)
+    order = np.argsort(distances, kind="stable")[:k]
+    return [(int(tracked[i]), float(f"{distances[i]:.4g}")) for i in order if np.isfinite(distances[i])]

@@ -1,4 +1,4 @@
-"""What every image contributes to the scores: which of them fail, and the neighbors they are taken for."""
+"""Per-image retrieval scores."""
 
 from functools import lru_cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The scores of raw pixels beside those of a run: measured once a data set, in a process of their own, and kept."""
+"""Raw-pixel baseline scores: computed once per data set in a process of their own, and cached."""
 
 import hashlib
 import json
@@ -40,4 +40,4 @@ def _measured(run: Run, data_root: Path) -> dict[str, Any]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
         return json.loads(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):
-        raise UserError("The pixels could not be compared, so the marks of raw pixels are left out.") from None
+        raise UserError("The raw-pixel baseline could not be computed.") from None

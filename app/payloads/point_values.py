@@ -1,4 +1,4 @@
-"""A number for every test image, to color the map by: how true the picture is there, how far its class's center is."""
+"""Per-point values to color the map by: faithfulness, distance to the class center."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes
 
 
 def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
-    """Whether there are numbers: at the end of the run, for one epoch, when its map is finished."""
+    """Whether there are values: at the end of the run, or for one epoch once its map has finished."""
     try:
         if not run.embedded or run.linear_projection is None:
             return False
@@ -60,7 +60,7 @@ def _measured(drawing: ProjectionRun) -> np.ndarray:
 
 
 def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """How far each embedding (n × d) is from the mean of its class."""
+    """Distance of each embedding (n × d) to the mean of its class (n)."""
     _, index = np.unique(labels, return_inverse=True)
     sums = np.zeros((index.max() + 1, embeddings.shape[1]))
     np.add.at(sums, index, embeddings)

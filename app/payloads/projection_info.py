@@ -1,4 +1,4 @@
-"""What may not be read from a picture, for the page."""
+"""Titles and cautions of the projections."""
 
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -7,6 +7,6 @@ TAUGHT = "It was drawn with the classes: that they lie apart here says nothing a
 
 
 def projection_infos() -> dict[str, dict[str, str]]:
-    """Title and caution of every projection, by name."""
+    """Collect title and caution of every projection, by name."""
     known = [*PROJECTIONS.values(), *REFERENCES.values()]
     return {one.name: {"title": one.title, "caution": one.caution} for one in known}

@@ -122,7 +122,7 @@ class AlarmOverEvent(TypedDict):
 
 
 class ReplayFrame(TypedDict):
-    """A step drawn again; the frame's fields lie beside the others, or, in a film, in `frame`."""
+    """A step drawn again; the frame's fields lie beside the others, or, in a projection of all epochs, in `frame`."""
 
     step: int
     frame: NotRequired[FrameMeta]
@@ -323,8 +323,8 @@ class CaptionedInk(Ink):
     caption: str
 
 
-class Film(TypedDict):
-    """The nearest of an image at every look: for each step [item, distance], nearest first."""
+class NeighborHistory(TypedDict):
+    """The nearest neighbors of an image at every snapshot: for each step [item, distance], nearest first."""
 
     item: int | None
     label: int
@@ -351,7 +351,7 @@ class InspectorProps(TypedDict, total=False):
     subject: Subject
     near: list[tuple[int, int, float]]
     metric: str
-    film: bool | Film | None
+    history: bool | NeighborHistory | None
     among: int | None
     vote: Vote
     title: str
@@ -816,18 +816,18 @@ class MethodInfo(TypedDict):
 PROPS: dict[str, type] = {
     "map": MapProps,
     "inspector": InspectorProps,
-    "readouts": Source,
-    "curve": Source,
+    "scores": Source,
+    "loss_curve": Source,
     "progress": ProgressProps,
-    "study": DetailProps,
-    "pad": PadProps,
+    "detail": DetailProps,
+    "query_pad": PadProps,
     "paste": PasteProps,
-    "shelf": RunListProps,
-    "versus": CompareProps,
-    "keep": ExportProps,
-    "look": ImportPreviewProps,
-    "lossview": Source,
-    "lossplot": LossPlotProps,
-    "plane": ForcePlaygroundProps,
-    "spaces": MapAtRProps,
+    "run_list": RunListProps,
+    "compare_scores": CompareProps,
+    "export": ExportProps,
+    "import_preview": ImportPreviewProps,
+    "batch_explorer": Source,
+    "loss_plot": LossPlotProps,
+    "force_playground": ForcePlaygroundProps,
+    "map_at_r_demo": MapAtRProps,
 }

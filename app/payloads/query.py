@@ -1,4 +1,4 @@
-"""A picture from outside, asked of a run: prepared as its data were, embedded by its net, its neighbors found."""
+"""Query images: preprocess as the data set, embed with the run's model, find nearest neighbors."""
 
 import hashlib
 from base64 import b64decode
@@ -20,7 +20,7 @@ _answers: dict[tuple[object, ...], "QueryResult"] = {}
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a run says of a picture: the steps to the net's input, neighbors, their vote, places by view.
+    """Result of a query: preprocessing steps, neighbors, predicted class, positions by view.
 
     `embedding` is where the run's last net puts it, `far` a sentence when the picture is unlike every test
     image, otherwise empty. `way` are the steps at which the run kept its net, with the place and the embedding that it
@@ -38,7 +38,7 @@ class QueryResult:
 
 
 class TrajectoryPoint(NamedTuple):
-    """A picture as the net saw it after `step` batches: its place on the map, and its embedding."""
+    """A query image at the checkpoint of `step`: position on the map, embedding."""
 
     step: int
     place: list[float]
@@ -46,7 +46,7 @@ class TrajectoryPoint(NamedTuple):
 
 
 def decode_drawing(drawing: Any) -> np.ndarray | None:
-    """The gray picture (uint8, side × side) that the pad sent; None for an empty pad, UserError for anything odd."""
+    """Decode the gray image (uint8, side × side) from the pad; None if empty; raise UserError if malformed."""
     if drawing is None:
         return None
     try:
@@ -59,7 +59,7 @@ def decode_drawing(drawing: Any) -> np.ndarray | None:
 
 
 def decode_paste(picture: Any) -> bytes | None:
-    """The file that was pasted; None for none, UserError for anything odd."""
+    """Decode the pasted file; None if none; raise UserError if malformed."""
     if picture is None:
         return None
     try:
@@ -69,7 +69,7 @@ def decode_paste(picture: Any) -> bytes | None:
 
 
 def paste_count(picture: Any) -> int:
-    """The how manieth paste this is, 0 for none."""
+    """Sequence number of the paste, 0 if none."""
     number = picture.get("count") if isinstance(picture, dict) else 0
     return number if isinstance(number, int) else 0
 
@@ -101,7 +101,7 @@ def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResu
 
 
 def trajectory(answer: dict[str, Any]) -> list[TrajectoryPoint]:
-    """The way of the one picture that was asked about, out of the worker's answer."""
+    """Read the trajectory of a query image from the worker's answer."""
     way = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
     parts = zip(way["steps"], way["places"], way["embeddings"], strict=True)
     return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]

@@ -1,4 +1,4 @@
-"""What is drawn with a learned space that is shown as it is: circle, plane, sphere or axes, class centers, margins."""
+"""Overlay of a learned space that is drawn directly: circle, plane, sphere or axes; class centers; margins."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _SPACE_KINDS = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
 
 
 def space_overlay(config: TrainConfig) -> dict[str, Any]:
-    """The kind of space, what class centers are in it, and the margins m₁, m₂, m₃ of an angular loss."""
+    """Build the overlay: kind of space, kind of class centers, margins m₁, m₂, m₃ of an angular loss."""
     loss = LOSSES[config.loss]
     return {
         "kind": _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane"),

@@ -1,4 +1,4 @@
-"""The test images as the browser needs them: sheets of tiles and a byte per label, made once per data set."""
+"""Test images for the browser: sprite sheets and one byte per label, built once per data set."""
 
 import hashlib
 import threading
@@ -29,11 +29,11 @@ class ImageTiles:
 
     @property
     def sheets(self) -> int:
-        """How many sheets hold all tiles."""
+        """Number of sprite sheets."""
         return sprite_sheet.sheet_count(len(self))
 
     def describe(self) -> dict[str, Any]:
-        """Where the browser finds tiles and labels, as plain JSON types."""
+        """URLs of tiles and labels, as JSON types."""
         base = f"/api/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         tile = int(self.images.shape[1])
@@ -41,7 +41,7 @@ class ImageTiles:
         return {"n": len(self), "labels_url": f"{base}/labels.u8", "sprites": sprites}
 
     def folder(self, cache: Path) -> Path:
-        """Where what is made of these pictures is kept."""
+        """Cache folder of these images."""
         return cache / f"{self.dataset}-{self.hash}"
 
     def sheet(self, number: int, cache: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A small picture of a run's map, drawn from its last frame: what a card shows before anything is opened."""
+"""Thumbnail of a run's map, rendered from its last frame."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ MIN_EXTENT = 0.1  # of the room that the whole replay takes: a run that collapse
 
 
 def version(run: Run) -> str:
-    """A word that changes with what a portrait would show."""
+    """Version string that changes with the thumbnail's content."""
     try:
         return f"{run.log.path.stat().st_mtime_ns // 1_000_000:x}"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Two runs of the same data side by side: what one does on the left happens on the right."""
+"""Compare page: two runs of the same data set side by side, with linked maps."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ ui = url_state.get_or_create(compare.CompareState, compare.KEY)
 pair = compare.resolve_pair(ui, here, explore.saved_state().run)
 
 if pair is None:
-    st.caption("There is no run here yet. Train one in Explore.")
+    st.caption("No runs yet. Train one in Explore.")
 else:
     here.audience.mark_viewing("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
     with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -28,7 +28,7 @@ else:
 
     @st.fragment
     def maps() -> None:
-        """The part that a click on a map changes."""
+        """Render the part that a click on a map changes."""
         with error_boundary():
             compare_view.map_pair(ui, here, seen)
             url_state.write_url(ui)

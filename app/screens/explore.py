@@ -1,4 +1,4 @@
-"""The home page: choose, train, watch, ask."""
+"""Explore page: set up, train, watch, query."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ if taught is not None:
 if taught is not None and not taught.shows_map:
     pass  # the map would give the answer away
 elif now.shown is None:
-    st.caption("There is no run here yet. Press Train.")
+    st.caption("No runs yet. Press Train to start one.")
 else:
     left, right = st.columns([7, 3])
     if taught is None or taught.is_revealed:
@@ -50,7 +50,7 @@ else:
     map_and_inspector()
     if taught is None or taught.is_revealed or not taught.task.view_before_guess:
         map_panel.scores_panel(now.shown)
-        batch_explorer.lossview(now.shown)
+        batch_explorer.batch_explorer(now.shown)
         curves.curves(now)
 
 explore.publish(now.ui)

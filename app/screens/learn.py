@@ -1,4 +1,4 @@
-"""The Learn page: an index, a page for every choice, things to play with, lessons."""
+"""Learn page: index, catalog entries, interactive topics, lessons."""
 
 import streamlit as st
 

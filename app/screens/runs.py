@@ -1,4 +1,4 @@
-"""The shelf: every run on this machine, to open, to compare, to keep and to throw away."""
+"""Runs page: every run on this machine, to open, compare, export or delete."""
 
 import streamlit as st
 
@@ -13,19 +13,19 @@ here.enforce_quota()
 
 
 def on_sort_change() -> None:
-    """Take over how the person sorts and searches."""
+    """Copy sort order and search text from the component."""
     chosen = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
     ui.sort, ui.search = chosen.sort, chosen.search
 
 
 def on_action() -> None:
-    """Do what a card was told; leaving the page is done below."""
+    """Apply a card action."""
     told = st.session_state["cards"].get("act") or {}
     ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
 
 
 mount(
-    "shelf",
+    "run_list",
     key="cards",
     data=run_list.run_list_props(ui, here)
     | {"explore": explore.saved_state().to_query(), "compare": compare.saved_state().to_query()},

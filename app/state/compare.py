@@ -1,4 +1,4 @@
-"""Two runs beside each other: which they are, how their settings differ, which images only one of them gets right."""
+"""State of the Compare page: the two runs, and how their settings differ."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset
 
 @dataclass
 class CompareState:
-    """The ids of the two runs, the pinned image; `notes` are the sentences about what could not be done."""
+    """Ids of the two runs and the pinned image; `notes` are messages for the user."""
 
     a: str | None = None
     b: str | None = None
@@ -38,25 +38,25 @@ class CompareState:
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
-        """Everything as the parameters of an address."""
+        """Encode the state as URL parameters."""
         chosen = {"a": self.a, "b": self.b, "pin": None if self.pinned is None else str(self.pinned)}
         return {name: value for name, value in chosen.items() if value is not None}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "CompareState":
-        """Read an address; what cannot be followed is left out."""
+        """Decode URL parameters; invalid ones are ignored."""
         a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
         return cls(a, b, int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None)
 
     def select(self, a: str | None, b: str | None) -> None:
-        """Put these two beside each other; one that is chosen for both sides changes places."""
+        """Select two runs; selecting the same run for both sides swaps them."""
         if a is not None and a == b:
             a, b = self.b, self.a
         self.a, self.b, self.pinned = a, b, None
 
 
 def saved_state() -> CompareState:
-    """The state that Compare was left with, for other pages to change."""
+    """State in which Compare was left, for other pages to change."""
     known = url_state.peek(CompareState, KEY)
     if known is None:
         known = st.session_state[KEY] = CompareState()
@@ -65,24 +65,24 @@ def saved_state() -> CompareState:
 
 @dataclass(frozen=True)
 class Pair:
-    """The two runs as they are shown; `b` None while there is only one."""
+    """Views of the two runs; `b` is None while there is only one."""
 
     a: RunView
     b: RunView | None
 
     @property
     def same_dataset(self) -> bool:
-        """Whether both are of the same test images, so that maps and scores can be set side by side."""
+        """Whether both use the same data set, so that maps and scores are comparable."""
         return self.b is not None and self.a.run.config.dataset == self.b.run.config.dataset
 
     @property
     def complete(self) -> bool:
-        """Whether both have come to their end."""
+        """Whether both have finished, with all test images embedded."""
         return self.b is not None and self.same_dataset and self.a.complete and self.b.complete
 
 
 def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
-    """The pair that the state names; what it leaves open is filled with `preferred` and the newest of the same data."""
+    """Resolve the pair in the state; fill gaps with `preferred` and the newest run of the same data set."""
     runs = services.runs.list()
     if not runs:
         return None
@@ -91,7 +91,7 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
             if (named := getattr(ui, side)) is not None:
                 services.runs.get(named)
         except RunNotFoundError:
-            ui.notes.append("A run that was compared is not here any more; another stands in for it.")
+            ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
     if ui.a is None:
         ready = [run for run in runs if run.id == preferred and run.id != ui.b]
@@ -106,17 +106,17 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
 
 
 def run_view(run: Run, services: Services) -> RunView:
-    """A run with how it stands and its pictures."""
+    """Build the view of a run: status and test images."""
     return RunView(run, services.jobs.status(run.id), run_images(run, services))
 
 
 def to_explore_state(one: RunView, ui: CompareState) -> UIState:
-    """What Explore's state would be with this run and pin."""
+    """Build Explore's state for this run and pin."""
     return UIState(run=one.run.id, pinned=ui.pinned)
 
 
 def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
-    """The settings that differ: name, value of the first, value of the second; parameters as loss.margin."""
+    """List the settings that differ, as (name, first value, second value)."""
     told = []
     for name in TrainConfig.model_fields:
         one, other = getattr(a, name), getattr(b, name)
@@ -136,7 +136,7 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
 
 
 def running_side(pair: Pair) -> RunView | None:
-    """The run that learns now, the second before the first; without its drawing, since it is tracked itself."""
+    """View of the run that trains now, the second before the first; always the live view."""
     living = [one for one in (pair.b, pair.a) if one is not None and one.live]
     return replace(living[0], drawing=None) if living else None
 

@@ -1,4 +1,4 @@
-"""What the page shows now: a run, how it stands, its pictures, and the projection that was asked for."""
+"""The run, status, test images and projection on screen."""
 
 from dataclasses import dataclass, replace
 
@@ -50,7 +50,7 @@ class PageContext:
 
 
 def page_context() -> PageContext:
-    """What this session shows now."""
+    """Resolve what this session shows now."""
     ui, here = current(), services()
     shown = resolve_view(ui, here, session_owner())
     here.audience.mark_viewing("explore", [shown.run.id] if shown is not None else [])
@@ -58,7 +58,7 @@ def page_context() -> PageContext:
 
 
 def context_key(now: PageContext) -> tuple[object, ...]:
-    """What parts of the page have in common: where it differs from what a part last saw, the whole page is run."""
+    """Key of the page's context: where a fragment finds that it changed, the whole page is rerun."""
     shown = now.shown
     if shown is None:
         return ()
@@ -70,16 +70,16 @@ def context_key(now: PageContext) -> tuple[object, ...]:
 
 
 def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
-    """Find what the state names, and start the projection it names where there is none yet.
+    """Resolve the run and projection in the state; start the projection if it does not exist yet.
 
-    None when there is nothing to show at all; what cannot be shown is said in a note and left.
+    Returns None if there is no run at all; what cannot be shown becomes a message.
     """
     run = None
     if ui.run is not None:
         try:
             run = services.runs.get(ui.run)
         except RunNotFoundError:
-            ui.messages.append("That run is not here any more; showing the ready-made one.")
+            ui.messages.append("Run not found; showing the default.")
             ui.show(None)
     run = run or services.default_run()
     if run is None:
@@ -110,7 +110,7 @@ def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> 
 
 
 def run_images(run: Run, services: Services) -> sprites.ImageTiles | None:
-    """The pictures of a run's data; None while they are not on disk."""
+    """Load the test images of a run's data set; None while they are not on disk."""
     try:
         return sprites.image_tiles(run.config.dataset, services.data)
     except UserError:

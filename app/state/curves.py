@@ -1,4 +1,4 @@
-"""The numbers behind the drawer *Curves*: measured once for a run and a step, whoever asks."""
+"""Data of the figures in *Curves*: computed once per run and step, and shared by all sessions."""
 
 import threading
 from functools import lru_cache

@@ -106,7 +106,7 @@ class UIState(TrainingDraft):
         )
 
     def set_projection(self, **fields: Any) -> None:
-        """Set how a view is drawn: engine, dimensions, seed, epoch, film. Raise UserError for what cannot be."""
+        """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
         ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
         self.projection_overrides = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
 
@@ -150,7 +150,7 @@ class UIState(TrainingDraft):
         )
 
     def to_query(self) -> dict[str, str]:
-        """Everything as the parameters of an address; defaults are left out."""
+        """Encode the state as URL parameters, without defaults."""
         query = dict(self.unknown_query)
         if self.run is not None:
             query["run"] = self.run

@@ -22,7 +22,7 @@ class LearnState:
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
-        """Everything as the parameters of an address; defaults are left out."""
+        """Encode the state as URL parameters, without defaults."""
         if self.kind:
             return {self.kind: self.name}
         return {"search": self.search} if self.search else {}

@@ -1,4 +1,4 @@
-"""The shelf of runs: what its cards say, and what of it is in the address."""
+"""State and props of the run list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ SCORES = ("precision_at_1", "map_at_r")
 
 @dataclass
 class RunListState:
-    """How the shelf is sorted, and what is searched for.
+    """Sort order and search text of the run list.
 
     `deleted` is the run (id and title) that can be brought back by a click, `note` the sentence about what was done or
     could not be.
@@ -39,18 +39,18 @@ class RunListState:
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
-        """Everything as the parameters of an address; defaults are left out."""
+        """Encode the state as URL parameters, without defaults."""
         sort = {} if self.sort == SORTS[0] else {"sort": self.sort}
         return sort | ({"search": self.search} if self.search else {})
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "RunListState":
-        """Read an address; what cannot be followed is left out."""
+        """Decode URL parameters; invalid ones are ignored."""
         sort = query.get("sort", "")
         return cls(sort if sort in SORTS else SORTS[0], query.get("search", "")[:80])
 
     def act(self, what: str, run: str, value: Any, runs: Runs) -> None:
-        """Do what a card was told; `what` could not be done is said in the note."""
+        """Apply a card action; on failure set `note`."""
         self.note, self.deleted = "", None
         try:
             if what == "rename":
@@ -72,7 +72,7 @@ class RunListState:
 
 
 def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
-    """What the shelf's component shows."""
+    """Props of the run list."""
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
     gone = [run.title for run in services.evicted[-20:]]
     disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": gone}
@@ -88,7 +88,7 @@ def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
 
 
 def _title(run: str, runs: Runs) -> str:
-    """What a run is called that may be damaged; raise UnknownRun where there is none."""
+    """Title of a run that may be damaged; raise RunNotFoundError where there is none."""
     try:
         return runs.get(run).title
     except UnreadableRunError as error:
@@ -96,15 +96,15 @@ def _title(run: str, runs: Runs) -> str:
 
 
 def cards(services: Services) -> list[dict[str, Any]]:
-    """Every run as a card, the newest first, plain JSON types; before them those that cannot be read."""
+    """Cards of all runs as JSON types: unreadable ones first, then the newest first."""
     whole, damaged = services.runs.look()
     return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in whole]
 
 
 def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
-    """What a card says of a run whose settings cannot be read: which file is damaged, and what is left to do."""
+    """Card of a run whose settings cannot be read: the damaged file and the remaining files."""
     files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
-    left = f" Its folder still holds {', '.join(files)}, which other programs can read." if files else ""
+    left = f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
     return {
         "run": run.id,
         "title": run.title,
@@ -115,7 +115,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.description}, so that the run cannot be opened.{left}",
+        "damage": f"{run.error.description}, so the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": run_size(run),
@@ -125,7 +125,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
 
 
 def card(run: Run, services: Services) -> dict[str, Any]:
-    """What a card says of a run."""
+    """Card of a run."""
     bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
@@ -150,7 +150,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
 
 
 def _tested(run: Run) -> int | None:
-    """On how many images it was scored."""
+    """Number of test images scored."""
     try:
         labels = run.labels
     except DamagedFileError:
@@ -159,7 +159,7 @@ def _tested(run: Run) -> int | None:
 
 
 def setting_badges(config: TrainConfig) -> list[str]:
-    """The settings that tell runs apart, as a person says them."""
+    """Short labels of the settings that tell runs apart."""
     space = "sphere" if config.normalize else "free"
     told = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     told += [MINERS[config.miner].title] if config.miner is not None else []

@@ -89,7 +89,7 @@ def task_measurements(run: Run, task: Task) -> dict[str, float]:
 
 def _words(name: str) -> str:
     if name == ACTIVE:
-        return "Terms still active"
+        return "Active terms at the end"
     if name.startswith(ON_MAP):
         return f"{METRICS[name.removeprefix(ON_MAP)].title} on the map"
     return METRICS[name].title

@@ -1,4 +1,4 @@
-"""What is set for the next training: defaults, a loss's recommendation, and what a person chose beyond them."""
+"""Draft of the next training config: defaults, the loss's recommendations, and the user's changes."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,7 +30,7 @@ class TrainingDraft:
     messages: list[str] = field(default_factory=list)
 
     def config(self, dataset: str) -> TrainConfig:
-        """The training that is set; `dataset` stands in while none is chosen."""
+        """Build the config of the next training; `dataset` is used while none is selected."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
         fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
@@ -93,7 +93,7 @@ class TrainingDraft:
 
     @staticmethod
     def _usual(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
-        """The parameters as they are when nobody says."""
+        """Default parameters."""
         if role == "loss":
             return LOSSES[choice.name].params_in(dimensions)
         return {parameter.name: parameter.default for parameter in choice.parameters}

@@ -10,7 +10,7 @@ from dmlviz.errors import UserError
 
 
 def map_data(one: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
-    """One of the maps: standing at its end, linked to the other."""
+    """Props of one map: at its last frame, linked to the other."""
     try:
         neighbors = [] if ui.pinned is None else one.run.neighbors(ui.pinned, 10)
     except UserError:  # not embedded at this step
@@ -21,7 +21,7 @@ def map_data(one: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
 
 
 def versus_data(pair: Pair) -> dict[str, Any]:
-    """Scores side by side, and the images that the two disagree about once both have come to their end."""
+    """Props of the score table; the agreement table once both runs have finished."""
     assert pair.b is not None
     sides = [
         component_props.run_source(one) | {"title": one.run.title, "steps": one.run.config.steps}

@@ -1,4 +1,4 @@
-"""What Python tells each component: small plain JSON, mostly addresses; positions and pictures go by HTTP."""
+"""Props of the front-end components: small JSON, mostly URLs; positions and images go by HTTP."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _NO_SPRITES = {"urls": [], "tile": 28}
 
 
 def run_source(shown: RunView) -> dict[str, Any]:
-    """Which run and view are shown and where their events are, for every component that follows them."""
+    """Run, view and URL of their events, for every component that subscribes to them."""
     run, drawing = shown.run, shown.drawing
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
@@ -28,14 +28,14 @@ def run_source(shown: RunView) -> dict[str, Any]:
 
 
 def run_version(shown: RunView) -> str:
-    """When what is shown was begun, as a word: the same request, made again, is another stream."""
+    """Start time as a hex string, so that a repeated run has another stream."""
     if shown.drawing is not None:
         return f"{(shown.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
     return f"{int(shown.run.created.timestamp() * 1000):x}"
 
 
 def sprite_props(shown: RunView) -> dict[str, Any]:
-    """Classes, labels and tiles of the test images."""
+    """Classes, labels and sprite sheets of the test images."""
     run, found = shown.run, shown.pictures
     facts: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
     if found is None:
@@ -46,7 +46,7 @@ def sprite_props(shown: RunView) -> dict[str, Any]:
 
 
 def map_data(shown: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None) -> dict[str, Any]:
-    """The map: where frames, labels and tiles come from, what is pinned and linked."""
+    """Props of the map: sources of frames, labels and tiles; pinned image, neighbors, query image."""
     data = run_source(shown) | sprite_props(shown)
     place = answer.map_positions.get(data["view"]) if answer is not None else None
     has = {"tracked": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
@@ -84,20 +84,20 @@ def _picture(shown: RunView) -> dict[str, Any]:
 
 
 def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor]) -> dict[str, Any]:
-    """The inspector of a pinned test image."""
+    """Props of the inspector for a pinned test image."""
     labels = shown.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
     return _tiles(shown, neighbors, label) | {
         "subject": {"item": item, "label": label},
         "near": _neighbor_props(neighbors),
         "metric": ui.metric,
-        "film": True,
+        "history": True,
         "among": _num_test_images(shown.run) if shown.complete else None,
     }
 
 
 def answer_data(shown: RunView, answer: QueryResult) -> dict[str, Any]:
-    """The inspector of a drawn or uploaded picture."""
+    """Props of the inspector for a query image."""
     classes = DATASETS[shown.run.config.dataset].classes
     return _tiles(shown, answer.neighbors) | {
         "subject": image_props(answer.steps[-1].image),
@@ -108,12 +108,12 @@ def answer_data(shown: RunView, answer: QueryResult) -> dict[str, Any]:
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
         "way": len(answer.trajectory),
-        "film": query_neighbor_history(shown.run, answer, len(answer.neighbors)),
+        "history": query_neighbor_history(shown.run, answer, len(answer.neighbors)),
     }
 
 
 def _tiles(shown: RunView, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
-    """Tiles, and the names of the classes that occur."""
+    """Sprite sheets, and the names of the classes that occur."""
     known = sprite_props(shown)
     labels = {neighbor.label for neighbor in neighbors} | ({label} if label is not None else set())
     names = {str(label): known["classes"][label] for label in sorted(labels)}
@@ -121,23 +121,23 @@ def _tiles(shown: RunView, neighbors: list[Neighbor], label: int | None = None) 
 
 
 def image_props(image: np.ndarray) -> dict[str, Any]:
-    """A picture (uint8, h × w or h × w × 3) as JSON."""
+    """Encode an image (uint8, h × w or h × w × 3) as JSON."""
     return {"ink": b64encode(image.tobytes()).decode(), "width": int(image.shape[1]), "height": int(image.shape[0])}
 
 
 def downsample(image: np.ndarray, side: int = 56) -> np.ndarray:
-    """At most `side` pixels a side, by leaving out rows and columns: enough for a thumbnail of 44."""
+    """Subsample an image to at most `side` pixels per side: enough for a thumbnail of 44."""
     every = max(1, -(-max(image.shape[:2]) // side))
     return np.ascontiguousarray(image[::every, ::every])
 
 
 def _neighbor_props(neighbors: Iterable[Neighbor]) -> list[tuple[int, int, float]]:
-    """Item, class and distance of each: short, since a highlight should weigh little."""
+    """Encode neighbors as (item, class, distance): compact, to be sent at every click."""
     return [(item, label, round(distance, 4)) for item, distance, label in neighbors]
 
 
 def _trajectory(answer: QueryResult, last: int, place: list[float]) -> list[tuple[float, ...]]:
-    """Steps with places, the end included: where the star walks."""
+    """Encode the trajectory of the query marker: (step, *coordinates), the end included."""
     kept = [(station.step, *station.place) for station in answer.trajectory if station.step < last]
     return [(step, *(float(f"{x:.4g}") for x in at)) for step, *at in [*kept, (last, *place)]]
 

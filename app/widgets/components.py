@@ -1,4 +1,4 @@
-"""The components of the page, mounted by name.
+"""Front-end components, mounted by name.
 
 Their sources lie in frontend/, their built files in dmlviz/_frontend, and dmlviz/pyproject.toml tells Streamlit where:
 it finds them when it starts, so that a tab left open gets its script before any page has run.

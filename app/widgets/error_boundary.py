@@ -1,4 +1,4 @@
-"""What a person sees of an error: its sentence, never a traceback."""
+"""Error boundary: a page shows a message, never a traceback."""
 
 import logging
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ import streamlit as st
 from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError
 
-INTERNAL_ERROR_MESSAGE = "This page ran into a fault of the program; the log has the details. Reload to go on."
+INTERNAL_ERROR_MESSAGE = "Something went wrong (details in the log). Reload to continue."
 
 
 @contextmanager
 def error_boundary() -> Iterator[None]:
-    """Draw a UserError as its own words, and anything else as a fault that is in the log."""
+    """Render the message of a UserError; log any other exception and render a generic message."""
     try:
         yield
     except UserError as error:

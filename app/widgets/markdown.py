@@ -1,4 +1,4 @@
-"""Words that people or files gave, on a page that reads Markdown."""
+"""Escapes user-supplied text for Markdown."""
 
 import re
 
@@ -6,5 +6,5 @@ _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~&-])")
 
 
 def escape_markdown(text: object) -> str:
-    """A text that Markdown shows letter by letter: no link, no picture, no color, no formula."""
+    """Escape `text`, so that Markdown renders no link, image, color or formula."""
     return _MARKS.sub(r"\\\1", str(text))

@@ -1,4 +1,4 @@
-"""The parameters of a loss, miner or projection as widgets, made from their declarations."""
+"""Parameters of a loss, miner or projection as widgets, generated from their specs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _INTERRUPTED = "cut-short"
 
 
 def bound_widget(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
-    """A widget that shows `value`, whatever it showed before, and hands what a person enters to `store`.
+    """Render a widget that always shows `value`, and pass what a person enters to `store`.
 
     The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
     the widget keeps what is entered until its form is sent.
@@ -44,7 +44,7 @@ def bound_widget(widget: Callable[..., Any], label: str, key: str, value: Any, s
 
 @contextmanager
 def track_interrupted_rerun() -> Iterator[None]:
-    """Around everything that a run of the page draws: notes when the run before was cut short by the next one."""
+    """Context of one rerun of the page: records whether the previous rerun was interrupted."""
     st.session_state[_INTERRUPTED] = st.session_state.get(_DRAWING, False)
     st.session_state[_DRAWING] = True
     yield
@@ -62,7 +62,7 @@ def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> di
 
 
 def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> None:
-    """Every parameter, two in a row; `role` is "loss", "miner" or "view". What is entered is set at once."""
+    """Render every parameter, two per row; `role` is "loss", "miner" or "view". Input takes effect at once."""
     for column, parameter in _columns(choice.parameters):
         with column:
             _widget(
@@ -74,7 +74,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
 
 
 def form_values(ui: UIState, role: str, choice: Spec) -> None:
-    """Set every parameter to what its widget of `fields` holds now."""
+    """Set every parameter to the value of its widget from `form_fields`."""
     for parameter in choice.parameters:
         key = _key(role, choice, parameter)
         word = st.session_state.get(f"{key}.word", NUMBER_OPTION)
@@ -85,7 +85,7 @@ def form_values(ui: UIState, role: str, choice: Spec) -> None:
 
 
 def form_fields(role: str, choice: Spec, shown: Sequence[Parameter], values: dict[str, Any]) -> None:
-    """Widgets for some parameters within a form: nothing is set before it is sent and `entered` called."""
+    """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
     for column, parameter in _columns(shown):
         with column:
             _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
@@ -134,7 +134,7 @@ def _store_component(store: Store, value: list[float], place: int, entered: floa
 
 
 def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
-    """Chosen by word first, so that the number keeps a field of its own."""
+    """Render a select for special values first, then a field for the number."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
     chosen = None if store is None else lambda word: store(word if word in parameter.special_values else number)

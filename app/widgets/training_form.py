@@ -1,4 +1,4 @@
-"""The settings of a training as widgets, made from the declarations: what the catalog holds is what is offered."""
+"""Training form: the fields of `TrainConfig` as widgets, generated from the catalogs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
 MORE = "more"
-NO_MINER = "None: the whole batch"
+NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
 def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], below_data: Callable[[], object]) -> None:
-    """Every setting of the next training. `config` is what they come to now; `available` is what is on disk."""
+    """Render every setting of the next training: `config` as it is now, `available` data sets on disk."""
     form = _Form(ui, config)
     form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _download_note(config.dataset))
     below_data()
@@ -45,7 +45,7 @@ def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], be
 
 
 def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
-    """Only these settings of the next training: fields of the config, "loss" for the chosen loss's parameters."""
+    """Render only the named fields of the config; "loss" stands for the parameters of the loss."""
     form = _Form(ui, config)
     drawn: dict[str, Callable[[], None]] = {
         "dataset": lambda: form.choice("dataset", "Data", DATASETS),
@@ -59,33 +59,33 @@ def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> N
         drawn[name]()
 
 
-_SPACE_HELP = "On the sphere every embedding has length 1 and only directions count; free ones may lie anywhere."
+_SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
 
 
 def _download_note(dataset: str) -> str:
-    return f"{DATASETS[dataset].title} is not on disk yet: Train fetches it first."
+    return f"{DATASETS[dataset].title} will be downloaded when you press Train."
 
 
 class _Form:
-    """The widgets of one config's fields."""
+    """Widgets of the fields of one config."""
 
     def __init__(self, ui: UIState, config: TrainConfig) -> None:
         self.ui = ui
         self.config = config
 
     def choice(self, name: str, label: str, catalog: Catalog[Any], note: str = "") -> None:
-        """One of a catalog, with the sentence about it on its question mark."""
+        """Render a choice from a catalog, with its summary as help."""
         chosen = catalog[getattr(self.config, name)]
         self.pick(name, label, list(catalog), lambda key: catalog[key].title, help=chosen.summary)
         if note:
             st.caption(note)
 
     def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **more: Any) -> None:
-        """One of a few values."""
+        """Render a choice from a few values."""
         self._controlled(st.selectbox, name, label, options=options, format_func=text, **more)
 
     def number(self, name: str, label: str, **more: Any) -> None:
-        """A number, within what the config allows unless `more` says otherwise."""
+        """Render a number field."""
         more.setdefault("help", TrainConfig.model_fields[name].description)
         self._controlled(st.number_input, name, label, **more)
 
@@ -94,14 +94,14 @@ class _Form:
         bound_widget(widget, label, f"set.{name}", value, lambda entered: self.ui.set(name, entered), **more)
 
     def loss(self) -> None:
-        """The loss, family by family, with its parameters, its sentence and its formula."""
+        """Render the loss, with family, summary, formula and parameters."""
         chosen = LOSSES[self.config.loss]
         self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
         _explanation(chosen)
         parameters(self.ui, "loss", chosen, self.config.loss_params)
 
     def miner(self) -> None:
-        """What makes the tuples, if the loss takes any."""
+        """Render the miner, if the loss takes tuples."""
         accepts = LOSSES[self.config.loss].for_params(self.config.loss_params).tuple_kinds
         offered = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
         if not offered:
@@ -120,34 +120,34 @@ class _Form:
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
 
     def batches(self) -> None:
-        """How batches are put together."""
+        """Render the batch sampler."""
         self.choice("sampler", "Batches", SAMPLERS)
         left, right = st.columns(2)
         if SAMPLERS[self.config.sampler].by_class:
             with left:
                 self.number("classes_per_batch", "P classes", min_value=1, max_value=1000, step=1)
             with right:
-                self.number("images_per_class", "K images of each", min_value=1, max_value=1000, step=1)
+                self.number("images_per_class", "K images per class", min_value=1, max_value=1000, step=1)
         else:
             self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
 
     def unseen(self) -> None:
-        """The classes that training does not show the net."""
+        """Render the classes held out of training."""
         names = DATASETS[self.config.dataset].classes
         bound_widget(
             st.multiselect,
-            "Unseen classes",
+            "Held-out classes",
             "set.held_out_classes",
             list(self.config.held_out_classes),
             lambda chosen: self.ui.set("held_out_classes", tuple(sorted(chosen))),
             options=list(range(len(names))),
             format_func=names.__getitem__,
-            placeholder="None: all are trained on",
-            help="Kept out of training, to see how well the space orders what it never saw.",
+            placeholder="None",
+            help="Held out, to test generalization to new classes.",
         )
 
     def _optimizer(self) -> None:
-        """Optimizer, length, seed."""
+        """Render optimizer, schedule, number of steps and seed."""
         left, right = st.columns(2)
         with left:
             self.pick("optimizer", "Optimizer", list(OPTIMIZERS), OPTIMIZERS.__getitem__)

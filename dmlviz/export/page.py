@@ -40,8 +40,8 @@ PAGE = """<!doctype html>
 <main>
 <section id="map"></section>
 <section id="inspector"></section>
-<section id="readouts"></section>
-<section id="curve"></section>
+<section id="scores"></section>
+<section id="loss_curve"></section>
 </main>
 <footer>{measured}</footer>
 <noscript>The map needs JavaScript.</noscript>

@@ -100,7 +100,7 @@ export interface AlarmOverEvent {
   alarm: string;
 }
 
-/** A step drawn again; the frame's fields lie beside the others, or, in a film, in `frame`. */
+/** A step drawn again; the frame's fields lie beside the others, or, in a projection of all epochs, in `frame`. */
 export interface ReplayFrame {
   step: number;
   frame?: FrameMeta;
@@ -274,8 +274,8 @@ export interface CaptionedInk {
   caption: string;
 }
 
-/** The nearest of an image at every look: for each step [item, distance], nearest first. */
-export interface Film {
+/** The nearest neighbors of an image at every snapshot: for each step [item, distance], nearest first. */
+export interface NeighborHistory {
   item: number | null;
   label: number;
   among: number;
@@ -299,7 +299,7 @@ export interface InspectorProps {
   subject?: Subject;
   near?: [number, number, number][];
   metric?: string;
-  film?: boolean | Film | null;
+  history?: boolean | NeighborHistory | null;
   among?: number | null;
   vote?: Vote;
   title?: string;
@@ -724,18 +724,18 @@ export interface MethodInfo {
 export interface Props {
   map: MapProps;
   inspector: InspectorProps;
-  readouts: Source;
-  curve: Source;
+  scores: Source;
+  loss_curve: Source;
   progress: ProgressProps;
-  study: DetailProps;
-  pad: PadProps;
+  detail: DetailProps;
+  query_pad: PadProps;
   paste: PasteProps;
-  shelf: RunListProps;
-  versus: CompareProps;
-  keep: ExportProps;
-  look: ImportPreviewProps;
-  lossview: Source;
-  lossplot: LossPlotProps;
-  plane: ForcePlaygroundProps;
-  spaces: MapAtRProps;
+  run_list: RunListProps;
+  compare_scores: CompareProps;
+  export: ExportProps;
+  import_preview: ImportPreviewProps;
+  batch_explorer: Source;
+  loss_plot: LossPlotProps;
+  force_playground: ForcePlaygroundProps;
+  map_at_r_demo: MapAtRProps;
 }

@@ -30,7 +30,7 @@ class Page:
     def run(self):
         self.test.run()
         assert not self.test.exception
-        assert not any("fault of the program" in caption.value for caption in self.test.caption)
+        assert not any("Something went wrong" in caption.value for caption in self.test.caption)
         return self
 
     @property

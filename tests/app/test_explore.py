@@ -30,7 +30,7 @@ class Page:
     def run(self):
         self.test.run()
         assert not self.test.exception
-        assert not any("fault of the program" in caption.value for caption in self.test.caption)
+        assert not any("Something went wrong" in caption.value for caption in self.test.caption)
         return self
 
     def __getattr__(self, name):
@@ -87,14 +87,14 @@ def test_without_any_run_the_page_says_what_to_do(here, tmp_path):
 
 def test_every_component_gets_plain_data_of_one_run(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "readouts", "curve", "progress"):
+    for name in ("map", "scores", "loss_curve", "progress"):
         assert page.data(name)["run"] == run.id
     assert page.data("inspector")["subject"] == {"item": 3, "label": int(run.labels[3])}
 
 
 def test_a_highlight_is_small_on_the_wire(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "inspector", "readouts", "curve", "progress"):
+    for name in ("map", "inspector", "scores", "loss_curve", "progress"):
         assert len(json.dumps(page.data(name))) < 1000, name
 
 
@@ -132,7 +132,7 @@ def test_train_submits_what_is_set_and_shows_that_run(here, run, started):
 
 def test_mnist_is_set_where_it_is_and_otherwise_digits_with_the_reason(here, run, started):
     page = Page(run=run.id)
-    assert "MNIST is not on this machine" in page.captions
+    assert "MNIST is not downloaded" in page.captions
     page.button(key="train").click()
     page.run()
     assert started[0][0].dataset == "digits"
@@ -155,7 +155,7 @@ def test_an_address_that_asks_the_impossible_says_so(here, run):
     page = Page(run=run.id, steps="-5")
     assert "steps" in page.captions
     gone = Page(run="0" * 16)
-    assert "not here any more" in gone.captions
+    assert "Run not found" in gone.captions
 
 
 @pytest.mark.parametrize("loss", {loss.family: name for name, loss in LOSSES.items()}.values())
@@ -224,8 +224,8 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
     page = Page(run=run.id)
     page.test.session_state["side"] = "Draw"
     page.run()
-    assert "once the run has ended" in page.captions
-    assert page.data("pad") is None
+    assert "after training" in page.captions
+    assert page.data("query_pad") is None
 
 
 def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
@@ -254,7 +254,7 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)
-    assert "fault of the program" in said
+    assert "Something went wrong" in said
     assert "secret" not in said
     assert "secret" in caplog.text
 

@@ -54,15 +54,15 @@ def read(intake, owner="a"):
 
 def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
     intake.upload("a", {"my_pets.zip": pets()})
-    look = read(intake).preview
-    assert look["title"] == "my pets"
-    assert [one["name"] for one in look["classes"]] == ["cat", "dog"]
-    assert look["tiles"]["counts"] == [5, 5]
-    json.dumps(look)
+    preview = read(intake).preview
+    assert preview["title"] == "my pets"
+    assert [one["name"] for one in preview["classes"]] == ["cat", "dog"]
+    assert preview["tiles"]["counts"] == [5, 5]
+    json.dumps(preview)
     assert list(custom_datasets.list_names(intake.data)) == [], "nothing is kept before it is asked for"
-    assert intake.accept("a", " Cats  and dogs ") == ("pictures", look["name"])
-    assert DATASETS[look["name"]].title == "Cats and dogs"
-    assert data.load(look["name"], intake.data).size == 20
+    assert intake.accept("a", " Cats  and dogs ") == ("pictures", preview["name"])
+    assert DATASETS[preview["name"]].title == "Cats and dogs"
+    assert data.load(preview["name"], intake.data).size == 20
     assert intake.status("a") is None
 
 
@@ -70,10 +70,10 @@ def test_the_same_files_can_be_read_otherwise(intake):
     intake.upload("a", {"pets.zip": pets()})
     assert read(intake).preview["side"] == 20
     intake.reparse("a", 28, "gray")
-    look = read(intake).preview
-    assert look["side"] == 28
+    preview = read(intake).preview
+    assert preview["side"] == 28
     kind, name = intake.accept("a", "")
-    assert (kind, name) == ("pictures", look["name"])
+    assert (kind, name) == ("pictures", preview["name"])
     assert data.load(name, intake.data).channels == 1
     assert len(list(custom_datasets.list_names(intake.data))) == 1
 
@@ -109,9 +109,9 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
     labels = np.arange(60) % 3
     vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
     intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
-    look = read(intake).preview
-    assert look["kind"] == "vectors"
-    assert "60 vectors of 7 dimensions in 3 classes" in look["summary"]
+    preview = read(intake).preview
+    assert preview["kind"] == "vectors"
+    assert "60 vectors of 7 dimensions in 3 classes" in preview["summary"]
     kind, name = intake.accept("a", "Words")
     run = intake.runs.get(name)
     assert (kind, run.title, run.state) == ("vectors", "Words", "finished")

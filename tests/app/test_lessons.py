@@ -124,7 +124,7 @@ def pupil(here, write, monkeypatch):
 
 def test_before_the_guess_there_is_neither_map_nor_answer_nor_any_setting(pupil):
     assert "map" not in pupil.mounted()
-    assert "readouts" not in pupil.mounted()
+    assert "scores" not in pupil.mounted()
     assert not {key for key in pupil.widgets() if key and key.startswith(("set.", "loss."))}
     assert "train" not in pupil.widgets()
     assert LESSONS["why-a-margin"].tasks[0].question in pupil.words
@@ -158,7 +158,7 @@ def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pup
     assert pupil.test.session_state["ui"].run == run.id
     assert pupil.test.session_state["ui"].view == "pca"
     assert "map" in pupil.mounted()
-    assert "readouts" not in pupil.mounted()
+    assert "scores" not in pupil.mounted()
     assert task.question in pupil.words
     assert task.reveal not in pupil.words
 
@@ -185,7 +185,7 @@ def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, w
     run = write(here.runs, task_config(task, "digits"))
     assert task_measurements(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
     active = dataclasses.replace(task, measurements=("active",))
-    assert task_measurements(run, active) == {"Terms still active": 0.5}
+    assert task_measurements(run, active) == {"Active terms at the end": 0.5}
 
 
 def test_a_lesson_page_leads_into_explore(here):

@@ -24,7 +24,7 @@ def test_the_page_has_the_types_that_python_declares():
 @pytest.mark.parametrize("change", [{"hints": "two"}, {"hint": 3}, {"hint": None}])
 def test_props_that_are_not_declared_are_found_out(change):
     with pytest.raises(ValidationError):
-        components.mount("pad", key="pad", data={"hint": "Draw here"} | change)
+        components.mount("query_pad", key="query_pad", data={"hint": "Draw here"} | change)
 
 
 def test_every_component_that_streamlit_knows_has_props():
@@ -51,7 +51,7 @@ def test_the_answers_about_batches_distances_and_methods_are_as_declared(client,
     wanted = {
         f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
         f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
-        f"/api/runs/{run.id}/film/{run.tracked_indices[0]}.json": protocol.Film,
+        f"/api/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.NeighborHistory,
         "/api/methods.json": dict[str, protocol.MethodInfo],
     }
     for address, declared in wanted.items():

@@ -176,31 +176,31 @@ def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits,
     assert client.get(f"/api/runs/{run.id}/pixels.json").json() == scores
 
 
-def test_a_film_strip_is_the_nearest_of_the_watched_at_every_look(client, run):
+def test_a_neighbor_history_holds_the_nearest_tracked_images_at_every_snapshot(client, run):
     item = int(run.tracked_indices[11])
-    film = client.get(f"/api/runs/{run.id}/film/{item}.json").json()
-    assert film["steps"] == [*run.snapshot_steps[:-1], run.config.steps]
-    assert film["among"] == len(run.tracked_indices)
-    assert film["nets"] is False
-    for step, near in list(zip(film["steps"], film["near"], strict=True))[:-1]:
+    history = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json").json()
+    assert history["steps"] == [*run.snapshot_steps[:-1], run.config.steps]
+    assert history["among"] == len(run.tracked_indices)
+    assert history["nets"] is False
+    for step, near in list(zip(history["steps"], history["near"], strict=True))[:-1]:
         expected = [(neighbor.item, neighbor.distance) for neighbor in run.neighbors(item, 10, step)]
         assert [other for other, _ in near] == [other for other, _ in expected]
         assert [far for _, far in near] == pytest.approx([far for _, far in expected], rel=1e-3)
-    assert all(film["labels"][str(other)] == run.labels[other] for near in film["near"] for other, _ in near)
-    by_cosine = client.get(f"/api/runs/{run.id}/film/{item}.json", params={"metric": "cosine"}).json()
+    assert all(history["labels"][str(other)] == run.labels[other] for near in history["near"] for other, _ in near)
+    by_cosine = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json", params={"metric": "cosine"}).json()
     expected = [neighbor.item for neighbor in run.neighbors(item, 10, 5, "cosine")]
     assert [other for other, _ in by_cosine["near"][1]] == expected
 
 
-def test_a_film_strip_of_an_image_that_was_not_watched_says_so(client, run):
+def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
     item = next(i for i in range(len(run.labels)) if i not in set(run.tracked_indices.tolist()))
-    answer = client.get(f"/api/runs/{run.id}/film/{item}.json")
+    answer = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json")
     assert answer.status_code == 404
     assert "tracked" in answer.json()["error"]
 
 
-@pytest.mark.parametrize("path", ["film/99999.json", "film/3.json?metric=manhattan"])
-def test_a_film_strip_of_nothing_is_a_sentence(client, run, path):
+@pytest.mark.parametrize("path", ["neighbor-history/99999.json", "neighbor-history/3.json?metric=manhattan"])
+def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run, path):
     assert len(client.get(f"/api/runs/{run.id}/{path}").json()["error"]) > 20
 
 

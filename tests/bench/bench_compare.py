@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from visitors import serving
 
 TURNS = 6
-CONTENT = {"Runs": (".shelf[data-ready=true]", 1), "Explore": (".map[data-ready=true]", 1)}
+CONTENT = {"Runs": (".run-list[data-ready=true]", 1), "Explore": (".map[data-ready=true]", 1)}
 BOTH = (".map[data-ready=true]", 2)
 WAIT = """([name, many]) => {
   const found = (root) => [...root.querySelectorAll("*")].flatMap((node) =>

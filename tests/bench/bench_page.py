@@ -137,12 +137,12 @@ def drawings(page: Page, url: str, run: str) -> None:
     """Pen-up → neighbors of the drawing."""
     page.goto(f"{url}/?run={run}")
     page.get_by_test_id("stButtonGroup").get_by_text("Draw", exact=True).click()
-    page.locator(".pad[data-ready=true]").wait_for()
+    page.locator(".query-pad[data-ready=true]").wait_for()
     page.wait_for_timeout(4000)
     page.evaluate(HELP)
     waits = []
     for turn in range(DRAWINGS + 1):
-        box = page.locator(".pad canvas").bounding_box()
+        box = page.locator(".query-pad canvas").bounding_box()
         assert box
         for index, (x, y) in enumerate([(0.3, 0.2 + 0.02 * turn), (0.7, 0.2), (0.45, 0.8)]):
             page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)

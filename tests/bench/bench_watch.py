@@ -100,7 +100,7 @@ def _sent(page: Page) -> list[Any]:
 
 def scrub(page: Page) -> None:
     """From a move of the pointer along the loss curve to the end of the next drawing."""
-    box = page.locator(".curve svg").first.bounding_box()
+    box = page.locator(".loss-curve svg").first.bounding_box()
     assert box is not None
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.95 * box["width"], y)

@@ -15,7 +15,7 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(pers
     """From a number to pictures: select what fails, save it, pin one, follow it over the training."""
     page = person.page
     person.open(f"?run={digits_run.id}")
-    page.locator(".curve svg").press("End")
+    page.locator(".loss-curve svg").press("End")
     person.map_has("step", str(digits_run.config.steps))
     judged = metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels)
     failing = set(judged.queries[judged.first_hit > 1].tolist())
@@ -36,23 +36,23 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(pers
     expect(inspector).to_have_attribute("data-subject", str(item))
     expect(inspector.locator("button.row.wrong").first).to_be_visible()
     inspector.get_by_text("Over the training").click()
-    strip = page.locator(".study .film li")
+    strip = page.locator(".detail .history li")
     expect(strip).to_have_count(len(digits_run.snapshot_steps) + 1)
     step = digits_run.snapshot_steps[3]
     requests = len(person.requests)
-    page.locator(f".film button[data-step='{step}']").click()
+    page.locator(f".history button[data-step='{step}']").click()
     person.map_has("step", str(step))
 
-    chart = page.locator(".curve svg")
+    chart = page.locator(".loss-curve svg")
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 20)
     page.mouse.down()
     for share in (0.4, 0.55, 0.7, 0.8):
         page.mouse.move(box["x"] + share * box["width"], box["y"] + 20, steps=4)
-        expect(page.locator(".curve")).to_have_attribute("data-held", "true")
+        expect(page.locator(".loss-curve")).to_have_attribute("data-held", "true")
     page.mouse.up()
-    expect(page.locator(".curve")).to_have_attribute("data-held", "false")
+    expect(page.locator(".loss-curve")).to_have_attribute("data-held", "false")
     assert int(person.of_map("step")) in {*digits_run.snapshot_steps, digits_run.config.steps}
     assert int(person.of_map("step")) > step
     asked = [url for url in person.requests[requests:] if "/api/" in url and "judged.bin" not in url]
@@ -64,7 +64,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
     """The alarm names the collapse; one click sets the remedy in the sidebar."""
     page = person.page
     person.open("?run=" + failing_run())
-    page.locator(".curve svg").press("End")
+    page.locator(".loss-curve svg").press("End")
     alarm = page.locator(".map .alarm")
     expect(alarm).to_have_attribute("data-alarm", "collapsed")
     expect(alarm).to_contain_text("Embeddings have collapsed")
@@ -72,7 +72,7 @@ def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(per
     expect(page).to_have_url(re.compile("loss=contrastive"))
     expect(page.get_by_label("Margin", exact=True)).to_have_value("1")
     expect(alarm).to_contain_text("Press Train")
-    alarm.get_by_label("Hide this note").click()
+    alarm.get_by_label("Dismiss this alarm").click()
     expect(alarm).to_be_hidden()
 
 

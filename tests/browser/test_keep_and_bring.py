@@ -19,8 +19,8 @@ pytestmark = pytest.mark.browser
 
 def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
     person.open(f"?run={digits_run.id}")
-    person.press("Keep")
-    panel = person.page.locator(".keep")
+    person.press("Export")
+    panel = person.page.locator(".export")
     expect(panel.locator("pre").first).to_have_text(as_python(RunExport(digits_run)).strip())
     with person.page.expect_download() as download:
         panel.get_by_role("link", name="Page to pass on").click()
@@ -78,16 +78,16 @@ def shapes() -> bytes:
 
 def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
     person.open("?net=mlp&steps=30")
-    person.press("Your own data…")
+    person.press("Upload data…")
     files = person.page.get_by_role("dialog").locator("input[type=file]")
     files.set_input_files({"name": "my_shapes.zip", "mimeType": "application/zip", "buffer": shapes()})
-    look = person.page.locator(".look")
+    look = person.page.locator(".import-preview")
     expect(look).to_have_attribute("data-classes", "2", timeout=60_000)
     expect(look.locator("td.name")).to_have_text(["a bar", "a square"])
     expect(look.locator(".tile")).to_have_count(16)
-    expect(look).to_contain_text("1 file left out")
+    expect(look).to_contain_text("1 file skipped")
     expect(look).to_contain_text("fitted whole into 32 × 32")
-    person.press("Use this data")
+    person.press("Use this data set")
     expect(person.page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
     person.press("Train")
     expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))

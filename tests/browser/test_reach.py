@@ -27,7 +27,9 @@ def test_no_page_has_a_serious_finding(visit, digits_run, theme):
     found = {"Explore": findings(person.page)}
     for page in GO:
         person.page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile(f"^{page}$")).click()
-        ready = {"Compare": ".versus[data-ready=true]", "Runs": ".shelf .run", "Learn": ".st-key-learn"}[page]
+        ready = {"Compare": ".compare-scores[data-ready=true]", "Runs": ".run-list .run", "Learn": ".st-key-learn"}[
+            page
+        ]
         person.page.locator(ready).first.wait_for()
         found[page] = findings(person.page)
     person.page.get_by_placeholder(re.compile("Search")).fill("Schroff triplet")

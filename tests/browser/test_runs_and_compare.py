@@ -37,7 +37,7 @@ def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_r
     page.get_by_role("button", name="Undo").click()
     expect(card.locator(".title")).to_have_text("Mine, the first")
     page.get_by_role("searchbox").fill("no such run")
-    expect(page.locator(".shelf")).to_have_attribute("data-shown", "0")
+    expect(page.locator(".run-list")).to_have_attribute("data-shown", "0")
     page.get_by_role("searchbox").fill("mine")
     page.get_by_role("searchbox").press("Enter")
     expect(page).to_have_url(re.compile("search=mine"))
@@ -47,7 +47,7 @@ def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_r
     # The settings were not made anew: that took a third of the way back.
     assert train.evaluate("button => button === window.left && button.checkVisibility()")
     page.go_back()
-    expect(page.locator(".shelf")).to_have_attribute("data-shown", "1")
+    expect(page.locator(".run-list")).to_have_attribute("data-shown", "1")
 
 
 def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits_run):
@@ -57,7 +57,7 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     page = person.page
     for run in (digits_run.id, other):
         page.locator(f".run[data-run='{run}'] .compare").click()
-        expect(page.locator(".versus")).to_have_attribute("data-ready", "true")
+        expect(page.locator(".compare-scores")).to_have_attribute("data-ready", "true")
         if run != other:
             go(person, "Runs")
     maps = page.locator(".map[data-ready=true]")
@@ -92,11 +92,11 @@ def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
 
-    page.get_by_role("button", name="One thing changed").click()
+    page.get_by_role("button", name="Change one setting").click()
     menu = page.get_by_test_id("stPopoverBody")
     menu.get_by_test_id("stSelectbox").nth(1).click()
     page.get_by_role("option", name="Contrastive", exact=True).click()
-    menu.get_by_role("button", name="Train it").click()
+    menu.get_by_role("button", name="Train").click()
     expect(menu).to_be_hidden()  # it would lie on the map that is to be tracked
     expect(second).not_to_have_attribute("data-run", digits_run.id)
     expect(second).to_have_attribute("data-state", "finished")

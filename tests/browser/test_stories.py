@@ -34,7 +34,7 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
     until(lambda: int(person.of_map("frame")) > first, what="the run does not play")
     assert "run=" not in person.page.url
     until(lambda: person.score("precision_at_1") != "–")
-    assert "test images" in person.page.locator(".readouts p").inner_text()
+    assert "test images" in person.page.locator(".scores p").inner_text()
 
 
 def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
@@ -49,10 +49,10 @@ def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
     config = Runs(runs).get(run).config
     assert config == TrainConfig(dataset=dataset, steps=80, seed=3)
     until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
-    until(lambda: "all" in person.page.locator(".readouts p").inner_text())
+    until(lambda: "all" in person.page.locator(".scores p").inner_text())
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
-    assert int(person.page.locator(".curve").get_attribute("data-points") or 0) == 80
+    assert int(person.page.locator(".loss-curve").get_attribute("data-points") or 0) == 80
     expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
 
 
@@ -159,8 +159,8 @@ def test_a_pinned_image_shows_its_neighbors_and_what_is_selected_is_found_again(
 def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.choose("Draw")
-    canvas = person.page.locator(".pad canvas")
-    expect(person.page.locator(".pad")).to_have_attribute("data-ready", "true")
+    canvas = person.page.locator(".query-pad canvas")
+    expect(person.page.locator(".query-pad")).to_have_attribute("data-ready", "true")
     box = canvas.bounding_box()
     points = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]
     for index, (x, y) in enumerate(points):
@@ -175,10 +175,10 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     assert inspector.locator(".strip li").count() >= 3
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     inspector.get_by_role("button", name="Over the training").click()
-    film = person.page.locator(".study[data-what=film]")
-    expect(film).to_contain_text("Your picture")
-    assert film.locator(".film button").count() == len(digits_run.checkpoint_steps) + 1
-    expect(film.locator(".film button").last.locator(".frame")).to_have_count(10)
+    history = person.page.locator(".detail[data-what=history]")
+    expect(history).to_contain_text("Your image")
+    assert history.locator(".history button").count() == len(digits_run.checkpoint_steps) + 1
+    expect(history.locator(".history button").last.locator(".frame")).to_have_count(10)
     person.choose("PCA")  # drawn only now, after the answer was given
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
@@ -286,7 +286,7 @@ def test_the_map_is_colored_by_how_true_it_is_and_the_address_says_so(person, di
     person.open(f"?run={digits_run.id}&pin=3")
     person.page.locator(".map .color-by select").select_option("faithfulness")
     person.map_has("color", "faithfulness")
-    expect(person.page.locator(".map .scale")).to_contain_text("none of 10 nearest kept")
+    expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
     expect(person.page).to_have_url(re.compile("color=faithfulness"))
     assert "pin=3" in person.page.url
     person.page.reload()
@@ -330,7 +330,7 @@ def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):
     for width, height in ((1280, 720), (1440, 900)):
         person.page.set_viewport_size({"width": width, "height": height})
         until(lambda width=width: person.map.bounding_box()["width"] > 0.6 * (width - 300), what="the map is small")
-        for part in (".map", ".readouts", ".curve", ".inspector", '[data-testid="stSidebar"]'):
+        for part in (".map", ".scores", ".loss-curve", ".inspector", '[data-testid="stSidebar"]'):
             box = person.page.locator(part).bounding_box()
             assert box["y"] >= 0, part
             assert box["y"] + box["height"] <= height, part
@@ -340,7 +340,7 @@ def test_a_phone_shows_the_map_first_and_nothing_sideways(visit, digits_run):
     person = visit(390, 844)
     person.open(f"?run={digits_run.id}&pin=10")
     expect(person.page.locator(".inspector button.row")).to_have_count(10)
-    tops = [person.page.locator(part).bounding_box()["y"] for part in (".map", ".inspector", ".readouts", ".curve")]
+    tops = [person.page.locator(part).bounding_box()["y"] for part in (".map", ".inspector", ".scores", ".loss-curve")]
     assert tops == sorted(tops)
     assert tops[0] < 250
     assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -349,6 +349,6 @@ def test_a_phone_shows_the_map_first_and_nothing_sideways(visit, digits_run):
 def test_the_dark_theme_reaches_every_component(visit, digits_run):
     person = visit(theme="dark")
     person.open(f"?run={digits_run.id}&pin=10")
-    for part in (".map", ".readouts", ".curve", ".inspector", ".progress"):
+    for part in (".map", ".scores", ".loss-curve", ".inspector", ".progress"):
         color = person.page.locator(part).evaluate("node => getComputedStyle(node).color")
         assert min(int(value) for value in re.findall(r"\d+", color)[:3]) > 150, f"{part} is {color}"

@@ -80,7 +80,7 @@ class Probe:
             return True
 
     def answers(self, run: str) -> dict[str, str]:
-        """Every GET of a run that fails with a fault of the program, by its address."""
+        """Every GET of a run that fails with a Something went wrong, by its address."""
         found = {}
         for path in self.addresses(run):
             fault = _fault(lambda path=path: self._get(path))
@@ -96,7 +96,11 @@ class Probe:
         frames = [path.stem for path in sorted((folder / "frames").glob("*.i16"))][:3]
         views = [path.name for path in sorted((folder / "projections").glob("*"))]
         found = [f"{base}/{name}" for name in ("events", "layout.json", "nearest.bin", "judged.bin", "run.zip")]
-        found += [f"{base}/portrait-light.png", f"{base}/film/0.json", f"{base}/film/5.json?metric=cosine"]
+        found += [
+            f"{base}/portrait-light.png",
+            f"{base}/neighbor-history/0.json",
+            f"{base}/neighbor-history/5.json?metric=cosine",
+        ]
         found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "center")]
         found += [f"/api/agreement/{run}/{OTHER}.json"]
         found += [f"{base}/judged.bin?step={step}" for step in steps]

@@ -1,8 +1,8 @@
-"""The lessons: one Markdown file each in this folder, with what the app needs to know of it on top, as TOML.
+"""Lessons: one Markdown file each in this folder, with TOML front matter.
 
-A task sets Explore up (`set`, an address), asks for a guess, trains, and then tells what the run really gave
-(`reads`: metrics, `active` for the share of active terms at the end, `map.` before a metric for what it is on the map)
-and why (`reveal`). `open` names the settings that stay in reach afterwards; all others are hidden.
+A task sets up Explore (`settings`, URL parameters), asks for a guess, trains, and then shows what the run measured
+(`measurements`: metrics; `active`: fraction of active terms at the end; `map.` + metric: its value on the map)
+and why (`reveal`). `follow_up` names the settings that remain available afterwards; all others are hidden.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ FENCE = "+++\n"
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One prediction: `right` counts the guesses from 0; with `look_first` the guess is asked when the map is there."""
+    """One prediction: `answer` is the index of the right guess; with `view_before_guess` the map is shown first."""
 
     title: str
     settings: str
@@ -34,13 +34,13 @@ class Task:
 
     @property
     def query(self) -> dict[str, str]:
-        """What it sets, as the parameters of an address."""
+        """Its settings as URL parameters."""
         return dict(parse_qsl(self.settings, keep_blank_values=True, strict_parsing=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson; `text` is its page, in Markdown; `see` names what to read with it, by kind and name."""
+    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ class Lesson:
 
 
 def read(path: Path) -> Lesson:
-    """Read one file; raise ValueError where it is no lesson."""
+    """Parse one file; raise ValueError where it is not a lesson."""
     parts = path.read_text(encoding="utf-8").split(FENCE)
     if len(parts) != 3 or parts[0]:
         raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")

@@ -36,11 +36,11 @@ class Accordion {
   constructor(parent: ParentNode, source: Source) {
     this.sections = [
       new AccordionSection("What the loss sees", source, () => new BatchView()),
-      new AccordionSection("Distances", source, () => new DistanceHistogram()),
+      new AccordionSection("Distance distribution", source, () => new DistanceHistogram()),
     ];
     const bar = h(
       "div",
-      { class: "bar", role: "group", "aria-label": "Look closer" },
+      { class: "bar", role: "group", "aria-label": "More views" },
       ...this.sections.map(({ button }) => button),
     );
     this.root = h("section", "lossview", bar, ...this.sections.map(({ panel }) => panel));

@@ -242,11 +242,7 @@ export class BatchView {
     this.node.dataset.step = String(this.step ?? "");
     this.message.textContent =
       this.error ??
-      (this.steps.length
-        ? ""
-        : this.over
-          ? "This run kept no batches: nothing was trained, they were too large, or it is older than this panel."
-          : "The first batch is here as soon as the training has begun.");
+      (this.steps.length ? "" : this.over ? "No recorded batches for this run." : "Waiting for the first batch …");
     this.message.hidden = !this.message.textContent;
     this.body.hidden = !this.batch;
     if (!this.batch) return;

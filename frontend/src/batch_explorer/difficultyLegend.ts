@@ -57,7 +57,7 @@ export class DifficultyLegend {
   render(shown: Shown, positive: Rgb, negative: Rgb): void {
     this.shown = shown;
     this.rows.forEach((row, k) => row.setAttribute("aria-pressed", String(shown[k])));
-    const [near, far] = this.kind === "classes" ? ["own class", "another"] : ["one class", "two classes"];
+    const [near, far] = this.kind === "classes" ? ["own class", "other class"] : ["same class", "different classes"];
     this.sides.replaceChildren(swatch(positive), near, swatch(negative), far);
   }
 }

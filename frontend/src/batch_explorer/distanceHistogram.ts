@@ -45,7 +45,7 @@ export class DistanceHistogram {
   readonly node = h(
     "div",
     "distances",
-    h("p", "sides", h("i", "same"), "pairs of one class", h("i", "different"), "pairs of two classes"),
+    h("p", "sides", h("i", "same"), "same-class pairs", h("i", "different"), "different-class pairs"),
     this.chart,
     this.words,
     this.caption,
@@ -157,7 +157,7 @@ export class DistanceHistogram {
     const { shown } = this;
     this.chart.style.visibility = shown ? "" : "hidden";
     if (!shown) {
-      this.caption.textContent = this.error ?? "The first distances are here as soon as the training has begun.";
+      this.caption.textContent = this.error ?? "Waiting for the first snapshot …";
       return;
     }
     const width = Math.max(200, this.chart.clientWidth);
@@ -203,8 +203,8 @@ export class DistanceHistogram {
       "aria-valuetext": String(value),
     });
     this.words.textContent =
-      `Called “same class” below ${value}: ${percent(accepted)} of the pairs of two classes would be accepted (false accepts), ` +
-      `${percent(rejected)} of the pairs of one class rejected (false rejects)${this.threshold === null ? "; here both are alike. Drag the line." : ". Double-click sets it where both are alike."}`;
+      `At threshold ${value}: ${percent(accepted)} of different-class pairs are accepted (FAR), ` +
+      `${percent(rejected)} of same-class pairs are rejected (FRR)${this.threshold === null ? ": the equal error rate. Drag the line to change it." : ". Double-click to return to the equal error rate."}`;
     const pairs = (shown.images * (shown.images - 1)) / 2;
     this.caption.textContent = `${grouped(pairs)} pairs of ${grouped(shown.images)} of the ${grouped(shown.tracked)} tracked test images after step ${grouped(shown.step)}. Each curve has the same area.`;
     setData(this.node, { step: shown.step, accepted: accepted.toFixed(4), rejected: rejected.toFixed(4) });
@@ -230,9 +230,9 @@ function margins(
   const isInside = (at: number | null): at is number => at !== null && at >= 0 && at <= high;
   if (near !== null && sharp) {
     return [
-      ...(isInside(near) && near > 0 ? mark(near, `one class: left alone below ${short(near)}`, "end") : []),
+      ...(isInside(near) && near > 0 ? mark(near, `positives below ${short(near)}: no loss`, "end") : []),
       ...(isInside(far)
-        ? mark(far, `margin ${short(far)}: two classes left alone beyond`, x(far) > x(high) * 0.6 ? "end" : "start")
+        ? mark(far, `negatives beyond ${short(far)}: no loss`, x(far) > x(high) * 0.6 ? "end" : "start")
         : []),
     ];
   }

@@ -36,7 +36,7 @@ export class JsonCache<T> {
     try {
       const response = await this.fetch(url);
       const said = (await response.json()) as T & { error?: string };
-      answer = response.ok ? said : { error: said.error ?? "The server has no answer." };
+      answer = response.ok ? said : { error: said.error ?? "The server sent no answer." };
     } catch {
       answer = { error: "The server cannot be reached." };
     }

@@ -30,12 +30,12 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
   const classes = new Set(b.labels).size;
   switch (moment) {
     case 0:
-      return `${whole(b.n)} training images of ${classes} classes, where the net puts them before step ${whole(b.step)}.`;
+      return `${whole(b.n)} training images of ${classes} classes, as embedded before step ${whole(b.step)}.`;
     case 1:
       if (b.seen.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
-        return `Each image is held against ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
+        return `Each image is compared with ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
       }
-      return `Each image is held against each other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
+      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
     case 2:
       return selectionText(b);
     case 3: {
@@ -45,14 +45,16 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
       const rest =
         b.active > 0.9995
           ? "All of its terms are active."
-          : `${share(b.active)} of its terms are active; the others are satisfied and teach nothing.`;
+          : `${share(b.active)} of its terms are active; the rest have zero loss.`;
       return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
     }
     case 4: {
       const most = Math.max(...b.force);
       const still = b.force.filter((force) => force < 1e-3 * most || force === 0).length;
-      const felt = still ? `${whole(still)} of ${whole(b.n)} images feel next to nothing` : "no image is left alone";
-      return `Arrows show where the loss would push each image if it could: against its gradient. The longest is ${digits(most)}; ${felt}.`;
+      const felt = still
+        ? `${whole(still)} of ${whole(b.n)} images have a near-zero gradient`
+        : "every image has a gradient";
+      return `Arrows show the negative gradient of the loss at each image. The longest is ${digits(most)}; ${felt}.`;
     }
     default:
       return movementText(b);
@@ -61,9 +63,9 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
 
 function movementText(b: LoadedBatch): string {
   const by = magnification(b);
-  if (by === null) return "The update moved nothing: the learning rate has fallen to next to nothing.";
-  const shown = by > 1 ? ` Shown ${whole(by)} times as large.` : "";
-  return `After one update of the net's weights the same images lie here. All share the weights, so that none goes just where its arrow points.${shown}`;
+  if (by === null) return "The update moved nothing: the learning rate is near zero.";
+  const shown = by > 1 ? ` Movement enlarged ${whole(by)}×.` : "";
+  return `The same images after one update. Weights are shared, so images do not move exactly along their gradients.${shown}`;
 }
 
 /** How many times as large the movement of a step is shown, so that it can be seen at all; null where there is none. */
@@ -90,15 +92,15 @@ function selectionText(b: LoadedBatch): string {
   const noun = b.seen.kind === "classes" ? "images" : b.seen.kind;
   switch (b.seen.by) {
     case "selection":
-      return `${b.selected_by} chose ${whole(total)} ${noun}; the loss sees nothing else of the batch.`;
+      return `${b.selected_by} selected ${whole(total)} ${noun}; the loss uses nothing else of the batch.`;
     case "all":
-      return `No miner: the loss sees all ${whole(total)} ${noun} of the batch.`;
+      return `No miner: the loss uses all ${whole(total)} ${noun} of the batch.`;
     case "nearest":
-      return `No miner: each of ${whole(total)} positive pairs is set against all negatives of its anchor. Drawn is the nearest of these, which weighs most.`;
+      return `No miner: each of ${whole(total)} positive pairs is compared with all negatives of its anchor. The lines show the nearest negative, which weighs most.`;
     case "classes":
-      return "Each image should go with its own class rather than with any other. Drawn are its own and the strongest other.";
+      return "Each image should match its own class rather than any other. The lines show its own class and the strongest other.";
     default:
-      return `This loss weighs all partners of an image together. Drawn are its farthest positive and its nearest negative.`;
+      return `This loss weighs all pairs of an image together. The lines show its farthest positive and nearest negative.`;
   }
 }
 
@@ -139,8 +141,8 @@ export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string
   }
   if (b.seen.kind === "pairs" && b.reach.decision_boundary !== null) {
     return [
-      b.reach.is_hinge ? "left alone" : "next to no pull",
-      `right side of ${digits(b.reach.decision_boundary)}, still pulled`,
+      b.reach.is_hinge ? "zero loss" : "near-zero gradient",
+      `right side of ${digits(b.reach.decision_boundary)} but with a gradient`,
       `wrong side of ${digits(b.reach.decision_boundary)}`,
     ];
   }

@@ -1,5 +1,5 @@
 // What all components of a page share: a bus for what happens now, and what a component that comes later finds.
-import type { Film } from "../protocol.ts";
+import type { NeighborHistory } from "../protocol.ts";
 import type { Selection } from "./selection.ts";
 
 /** Where an item lies on the map among all, by item; null for those that are not drawn. */
@@ -33,9 +33,9 @@ export interface BusEvents {
   pinned: { run: string; item: number | null };
   metric: string;
   ranks: MapRanks;
-  /** Look closer; `film` is that of a picture of one's own, of which "asked" tells when there is a new one. */
-  study: { run: string; what: "classes" | "film"; film?: Film | null };
-  asked: { run: string; film: Film };
+  /** Open the detail panel; `history` is that of a query image, and "query-history" announces a new one. */
+  "open-detail": { run: string; what: "classes" | "history"; history?: NeighborHistory | null };
+  "query-history": { run: string; history: NeighborHistory };
   /** Among linked maps. */
   picked: { source: unknown; mask: Uint8Array | null; reason: string | null };
   look: { source: unknown; eye: { zoom: number; x: number; y: number } | null; gliding: boolean };

@@ -90,7 +90,7 @@ export function context2d(
   options?: CanvasRenderingContext2DSettings,
 ): CanvasRenderingContext2D {
   const context = canvas.getContext("2d", options);
-  if (!context) throw new Error("This browser draws nothing on a canvas.");
+  if (!context) throw new Error("This browser cannot draw on a canvas.");
   return context;
 }
 

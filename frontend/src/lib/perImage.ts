@@ -79,17 +79,17 @@ function lowest(values: Float32Array, name: string): Failure {
 const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
   precision_at_1: ({ firstHit }) => ({
     fails: (i) => firstHit[i] > 1,
-    words: "Their nearest neighbor is of another class",
+    words: "Their nearest neighbor is of a different class",
   }),
   recall_at_5: ({ firstHit }) => ({
     fails: (i) => firstHit[i] > 5,
-    words: "None of their 5 nearest is of their own class",
+    words: "None of their 5 nearest neighbors is of their own class",
   }),
   map_at_r: ({ averagePrecision }) => lowest(averagePrecision, "average precision at R"),
   r_precision: ({ rPrecision }) => lowest(rPrecision, "R-precision"),
   knn_accuracy: ({ vote, labels }) => ({
     fails: (i) => vote[i] !== labels[i],
-    words: "Their 5 nearest vote for another class",
+    words: "Their 5 nearest neighbors vote for a different class",
   }),
 };
 

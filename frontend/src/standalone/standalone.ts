@@ -22,8 +22,8 @@ interface PageData {
   streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string> }[];
 }
 
-const HINT = "Click a point of the map: its nearest test images in the embedding appear here, with their distances.";
-const NAMES = ["map", "inspector", "readouts", "curve"] as const;
+const HINT = "Click a point to see its nearest neighbors in the embedding.";
+const NAMES = ["map", "inspector", "scores", "loss_curve"] as const;
 
 const pageData = JSON.parse(document.getElementById("kept")?.textContent ?? "") as PageData;
 const { run, view, classes, n } = pageData;
@@ -99,8 +99,8 @@ function show(): void {
       if (name === "pin") pin(value);
     },
   });
-  renderScores({ parentElement: hosts.readouts, data: source, ...deaf });
-  renderLossCurve({ parentElement: hosts.curve, data: source, ...deaf });
+  renderScores({ parentElement: hosts.scores, data: source, ...deaf });
+  renderLossCurve({ parentElement: hosts.loss_curve, data: source, ...deaf });
 }
 
 /** The nearest of each, as the map takes it: int32 items, then float32 distances. */

@@ -15,7 +15,7 @@ const kept = { trustworthiness: 0.98761, continuity: 0.95, neighbors_kept: 0.421
 test("the figures of a picture are those that were measured, and on how many images", () => {
   assert.deepEqual(
     qualityFigures(kept).map(([words]) => words),
-    ["trustworthiness 0.988", "continuity 0.950", "4.2 of 10 nearest kept", "distance correlation 0.61"],
+    ["trustworthiness 0.988", "continuity 0.950", "4.2 of 10 neighbors preserved", "distance correlation 0.61"],
   );
   assert.deepEqual(qualityFigures(null), []);
   assert.equal(measuredOn({ measured: 1000, n: 10000 }, "at step 60"), "on 1,000 of 10,000 test images, at step 60");
@@ -27,7 +27,7 @@ test("the variance is told by component where one was chosen", () => {
   assert.equal(varianceOf(null, [1, 2]), "");
 });
 
-test("a film is played by the steps of its epochs, each with what it keeps", () => {
+test("a projection of all epochs plays by training step, each with its quality", () => {
   const timeline = emptyTimeline();
   reduceEvent(timeline, { event: "started", iterations: 600 });
   reduceEvent(timeline, { event: "frame", iteration: 10, of: 900, frame: { id: "a" } });

@@ -6,12 +6,15 @@ const classes = ["cat", "dog"];
 const neighbors = [{ label: 1 }, { label: 0 }, { label: 1 }];
 
 test("an image is judged by its own class", () => {
-  assert.equal(summaryOf({ subject: { item: 3, label: 0 }, neighbors, classes }), "1 of its 3 nearest are cat");
+  assert.equal(
+    summaryOf({ subject: { item: 3, label: 0 }, neighbors, classes }),
+    "1 of its 3 nearest neighbors are of class cat",
+  );
 });
 
 test("a query has no class, so its neighbors vote", () => {
   const query = { subject: {}, neighbors, classes, vote: { label: 1 } };
-  assert.equal(summaryOf(query), "2 of the 3 nearest say dog");
+  assert.equal(summaryOf(query), "2 of the 3 nearest neighbors are of class dog");
 });
 
 test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));
@@ -19,26 +22,26 @@ test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { labe
 test("the caption says among which images", () => {
   assert.equal(
     captionOf({ subject: { item: 1234 }, among: 10000 }),
-    "Test image 1,234; nearest in the embedding among 10,000 test images, at the end of the run",
+    "Test image 1,234; nearest neighbors in the embedding, among 10,000 test images, at the end of the run",
   );
   assert.equal(
     captionOf({ subject: { item: 3 }, among: null }),
-    "Test image 3; nearest in the embedding among those tracked, at the last snapshot",
+    "Test image 3; nearest neighbors in the embedding, among the tracked test images, at the last snapshot",
   );
   assert.equal(
     captionOf({ subject: {}, among: 596 }),
-    "Nearest in the embedding among 596 test images, at the end of the run",
+    "Nearest neighbors in the embedding, among 596 test images, at the end of the run",
   );
 });
 
 test("a neighbor is near on the map up to three times the number asked for", () => {
   assert.equal(mapRankCaption(30, 10).near, true);
-  assert.deepEqual(mapRankCaption(1234, 10), { near: false, words: "Far on the map: number 1,234 there" });
+  assert.deepEqual(mapRankCaption(1234, 10), { near: false, words: "Far on the map: neighbor number 1,234 there" });
   assert.equal(mapRankCaption(null, 10), null);
 });
 
 test("a selection says why, or how to go on", () => {
   assert.equal(selectionReason({ reason: "They fail." }), "They fail.");
-  assert.match(selectionReason({ reason: null }), /Click a picture/);
+  assert.match(selectionReason({ reason: null }), /Click an image/);
   assert.equal(countOf({ items: [1, 2], of: 1010 }), "2 of 1,010");
 });

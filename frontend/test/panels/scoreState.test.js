@@ -11,11 +11,11 @@ const started = { event: "started", steps: 600, tracked: 2000, test_images: 1000
 const snapshot = (step, value) => ({ event: "snapshot", step, metrics: { precision_at_1: value } });
 const first = (readings, step) => scoresAt(readings, step)[0];
 
-test("before the first frame there is no score and no number made up", () => {
+test("before the first snapshot there is no score", () => {
   const readings = run(started);
   assert.equal(first(readings).value, null);
   assert.equal(first(readings).change, null);
-  assert.match(captionAt(readings), /first frame/);
+  assert.match(captionAt(readings), /first snapshot/);
 });
 
 test("the newest score is shown until a step is asked for", () => {
@@ -34,8 +34,8 @@ test("change is counted from the untrained net", () => {
 
 test("the caption says on which images and when", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
-  assert.equal(captionAt(readings, 0), "On 2,000 test images among themselves, before training");
-  assert.equal(captionAt(readings), "On 2,000 test images among themselves, after 10 steps");
+  assert.equal(captionAt(readings, 0), "On 2,000 test images (each vs. the others), before training");
+  assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), after 10 steps");
 });
 
 test("the end is measured on all test images, and says so; the change stays one of the same images", () => {
@@ -66,6 +66,6 @@ test("of a run with unseen classes each score is also that of the seen and of th
     { group: "unseen", value: 0.75 },
   ]);
   assert.deepEqual(scoresAt(readings).find(({ key }) => key === "nmi").apart, []);
-  assert.match(captionAt(readings), /; not trained on 7, 8, which are scored apart$/);
+  assert.match(captionAt(readings), /; classes held out of training \(7, 8\) are scored separately$/);
   assert.deepEqual(first(run(started, snapshot(0, 0.5))).apart, []);
 });

@@ -19,10 +19,7 @@ const started = { event: "started", steps: 600, time: 100 };
 const step = (step, time, loss = 0.5) => ({ event: "step", step, time, loss });
 
 test("the queue is told with one's place in it", () => {
-  assert.equal(
-    statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })),
-    "Waiting: number 2 of 3 in the queue",
-  );
+  assert.equal(statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })), "Queued: 2 of 3");
 });
 
 test("time left follows the speed of the last seconds", () => {
@@ -59,7 +56,7 @@ test("a projection without iterations, and a run, say nothing of the kind", () =
 
 test("a download is told in megabytes", () => {
   const standing = after({ event: "preparing", dataset: "mnist", done: 4_700_000, total: 11_600_000 });
-  assert.equal(statusText(standing), "Fetching mnist: 4.7 MB of 11.6 MB");
+  assert.equal(statusText(standing), "Downloading mnist: 4.7 MB of 11.6 MB");
   assert.ok(shareOf(standing) > 0.4);
 });
 
@@ -77,10 +74,10 @@ test("a failure is its reason, and stays it when the stream ends", () => {
   assert.ok(isOver(standing));
 });
 
-test("a run that died without a word is cut off, not running", () => {
+test("a run that died without a message is interrupted, not running", () => {
   const standing = after(started, step(5, 101), { event: "end", state: "interrupted" });
   assert.ok(isOver(standing));
-  assert.match(statusText(standing), /cut off/);
+  assert.match(statusText(standing), /Interrupted/);
 });
 
 test("a stopped run says where", () => {

@@ -14,7 +14,7 @@ const HIT_RADIUS_PX = 12;
 const TOUCH_RADIUS_PX = 22;
 const KEY_DEBOUNCE_MS = 140; // until a walk by arrow keys tells Python
 const EDGE_PX = 40; // nearer to it than this a walk moves the map
-const FROM_URL_REASON = "As this page's address has it. Click a picture to pin it.";
+const FROM_URL_REASON = "Selection from the link. Click an image to pin it.";
 
 export interface InteractionParts {
   state: MapState;

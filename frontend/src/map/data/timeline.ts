@@ -126,7 +126,7 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
         faithfulness,
         centers,
       }));
-      timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // a film came as iterations
+      timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // all epochs came as iterations
       timeline.noun = "step";
       Object.assign(timeline, { kept: event.faithfulness ?? null, explained: event.explained ?? null });
       return "replay";

@@ -7,10 +7,10 @@ import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
 const CROSS = "M4 4l8 8M12 4l-8 8";
 const TITLES: Record<string, string> = {
   collapsed: "Collapsed",
-  idle: "Nothing to learn",
+  idle: "No active terms",
   diverging: "Diverging",
   exploding: "Exploding",
-  overfitting: "By heart",
+  overfitting: "Overfitting",
 };
 
 export class AlarmNote {
@@ -25,7 +25,13 @@ export class AlarmNote {
   constructor(private remedy: (chosen: Remedy) => void) {
     const close = h(
       "button",
-      { type: "button", class: "close", title: "Hide", "aria-label": "Hide this note", click: () => this.dismiss() },
+      {
+        type: "button",
+        class: "close",
+        title: "Hide",
+        "aria-label": "Dismiss this alarm",
+        click: () => this.dismiss(),
+      },
       icon(CROSS),
     );
     this.node = h(
@@ -57,7 +63,7 @@ export class AlarmNote {
           {
             type: "button",
             class: "remedy",
-            title: "Set up the same training with this changed",
+            title: "Apply this change to the settings",
             click: () => this.choose(alarm.alarm, index, words),
           },
           words,
@@ -67,7 +73,7 @@ export class AlarmNote {
   }
 
   private choose(alarm: string, index: number, words: string): void {
-    this.remedies.textContent = `Set: the same training with ${words}. Press Train to see.`;
+    this.remedies.textContent = `Settings changed: ${words}. Press Train to try it.`;
     this.remedy({ alarm, index });
   }
 

@@ -7,8 +7,8 @@ import type { Entry, Timeline } from "../data/timeline.ts";
 const DEBOUNCE_MS = 900; // milliseconds between two announcements; the last one wins
 
 export const HELP =
-  "Arrow keys walk from point to point, Escape clears, Space plays, Home shows everything, plus and minus zoom, " +
-  "comma and full stop go from frame to frame, L and B select with a lasso or a box, T shows trails.";
+  "Arrow keys move from point to point, Escape clears, Space plays, Home fits the map, plus and minus zoom, " +
+  "comma and period step through the frames, L and B select with a lasso or a box, T shows trails.";
 
 /** One sentence on what the map shows. */
 export function summary({

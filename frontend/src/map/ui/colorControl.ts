@@ -21,12 +21,12 @@ interface Choice {
 
 const CHOICES: Record<string, Choice> = {
   class: { title: "Class" },
-  error: { title: "Error", help: "images whose nearest test image is of another class" },
+  error: { title: "Error", help: "images whose nearest test image is of a different class" },
   faithfulness: {
     title: "Faithfulness",
-    help: "share of the 10 nearest in the embedding that are among the 10 nearest on the map: low where the picture lies",
+    help: "share of the 10 nearest neighbors in the embedding that are also among the 10 nearest on the map: low = map is unreliable here",
     range: () => [0, 1],
-    low: "none of 10 nearest kept",
+    low: "0 of 10 neighbors preserved",
     high: "all",
     alarming: (share) => 1 - share,
   },
@@ -64,7 +64,7 @@ export class ColorControl {
     const options = Object.entries(CHOICES).map(([name, { title, help }]) =>
       h("option", { value: name, title: help ?? "" }, title),
     );
-    this.select = h("select", { "aria-label": "Color by", title: "What the points are colored by" }, ...options);
+    this.select = h("select", { "aria-label": "Color by", title: "Point color" }, ...options);
     this.select.addEventListener("change", () => chosen(this.select.value));
     this.menu = h("label", { class: "group color-by" }, "Color", this.select);
   }
@@ -105,7 +105,7 @@ export class ColorControl {
     this.bar.hidden = !grades;
     if (errors) {
       const dot = h("span", { class: "dot", style: `background: ${css(errorColor(theme))}` });
-      this.words.replaceChildren(dot, `nearest image of another class: ${grouped(wrong)}`);
+      this.words.replaceChildren(dot, `nearest neighbor of a different class: ${grouped(wrong)}`);
       return;
     }
     if (grades) this.drawScale(grades, chosen, ramp(theme));

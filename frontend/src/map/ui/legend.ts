@@ -36,7 +36,7 @@ export class Legend {
           type: "button",
           class: "class",
           "data-class": c,
-          title: "Click hides or shows, Alt-click shows this class alone",
+          title: "Click to hide or show, Alt-click to show only this class",
           click: (event) => (event.altKey ? this.on.solo(c) : this.on.toggle(c)),
           pointerenter: () => this.on.spotlight(c),
           pointerleave: () => this.on.spotlight(null),

@@ -9,7 +9,7 @@ const PLAY = "M4.5 2.6v10.8L13.2 8Z";
 const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
 const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
 const REFIT =
-  "Fit the picture anew at every frame and turn it to the one before. Off: all frames on the basis of the end";
+  "Refit the projection at every frame, aligned to the previous one. Off: all frames use the final projection";
 const FORWARD = "M4.5 3l6 5-6 5ZM12 3v10";
 
 export interface PlayerHooks {
@@ -42,8 +42,8 @@ export class PlayerBar {
     const button = (name: string, label: string, d: string, act: () => void, filled = false) =>
       h("button", { type: "button", class: name, title: label, "aria-label": label, click: act }, icon(d, filled));
     this.play = button("play", "Play", PLAY, () => on.play(), true);
-    this.back = button("step", "One frame back", BACK, () => on.step(-1));
-    this.forward = button("step", "One frame on", FORWARD, () => on.step(1));
+    this.back = button("step", "Previous frame", BACK, () => on.step(-1));
+    this.forward = button("step", "Next frame", FORWARD, () => on.step(1));
     this.track = h(
       "div",
       { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame" },
@@ -53,11 +53,15 @@ export class PlayerBar {
     );
     this.live = h(
       "button",
-      { type: "button", class: "live", title: "Back to the newest frame", click: () => on.seek(Infinity) },
+      { type: "button", class: "live", title: "Jump to the newest frame", click: () => on.seek(Infinity) },
       "Live",
     );
     this.speed = h("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
-    this.refit = h("button", { type: "button", class: "refit", title: REFIT, click: () => on.refit() }, "Refit");
+    this.refit = h(
+      "button",
+      { type: "button", class: "refit", title: REFIT, click: () => on.refit() },
+      "Align each frame",
+    );
     this.node = h(
       "div",
       { class: "player" },

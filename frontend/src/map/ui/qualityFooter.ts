@@ -9,14 +9,17 @@ import { loadMethods } from "../data/fetchItems.ts";
 const MEASURES: Record<string, [string, string]> = {
   trustworthiness: [
     "trustworthiness",
-    "1 where the neighbors on the map are neighbors in the embedding, too (Venna, Kaski 2001)",
+    "Trustworthiness: are neighbors on the map also neighbors in the embedding? 1 = perfect (Venna, Kaski 2001)",
   ],
   continuity: [
     "continuity",
-    "1 where the neighbors in the embedding are neighbors on the map, too (Venna, Kaski 2001)",
+    "Continuity: are neighbors in the embedding also neighbors on the map? 1 = perfect (Venna, Kaski 2001)",
   ],
-  neighbors_kept: ["", "of an image's nearest in the embedding so many are among its nearest on the map"],
-  distance_correlation: ["distance correlation", "Pearson's, between distances in the embedding and on the map"],
+  neighbors_kept: ["", "k-NN recall: nearest neighbors in the embedding that are also nearest neighbors on the map"],
+  distance_correlation: [
+    "distance correlation",
+    "Pearson correlation between distances in the embedding and on the map",
+  ],
 };
 
 /** The measured figures as [words, explanation] each; `kept` is what an event says. */
@@ -24,7 +27,8 @@ export function qualityFigures(kept: Faithfulness | null): [string, string][] {
   return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
     const value = kept?.[name];
     if (typeof value !== "number" || !Number.isFinite(value)) return [];
-    if (name === "neighbors_kept") return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} nearest kept`, help]];
+    if (name === "neighbors_kept")
+      return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} neighbors preserved`, help]];
     return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
   });
 }
@@ -70,9 +74,9 @@ export class QualityFooter {
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
     const parts: [string, string][] = itself ? [] : qualityFigures(kept);
     if (parts.length) parts.push([measuredOn(kept ?? {}, when), ""]);
-    else parts.push([open && !itself ? "What this picture keeps is measured when it is finished." : "", ""]);
+    else parts.push([open && !itself ? "Quality is measured when the layout has finished." : "", ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
-    if (variance) parts.push([variance, "how much of the embedding's spread is seen along each axis"]);
+    if (variance) parts.push([variance, "share of the embedding's variance along each axis"]);
     const caution = [picture.taught, about?.caution].filter(Boolean).join(" ");
     const key = JSON.stringify([parts, about, caution]);
     if (key === this.shown) return;

@@ -16,12 +16,12 @@ export function statusOf(
   const { count } = frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
-  if (frame.xyz) parts.push("drag to turn");
+  if (frame.xyz) parts.push("drag to rotate");
   const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;
   if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
-  if (timeline.connection === "retrying") parts.push("connection lost, trying again");
+  if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
   if (trouble) parts.push(trouble);
   return [parts.join(" · "), ""];
 }
@@ -30,9 +30,9 @@ function waiting(timeline: Timeline): string {
   if (timeline.state === "failed") return timeline.reason || "The run failed.";
   if (timeline.queue) {
     const { phase, position, of } = timeline.queue;
-    return phase === "queued" ? `Waiting for a free place: number ${position} of ${of} in the queue` : "Starting";
+    return phase === "queued" ? `Queued: ${position} of ${of}` : "Starting …";
   }
-  if (timeline.state === "running") return "Waiting for the first frame";
+  if (timeline.state === "running") return "Waiting for the first frame …";
   if (timeline.state === "stopped") return "Stopped before the first frame";
-  return timeline.connection === "retrying" ? "Connection lost, trying again" : "Loading";
+  return timeline.connection === "retrying" ? "Connection lost, reconnecting …" : "Loading …";
 }

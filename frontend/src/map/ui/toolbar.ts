@@ -44,9 +44,9 @@ export class Toolbar {
       lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso")),
       box: tool("box", "Select with a box (B)", () => on.mode("box")),
     };
-    this.markers = tool("markers", "A marker shape for each class (M)", () => on.markers());
-    this.names = tool("names", "Names of classes on the map (N)", () => on.names());
-    this.trails = tool("trails", "Trails of what is pinned or selected (T)", () => on.trails());
+    this.markers = tool("markers", "Marker shape per class (M)", () => on.markers());
+    this.names = tool("names", "Class names on the map (N)", () => on.names());
+    this.trails = tool("trails", "Trails of pinned or selected images (T)", () => on.trails());
     const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
     this.node = h(
@@ -54,7 +54,7 @@ export class Toolbar {
       { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
       ...menus,
       group(...Object.values(this.modes)),
-      group(tool("home", "Show everything (Home, or double click)", () => on.home())),
+      group(tool("home", "Fit all points (Home or double-click)", () => on.home())),
       group(this.names, this.markers, this.trails, fullscreen),
     );
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
@@ -62,7 +62,7 @@ export class Toolbar {
 
   update({ mode, markers, names, trails }: MapState, solid: boolean): void {
     for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
-    updateAttribute(this.modes.pan, "title", solid ? "Turn the map (V)" : "Move the map (V)");
+    updateAttribute(this.modes.pan, "title", solid ? "Rotate the map (V)" : "Move the map (V)");
     updateAttribute(this.markers, "aria-pressed", markers);
     updateAttribute(this.names, "aria-pressed", names);
     updateAttribute(this.trails, "aria-pressed", trails);

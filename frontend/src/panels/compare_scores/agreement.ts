@@ -49,6 +49,6 @@ export function agreementReason(cell: AgreementName, [a, b]: Both<string>): stri
     both: `${images} in both runs`,
     first: `${images} in “${a}” but not in “${b}”`,
     second: `${images} in “${b}” but not in “${a}”`,
-    neither: "Their nearest test image is of another class in both runs",
+    neither: "Their nearest test image is of a different class in both runs",
   }[cell];
 }

@@ -22,7 +22,7 @@ export default function ({ parentElement, data }: ComponentArguments<CompareProp
 }
 
 class CompareScores {
-  private root = h("section", { class: "versus", "aria-label": "Scores of both runs" });
+  private root = h("section", { class: "compare-scores", "aria-label": "Scores of both runs" });
   private draw = onAnimationFrame(() => this.render());
   private readings: [ScoreState, ScoreState] = [emptyScores(), emptyScores()];
   private steps: [number | null, number | null] = [null, null];
@@ -94,13 +94,7 @@ class CompareScores {
       h("p", "quiet", captionOf(this.readings, this.steps)),
       this.cells
         ? this.renderAgreement(this.cells)
-        : h(
-            "p",
-            "quiet",
-            this.complete
-              ? "Looking which images only one of them gets right …"
-              : "Which images only one of them gets right can be told when both have come to their end.",
-          ),
+        : h("p", "quiet", this.complete ? "Comparing predictions …" : "Available when both runs have finished."),
     );
     setData(this.root, { ready: true, runs: this.sides.map((side) => side.run).join(" ") });
   }
@@ -141,7 +135,7 @@ class CompareScores {
       h(
         "p",
         "quiet",
-        `All ${grouped(total)} test images at the end of both runs; right: the nearest other test image is of the same class.`,
+        `All ${grouped(total)} test images, final models. Right: the nearest other test image is of the same class.`,
       ),
     );
   }

@@ -27,7 +27,7 @@ type Select = (items: number[], words: string) => void;
 export async function classScoresView({ run, events_url, begun, step, classes }: DetailSource): Promise<DetailView> {
   const judged = await fetchPerImage(events_url ?? "", begun, step);
   const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${grouped(step)} steps`;
-  const where = `${grouped(judged.n)} test images among themselves, ${when}`;
+  const where = `${grouped(judged.n)} test images (each vs. the others), ${when}`;
   const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
   return {
     node: h("div", "classes", heatmap(judged, classes, select), table(judged, classes, select)),
@@ -42,16 +42,15 @@ function heatmap(judged: PerImage, classes: string[], select: Select): HTMLEleme
   const grid = h("div", "grid", h("span"), ...used.map((c) => headerOf(classes[c], "name column")));
   grid.style.setProperty("--classes", String(used.length));
   for (const own of used) grid.append(headerOf(classes[own]), ...used.map((taken) => cell(own, taken)));
-  const caption =
-    "Row: an image's class. Column: the class of its nearest neighbor. Click a cell to select its images.";
+  const caption = "Rows: true class; columns: class of the nearest neighbor. Click a cell to select its images.";
   return h("figure", "confusion", h("figcaption", "quiet", caption), grid);
 
   function cell(own: number, taken: number): HTMLElement {
     const count = counts[own][taken];
     const words =
       own === taken
-        ? `Class ${classes[own]}, and so is their nearest neighbor`
-        : `Class ${classes[own]}, but their nearest neighbor is ${classes[taken]}`;
+        ? `Class ${classes[own]}, nearest neighbor of the same class`
+        : `Class ${classes[own]}, nearest neighbor ${classes[taken]}`;
     const title = `${words}: ${grouped(count)}`;
     const heat = own === taken ? 0 : (count / worst) ** 0.7;
     const button = h(

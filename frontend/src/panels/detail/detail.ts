@@ -1,5 +1,5 @@
 // A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
-import type { DetailProps, Film } from "../../protocol.ts";
+import type { DetailProps, NeighborHistory } from "../../protocol.ts";
 import { bus, shared, type BusEvents } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
@@ -9,7 +9,7 @@ import { classScoresView } from "./classScores.ts";
 import { neighborTimeline } from "./neighborTimeline.ts";
 import style from "./detail.css";
 
-type What = "classes" | "film";
+type What = "classes" | "history";
 
 /** What is shown, and what to do when the map stands at another step. */
 export interface DetailView {
@@ -23,16 +23,16 @@ export interface DetailSource extends DetailProps {
   /** Null at the end. */
   step: number | null;
   /** Of a picture of one's own; null: of what is pinned. */
-  film: Film | null;
+  history: NeighborHistory | null;
   item: number | null;
   metric?: string;
 }
 
 const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
   classes: classScoresView,
-  film: neighborTimeline,
+  history: neighborTimeline,
 };
-const TITLES: Record<What, string> = { classes: "Class by class", film: "Neighbors over the training" };
+const TITLES: Record<What, string> = { classes: "By class", history: "Neighbors over time" };
 const SETTLED_MS = 160; // on one frame until it is looked at closely
 
 export default function ({ parentElement, data }: ComponentArguments<DetailProps>) {
@@ -51,7 +51,7 @@ class DetailPanel {
   private root: HTMLElement;
   private frame: HTMLElement | null;
   private what: What | null = null;
-  private film: Film | null = null;
+  private history: NeighborHistory | null = null;
   private step: number | null = null;
   private shown: number | undefined; // the step on the map
   private view: DetailView | null = null;
@@ -66,21 +66,21 @@ class DetailPanel {
     const close = h("button", { type: "button", class: "close", click: () => this.open(null) }, "Close");
     this.root = h(
       "section",
-      { class: "study", hidden: true },
+      { class: "detail", hidden: true },
       h("header", null, this.title, this.caption, close),
       this.body,
     );
     parent.append(this.root);
     // An element of no height still has the page's gap around it.
-    this.frame = (parent instanceof ShadowRoot ? parent.host : parent).closest<HTMLElement>(".st-key-study");
+    this.frame = (parent instanceof ShadowRoot ? parent.host : parent).closest<HTMLElement>(".st-key-detail");
     this.show(false);
     const isHere = ({ run }: { run: string }) => run === this.data.run;
     this.offs = [
-      bus.on("study", (detail) => isHere(detail) && this.open(detail.what, detail.film)),
+      bus.on("open-detail", (detail) => isHere(detail) && this.open(detail.what, detail.history)),
       bus.on("frame", (detail) => isHere(detail) && this.onFrame(detail)),
       bus.on("pinned", () => this.setHistory(null)),
-      bus.on("asked", (detail) => isHere(detail) && this.film && this.setHistory(detail.film)),
-      bus.on("metric", () => this.setHistory(this.film)),
+      bus.on("query-history", (detail) => isHere(detail) && this.history && this.setHistory(detail.history)),
+      bus.on("metric", () => this.setHistory(this.history)),
     ];
   }
 
@@ -88,7 +88,7 @@ class DetailPanel {
     const other = data.run !== this.data.run || data.begun !== this.data.begun;
     this.data = data;
     if (!other) return;
-    this.step = this.film = null;
+    this.step = this.history = null;
     if (this.what) void this.refresh();
   }
 
@@ -100,14 +100,14 @@ class DetailPanel {
     if (this.what === "classes" && !playing) this.settling = setTimeout(() => void this.refresh(), SETTLED_MS);
   }
 
-  private setHistory(film: Film | null): void {
-    this.film = film;
-    if (this.what === "film") void this.refresh();
+  private setHistory(history: NeighborHistory | null): void {
+    this.history = history;
+    if (this.what === "history") void this.refresh();
   }
 
-  private open(what: What | null, film: Film | null = null): void {
-    this.what = what === this.what && film === this.film ? null : what;
-    this.film = film;
+  private open(what: What | null, history: NeighborHistory | null = null): void {
+    this.what = what === this.what && history === this.history ? null : what;
+    this.history = history;
     this.show(this.what !== null);
     this.body.replaceChildren();
     if (!this.what) return;
@@ -125,11 +125,11 @@ class DetailPanel {
 
   /** Ask for what is shown now, and draw it where nothing newer was asked meanwhile. */
   private async refresh(): Promise<void> {
-    const { what, data, step, film } = this;
+    const { what, data, step, history } = this;
     if (!what) return;
     const token = (this.token = {});
     const item = shared.pinned?.run === data.run ? shared.pinned.item : null;
-    const view = await VIEWS[what]({ ...data, step, film, item, metric: shared.metric }).catch(
+    const view = await VIEWS[what]({ ...data, step, history, item, metric: shared.metric }).catch(
       (error: unknown): DetailView => ({ node: h("p", "quiet", messageOf(error)), caption: "" }),
     );
     if (this.token !== token || this.what !== what) return;

@@ -1,5 +1,5 @@
-// The film-strip: for one image its nearest at every look, a column a step; a click goes to that step.
-import type { Film } from "../../protocol.ts";
+// Neighbors over time: the nearest neighbors of one image at every snapshot, one column per step; a click goes to that step.
+import type { NeighborHistory } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
@@ -8,24 +8,26 @@ import type { DetailSource, DetailView } from "./detail.ts";
 
 const SIDE_PX = 28; // about
 
-/** The view of a picture's `film`, of the pinned image's where none is given. */
+/** The view of a query image's `history`; of the pinned image's where none is given. */
 export async function neighborTimeline(source: DetailSource): Promise<DetailView> {
   const { run, events_url, item, metric = "euclidean", classes, sprites, begun } = source;
-  if (!source.film && item === null) {
-    return { node: h("p", "quiet", "Pin an image to see its neighbors over the training."), caption: "" };
+  if (!source.history && item === null) {
+    return { node: h("p", "quiet", "Pin an image to see its neighbors over time."), caption: "" };
   }
-  const film =
-    source.film ??
-    (await fetchFilm((events_url ?? "").replace(/events.*$/, `film/${item}.json?metric=${metric}&v=${begun}`)));
-  const columns = film.steps.map((step, i) => column(step, film.near[i]));
+  const history =
+    source.history ??
+    (await fetchHistory(
+      (events_url ?? "").replace(/events.*$/, `neighbor-history/${item}.json?metric=${metric}&v=${begun}`),
+    ));
+  const columns = history.steps.map((step, i) => column(step, history.near[i]));
   const strip = h("ol", "strip", ...columns);
-  const node = h("div", "film", strip);
-  return { node, caption: captionOf(film, classes, metric), onStep };
+  const node = h("div", "history", strip);
+  return { node, caption: captionOf(history, classes, metric), onStep };
 
   function onStep(step: number | undefined, first = false): void {
     const here = Math.max(
       0,
-      film.steps.findLastIndex((known) => known <= (step ?? Infinity)),
+      history.steps.findLastIndex((known) => known <= (step ?? Infinity)),
     );
     columns.forEach((one, i) => one.toggleAttribute("data-here", i === here));
     const one = columns[here];
@@ -37,8 +39,8 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
   }
 
   function column(step: number, near: [number, number][]): HTMLElement {
-    const right = near.filter(([other]) => film.labels[other] === film.label).length;
-    const said = film.item === null ? `say ${classes[film.label]}` : "right";
+    const right = near.filter(([other]) => history.labels[other] === history.label).length;
+    const said = history.item === null ? `of class ${classes[history.label]}` : "right";
     const title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
     const share = h("span", "share");
     share.style.setProperty("--share", String(right / Math.max(1, near.length)));
@@ -67,9 +69,9 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
     return h(
       "span",
       {
-        class: film.labels[other] === film.label ? "frame right" : "frame wrong",
+        class: history.labels[other] === history.label ? "frame right" : "frame wrong",
         "data-item": other,
-        title: `Test image ${grouped(other)}, ${classes[film.labels[other]]}, ${far} away`,
+        title: `Test image ${grouped(other)}, ${classes[history.labels[other]]}, ${far} away`,
         pointerenter: hover(other),
         pointerleave: hover(null),
       },
@@ -79,19 +81,19 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
   }
 }
 
-async function fetchFilm(url: string): Promise<Film> {
+async function fetchHistory(url: string): Promise<NeighborHistory> {
   const response = await fetch(url);
-  const film = (await response.json()) as Film & { error?: string };
-  if (!response.ok) throw new Error(film.error);
-  return film;
+  const history = (await response.json()) as NeighborHistory & { error?: string };
+  if (!response.ok) throw new Error(history.error);
+  return history;
 }
 
 /** Whose neighbors, among which, by which distance. */
-export function captionOf({ item, label, among, nets }: Film, classes: string[], metric: string): string {
+export function captionOf({ item, label, among, nets }: NeighborHistory, classes: string[], metric: string): string {
   if (item === null) {
-    return `Your picture, which looks like ${classes[label]} to the last net, as the nets kept on the way saw it: nearest first, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
+    return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
   }
-  const how = nets ? " It is not tracked itself: the nets kept on the way embedded it." : "";
+  const how = nets ? " Not in the tracked subset; embedded from checkpoints." : "";
   const by = metric === "cosine" ? "cosine" : "Euclidean";
-  return `Test image ${grouped(item)}, class ${classes[label]}: nearest first, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
+  return `Test image ${grouped(item)}, class ${classes[label]}: nearest neighbors at each snapshot, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
 }

@@ -12,7 +12,7 @@ export default function ({ parentElement, data }: ComponentArguments<ExportProps
 
 function renderExport(parent: HTMLElement | ShadowRoot) {
   let open = 0; // which script is shown
-  return mountStatic(parent, "keep", show);
+  return mountStatic(parent, "export", show);
 
   function show(root: HTMLElement, { scripts, files, note, loading }: ExportProps): void {
     root.replaceChildren();
@@ -32,10 +32,10 @@ function renderExport(parent: HTMLElement | ShadowRoot) {
       () => `Copy as ${scripts[open].title}`,
     );
     root.append(
-      h("h3", null, "The same again"),
+      h("h3", null, "Reproduce"),
       h("div", { class: "tabs", role: "group", "aria-label": "Language" }, ...buttons, copy.node),
       code,
-      h("p", "quiet", "Gives the same numbers on the same kind of machine."),
+      h("p", "quiet", "Bit-identical on the same hardware."),
     );
 
     function choose(i: number): void {
@@ -67,7 +67,7 @@ function loadingSnippet(text: string): HTMLElement {
   );
   copy.reset();
   const line = h("div", "tabs", h("span", "quiet", "images: uint8, n × channels × height × width"), copy.node);
-  return h("details", null, h("summary", null, "How to load the weights"), h("pre", { tabindex: 0 }, text), line);
+  return h("details", null, h("summary", null, "Load the weights"), h("pre", { tabindex: 0 }, text), line);
 }
 
 /** A button that copies `text()` and says so; `label()` is what it says otherwise. */
@@ -79,7 +79,7 @@ function copyButton(text: () => string, label: () => string): { node: HTMLElemen
     node.textContent = label();
   };
   const click = async () => {
-    node.textContent = (await copied(text())) ? "Copied" : "Mark the text and copy it";
+    node.textContent = (await copied(text())) ? "Copied" : "Select the text and copy it";
     clearTimeout(timer);
     timer = setTimeout(reset, COPIED_MS);
   };

@@ -11,7 +11,7 @@ export default function ({ parentElement, data }: ComponentArguments<ImportPrevi
   return mount(
     parentElement,
     style,
-    (parent) => mountStatic(parent, "look", renderPreview),
+    (parent) => mountStatic(parent, "import-preview", renderPreview),
     (preview) => preview.update(data),
   );
 }
@@ -51,7 +51,7 @@ function tableOf(classes: ImportedClass[], tiles: ImportedTiles | null): HTMLEle
     h("th", null, "Class"),
     trains ? h("th", "number", "Train") : null,
     h("th", "number", trains ? "Test" : "Vectors"),
-    tiles ? h("th", null, "The first of them, as the net will see them") : null,
+    tiles ? h("th", null, "First images, as the net will see them") : null,
   );
   return h("div", { class: "frame", tabindex: 0 }, h("table", null, head, ...rows));
 }
@@ -78,5 +78,5 @@ function skippedList(reasons: LeftOut[]): HTMLElement {
       h("span", "quiet", `${names.join(", ")}${files > names.length ? ", …" : ""}`),
     ),
   );
-  return h("details", null, h("summary", null, `${counted(count, "file")} left out`), h("ul", null, ...lines));
+  return h("details", null, h("summary", null, `${counted(count, "file")} skipped`), h("ul", null, ...lines));
 }

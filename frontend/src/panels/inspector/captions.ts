@@ -30,21 +30,23 @@ export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): s
   const truth = subject.label ?? vote?.label;
   const same = neighbors.filter((neighbor) => neighbor.label === truth).length;
   if (subject.label !== undefined)
-    return `${same} of its ${neighbors.length} nearest are ${classOf({ classes }, truth)}`;
-  return `${same} of the ${neighbors.length} nearest say ${classOf({ classes }, truth)}`;
+    return `${same} of its ${neighbors.length} nearest neighbors are of class ${classOf({ classes }, truth)}`;
+  return `${same} of the ${neighbors.length} nearest neighbors are of class ${classOf({ classes }, truth)}`;
 }
 
 /** What its way on the map rests on; "" for what has none. */
 export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | "way">): string {
   if (!subject || subject.item !== undefined || way === undefined) return "";
-  if (!way) return "Its way over the training cannot be drawn: this run kept its net at the end only.";
-  return `On the map it walks with the frames: embedded by the nets kept at ${way} of them, straight lines between.`;
+  if (!way) return "No trajectory: only the final model was saved.";
+  return `Trajectory from ${way} checkpoints, linearly interpolated.`;
 }
 
 /** Of which image, and nearest among which, when. */
 export function captionOf({ subject, among }: Pick<WithSubject, "subject" | "among">): string {
-  const where = among ? `${grouped(among)} test images, at the end of the run` : "those tracked, at the last snapshot";
-  const near = `nearest in the embedding among ${where}`;
+  const where = among
+    ? `${grouped(among)} test images, at the end of the run`
+    : "the tracked test images, at the last snapshot";
+  const near = `nearest neighbors in the embedding, among ${where}`;
   return subject.item === undefined
     ? near[0].toUpperCase() + near.slice(1)
     : `Test image ${grouped(subject.item)}; ${near}`;
@@ -56,11 +58,11 @@ export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string
 
 /** Why these are selected, in a sentence; a lasso needs none but how to go on. */
 export const selectionReason = ({ reason }: Pick<Selection, "reason">): string =>
-  reason ?? "By hand, on the map. Click a picture to pin it.";
+  reason ?? "Manual selection. Click an image to pin it.";
 
 /** Where a neighbor lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
 export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {
   if (rank === null || rank === undefined) return null;
   const near = rank <= NEAR_RANK_FACTOR * k;
-  return { near, words: `${near ? "Near on the map too" : "Far on the map"}: number ${grouped(rank)} there` };
+  return { near, words: `${near ? "Also near on the map" : "Far on the map"}: neighbor number ${grouped(rank)} there` };
 }

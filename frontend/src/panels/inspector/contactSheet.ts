@@ -31,7 +31,7 @@ export function contactSheet(
   function groupOf(group: ClassGroup, color: string, shown: number): HTMLElement {
     const part = h("div", "group");
     const narrow = () => bus.emit("select", { run: selection.run, items: group.items, reason: selection.reason });
-    const title = textButton("", narrow, `Select only these of class ${group.name}`);
+    const title = textButton("", narrow, `Select only class ${group.name}`);
     const dot = h("span", "dot");
     dot.style.background = color;
     title.append(dot, h("strong", null, group.name), h("span", "quiet", ` ${countOf(group)}`));
@@ -86,13 +86,11 @@ function headOf(selection: Selection): HTMLElement {
   const { run, items, step } = selection;
   head.append(h("strong", null, `${grouped(items.length)} selected`));
   const name = `${run}-step-${step ?? "end"}-selection.csv`;
-  head.append(textButton("Save as CSV", () => download(name, csvOf(selection)), "Item, label and class of each"));
   head.append(
-    textButton(
-      "Clear",
-      () => bus.emit("select", { run, items: [], reason: null }),
-      "Select nothing (Escape on the map)",
-    ),
+    textButton("Save as CSV", () => download(name, csvOf(selection)), "Index, label and class of each image"),
+  );
+  head.append(
+    textButton("Clear", () => bus.emit("select", { run, items: [], reason: null }), "Clear the selection (Esc)"),
   );
   head.append(h("p", "quiet", selectionReason(selection)));
   return head;

@@ -1,5 +1,5 @@
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
-import type { Film, Ink, InspectorProps } from "../../protocol.ts";
+import type { NeighborHistory, Ink, InspectorProps } from "../../protocol.ts";
 import { bus, shared } from "../../lib/bus.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
@@ -62,8 +62,8 @@ class Inspector {
       shared.metric = data.metric;
       bus.emit("metric", data.metric);
     }
-    if (data.run && typeof data.film === "object" && data.film?.steps)
-      bus.emit("asked", { run: data.run, film: data.film });
+    if (data.run && typeof data.history === "object" && data.history?.steps)
+      bus.emit("query-history", { run: data.run, history: data.history });
     this.show();
   }
 
@@ -138,7 +138,7 @@ class Inspector {
       button.setAttribute("aria-pressed", String(name === data.metric));
       group.append(button);
     }
-    return [h("div", "choices", group, data.film ? historyButton(data) : null)];
+    return [h("div", "choices", group, data.history ? historyButton(data) : null)];
   }
 
   private list(data: WithSubject): HTMLElement {
@@ -173,7 +173,7 @@ class Inspector {
         type: "button",
         class: wrong ? "row wrong" : "row right",
         "data-item": item,
-        title: `Test image ${item}: pin it`,
+        title: `Pin test image ${item}`,
         click: () => this.pin(item),
         pointerenter: hover(item),
         focus: hover(item),
@@ -193,7 +193,7 @@ class Inspector {
       "p",
       { class: "quiet key places", hidden: true },
       h("span", "where near"),
-      " near on the map too ",
+      " also near on the map ",
       h("span", "where off"),
       " far on the map",
     );
@@ -230,7 +230,7 @@ function headOf(data: WithSubject): HTMLElement {
   if (subject.item === undefined) picture.append(canvasOf(subject as Ink));
   else if (sprites) Object.assign(picture.style, tileStyle(sprites, subject.item, 64));
   const title = h("span", "title", h("strong", null, data.title ?? classOf(data, subject.label)));
-  if (typeof data.film === "object" && data.film?.steps) title.append(historyButton(data, data.film));
+  if (typeof data.history === "object" && data.history?.steps) title.append(historyButton(data, data.history));
   return h(
     "div",
     "head",
@@ -239,11 +239,11 @@ function headOf(data: WithSubject): HTMLElement {
   );
 }
 
-function historyButton({ run = "" }: Inspected, film: Film | null = null): HTMLElement {
+function historyButton({ run = "" }: Inspected, history: NeighborHistory | null = null): HTMLElement {
   return textButton(
-    "Over the training",
-    () => bus.emit("study", { run, what: "film", film }),
-    "Its nearest images at every frame",
+    "Neighbors over time",
+    () => bus.emit("open-detail", { run, what: "history", history }),
+    "Its nearest neighbors at every snapshot",
   );
 }
 

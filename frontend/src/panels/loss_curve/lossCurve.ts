@@ -72,7 +72,7 @@ class LossCurve {
       this.mark,
       this.knob,
     );
-    this.root = h("section", "curve", this.head, this.chart);
+    this.root = h("section", "loss-curve", this.head, this.chart);
     parent.append(this.root);
     this.subscription = new RunSubscription(
       () => {

@@ -13,7 +13,7 @@ export default function ({ parentElement, setStateValue }: ComponentArguments<Pa
 }
 
 function mountPaste(parent: ParentNode) {
-  const root = h("p", { class: "paste", tabindex: 0 }, "or paste a picture (Ctrl V)");
+  const root = h("p", { class: "paste", tabindex: 0 }, "or paste an image (Ctrl+V)");
   parent.append(root);
   let count = 0;
   const paste = {
@@ -36,7 +36,7 @@ function mountPaste(parent: ParentNode) {
       paste.send({ count: ++count, jpeg: await smallJpeg(file) });
       root.textContent = "Pasted. Paste another, or drop a file above.";
     } catch {
-      root.textContent = "The clipboard holds no picture that can be read.";
+      root.textContent = "No image in the clipboard.";
     }
   }
 }

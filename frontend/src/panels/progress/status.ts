@@ -147,18 +147,18 @@ export function timeOf(seconds: number): string {
 export function statusText(standing: Status, title = ""): string {
   const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const counted = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
-  if (connection === "retrying" && !OVER.has(phase)) return "The connection is gone; trying again";
-  if (fetching) return `Fetching ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
+  if (connection === "retrying" && !OVER.has(phase)) return "Connection lost, reconnecting …";
+  if (fetching) return `Downloading ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
   switch (phase) {
     case "queued":
-      return position === null ? "Waiting" : `Waiting: number ${position} of ${of} in the queue`;
+      return position === null ? "Queued" : `Queued: ${position} of ${of}`;
     case "starting":
-      return "Getting ready";
+      return "Starting …";
     case "stopping":
-      return noun === "iteration" ? "Stopping" : "Stopping after this batch";
+      return noun === "iteration" ? "Stopping …" : "Stopping after this batch …";
     case "running":
-      if (noun === "step" && total && done >= total) return "Embedding and scoring all test images";
-      if (noun === "iteration" && total && done >= total - 1) return "Measuring what the picture keeps";
+      if (noun === "step" && total && done >= total) return "Final evaluation on all test images …";
+      if (noun === "iteration" && total && done >= total - 1) return "Measuring map quality …";
       if (words) return done ? `${words}: ${counted}` : words;
       if (noun === "iteration" && !done) return "Finding neighbors";
       return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
@@ -168,9 +168,9 @@ export function statusText(standing: Status, title = ""): string {
       if (noun === "iteration") return `Paused at ${counted}`;
       return `Stopped at ${noun} ${grouped(done)}${reason ? `: ${reason}` : ""}`;
     case "failed":
-      return reason || "It failed, and left no word why.";
+      return reason || "Failed (no details).";
     case "interrupted":
-      return reason || "It was cut off before its end; what is here was saved until then.";
+      return reason || "Interrupted; showing the results saved so far.";
     default:
       return "";
   }

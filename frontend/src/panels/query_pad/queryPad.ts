@@ -10,7 +10,7 @@ const SUBMIT_DELAY_MS = 120; // after pen-up, so that a figure of two strokes is
 // Drawings outlive their component: switching a tab unmounts it, and nobody wants to draw again.
 const drawings = new Map<string, Stroke[]>();
 
-export default function ({ parentElement, key = "pad", data, setStateValue }: ComponentArguments<PadProps>) {
+export default function ({ parentElement, key = "query_pad", data, setStateValue }: ComponentArguments<PadProps>) {
   return mount(
     parentElement,
     style,
@@ -33,7 +33,7 @@ function mountPad(parent: ParentNode, key: string) {
     h("button", { type: "button", "data-do": "clear", click: () => change([]) }, "Clear"),
   ];
   const hint = h("span", "hint");
-  const root = h("div", "pad", canvas, h("div", "beside", ...buttons, hint));
+  const root = h("div", "query-pad", canvas, h("div", "beside", ...buttons, hint));
   parent.append(root);
   const context = context2d(canvas);
   let strokes = drawings.get(key) ?? [];

@@ -53,7 +53,7 @@ export class RunCard {
       picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
     const state = statusLabel(card.state);
-    const told = card.tested ? `Share of the ${grouped(card.tested)} test images, each among all others` : null;
+    const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
     this.title = opens
       ? h("button", { type: "button", class: "title", click: open }, card.title)
       : h("span", "title", card.title);
@@ -105,7 +105,7 @@ export class RunCard {
         action("tag", "Tags", TAG, () => this.editTags()),
         action(
           "pin",
-          card.pinned ? "Pinned: stays when older runs make room" : "Pin: keep when older runs make room",
+          card.pinned ? "Pinned: never evicted" : "Pin: never evict",
           PIN,
           () => this.act("pin", card.run, !card.pinned),
           { "aria-pressed": String(card.pinned) },
@@ -120,7 +120,7 @@ export class RunCard {
             class: "export",
             href: card.export,
             download: "",
-            title: "Export as one file",
+            title: "Export (zip)",
             "aria-label": `Export: ${card.title}`,
           },
           icon(OUT),
@@ -138,7 +138,7 @@ export class RunCard {
   }
 
   private editTags(): void {
-    this.edit(this.tags, this.card.tags.join(", "), "Tags, with commas between", (text) =>
+    this.edit(this.tags, this.card.tags.join(", "), "Tags (comma-separated)", (text) =>
       this.act("tags", this.card.run, tagsOf(text)),
     );
   }

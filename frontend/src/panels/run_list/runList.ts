@@ -69,14 +69,14 @@ class RunList {
       {
         type: "button",
         class: "import",
-        title: "Take in a run that was exported as one file, here or elsewhere",
+        title: "Import a run (zip)",
         click: () => this.file.click(),
       },
       "Import",
     );
     this.root = h(
       "section",
-      { class: "shelf", "aria-label": "Runs" },
+      { class: "run-list", "aria-label": "Runs" },
       h(
         "div",
         { class: "tools" },
@@ -116,9 +116,8 @@ class RunList {
   private showQuota({ used, limit, gone }: DiskUse): void {
     this.meter.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
     this.used.textContent = `${readable(used)} of ${readable(limit)}`;
-    const rule =
-      "When the disk limit is reached, the oldest runs that are neither pinned, shown nor training are removed.";
-    this.room.title = gone.length ? `${rule} Since the start: ${gone.join("; ")}.` : rule;
+    const rule = "At the disk limit, the oldest runs are removed, unless pinned, shown or training.";
+    this.room.title = gone.length ? `${rule} Removed so far: ${gone.join("; ")}.` : rule;
     this.room.dataset.used = String(used);
   }
 
@@ -127,7 +126,7 @@ class RunList {
     this.said.replaceChildren(
       ...(deleted
         ? [
-            `${deleted.title} is deleted. `,
+            `Deleted ${deleted.title}. `,
             h("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo"),
           ]
         : [note]),
@@ -137,7 +136,7 @@ class RunList {
   private async importFile(file: File | undefined): Promise<void> {
     if (!file || !this.url) return;
     this.file.value = "";
-    this.say(`Taking in ${file.name} …`);
+    this.say(`Importing ${file.name} …`);
     try {
       const answer = await fetch(this.url, {
         method: "POST",
@@ -145,9 +144,9 @@ class RunList {
         headers: { "content-type": "application/zip" },
       });
       const { title, error } = (await answer.json()) as { title?: string; error?: string };
-      this.act("say", null, error ?? `${title} is here now.`);
+      this.act("say", null, error ?? `Imported ${title}.`);
     } catch {
-      this.say("The file did not arrive; try again.");
+      this.say("Upload failed. Please try again.");
     }
   }
 

@@ -42,11 +42,15 @@ export interface Score {
 
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
-  { key: "recall_at_5", label: "R@5", title: "Share of images with one of their own class among the nearest 5" },
+  {
+    key: "recall_at_5",
+    label: "R@5",
+    title: "Share of images with one of their own class among the 5 nearest neighbors",
+  },
   {
     key: "map_at_r",
     label: "MAP@R",
-    title: "Mean average precision over the first R results, R being how many there are",
+    title: "Mean average precision at R, where R is the number of other images of the class",
   },
   { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
@@ -134,14 +138,14 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     return `On all ${count(readings.tests)} test images${when}${unseenClassesNote(readings)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
-  if (!reading) return "Scores appear with the first frame";
+  if (!reading) return "Scores appear with the first snapshot";
   const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
   const which = readings.tracked === readings.tests ? "all" : "";
-  return `On ${[which, count(readings.tracked)].filter(Boolean).join(" ")} test images among themselves, ${when}${unseenClassesNote(readings)}`;
+  return `On ${[which, count(readings.tracked)].filter(Boolean).join(" ")} test images (each vs. the others), ${when}${unseenClassesNote(readings)}`;
 }
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>
-  unseen.length ? `; not trained on ${unseen.join(", ")}, which are scored apart` : "";
+  unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";
 
 /** The step that `step` stands for: that of the last reading not after it. */
 export function stepAt(readings: ScoreState, step: number | null = null): number | null {

@@ -51,7 +51,7 @@ export class ScoreTile {
     this.value.textContent = value === null ? "–" : value.toFixed(3);
     this.change.className = `change ${change === null ? "" : change < 0 ? "down" : "up"}`;
     this.change.textContent = later ? "at the end" : change === null ? "" : signed(change);
-    this.change.title = change === null ? "" : "Since the untrained net, on the tracked images";
+    this.change.title = change === null ? "" : "vs. the untrained net, on the tracked images";
     this.node.title = this.describe(score);
     this.apart.hidden = !apart.length;
     this.apart.replaceChildren(
@@ -90,6 +90,6 @@ export class ScoreTile {
       ...(isKnown(pixels) ? [`raw pixels ${pixels.toFixed(3)}`] : []),
     ];
     const told = marks.length ? ` On the tracked images: ${marks.join(", ")}.` : "";
-    return `${this.title}.${told}${this.button ? " Click to select the images that fail it." : ""}`;
+    return `${this.title}.${told}${this.button ? " Click to select the errors." : ""}`;
   }
 }

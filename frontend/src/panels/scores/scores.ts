@@ -40,12 +40,12 @@ class Scores {
   private key = h("span", "key", h("i", "base"), " untrained net ", h("i", "pixels"), " raw pixels");
   private byClass = textButton(
     "By class",
-    () => bus.emit("study", { run: this.source.run, what: "classes" }),
-    "Scores class by class, and which class is taken for which",
+    () => bus.emit("open-detail", { run: this.source.run, what: "classes" }),
+    "Scores by class and confusion matrix",
   );
   private root = h(
     "section",
-    { class: "readouts", "aria-label": "Scores" },
+    { class: "scores", "aria-label": "Scores" },
     h("div", "row", ...this.tiles.map((tile) => tile.node)),
     h("p", "foot", this.caption, this.key, this.byClass),
   );
@@ -128,7 +128,7 @@ class Scores {
       if (this.active !== key || this.step !== step) return;
       this.reason = reasonAt(readings, step, words);
       bus.emit("select", { run, items, reason: this.reason });
-      this.note = items.length ? "" : `No image fails ${SCORES.find((score) => score.key === key)?.label} here`;
+      this.note = items.length ? "" : `No ${SCORES.find((score) => score.key === key)?.label} errors at this step`;
     } catch (error) {
       this.active = null;
       this.note = messageOf(error);

@@ -1,1 +1,0 @@
-export { lossview as default } from "../dmlviz.map/page-56ff20c100bfa796.js";
