@@ -35,7 +35,7 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(pers
     inspector.locator(f".thumb[data-item='{item}']").click()
     expect(inspector).to_have_attribute("data-subject", str(item))
     expect(inspector.locator("button.row.wrong").first).to_be_visible()
-    inspector.get_by_text("Over the training").click()
+    inspector.get_by_text("Neighbors over time").click()
     strip = page.locator(".detail .history li")
     expect(strip).to_have_count(len(digits_run.snapshot_steps) + 1)
     step = digits_run.snapshot_steps[3]

@@ -24,7 +24,7 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
     drawers.locator(".bar").get_by_role("button", name="What the loss sees").click()
     steps, batch = recorded_steps(digits_run.config), page.locator(".lossview .batch")
     expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
-    expect(batch.locator(".sentence")).to_contain_text("against its gradient", timeout=SLOW)
+    expect(batch.locator(".sentence")).to_contain_text("negative gradient", timeout=SLOW)
     # The formula holds the numbers of its images: log(1 + … ) = a number, two of three pictures of one class.
     expect(batch.locator(".formulas")).to_contain_text(re.compile(r"log.*=.*log.*= ?[0-9.]+"))
     shown = batch.locator("figure b").all_inner_texts()
@@ -36,7 +36,7 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
     expect(batch).to_have_attribute("data-moment", "1", timeout=SLOW)
     batch.get_by_role("button", name="Pause").click()
     batch.get_by_role("button", name="Moved").click()
-    expect(batch.locator(".sentence")).to_contain_text("After one update")
+    expect(batch.locator(".sentence")).to_contain_text("after one update")
 
     batch.get_by_role("button", name="Compared").click()
     told = batch.locator(".term").inner_text()
@@ -57,7 +57,7 @@ def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, 
     expect(batch.locator(".card")).to_contain_text(re.compile(r"\d and \d · [0-9.]+"))
     assert batch.locator(".card .tile").count() == 2
 
-    drawers.locator(".bar").get_by_role("button", name="Distances").click()
+    drawers.locator(".bar").get_by_role("button", name="Distance distribution").click()
     distances = page.locator(".lossview .distances[data-step]")
     distances.wait_for()
     threshold = distances.get_by_role("slider")

@@ -174,7 +174,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     expect(inspector.locator("button.row")).to_have_count(10)
     assert inspector.locator(".strip li").count() >= 3
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
-    inspector.get_by_role("button", name="Over the training").click()
+    inspector.get_by_role("button", name="Neighbors over time").click()
     history = person.page.locator(".detail[data-what=history]")
     expect(history).to_contain_text("Your image")
     assert history.locator(".history button").count() == len(digits_run.checkpoint_steps) + 1
