@@ -198,5 +198,5 @@ def test_figures_that_vectors_do_not_give_are_left_out_and_the_list_says_why(tmp
         assert "roc.html" not in archive.namelist()
         assert "map.html" in archive.namelist()
         listed = archive.read("README.txt").decode()
-    assert "ROC is left out. Pairs of one class and of two are compared; here are 0 and 6." in listed
+    assert "ROC is left out. Verification needs same-class and different-class pairs; got 0 and 6" in listed
     assert "Training is left out." in listed

@@ -91,4 +91,4 @@ def test_frames_that_are_too_many_are_thinned_and_that_is_said(kept, monkeypatch
     steps = [frame["step"] for frame in replay["frames"]]
     assert (len(steps), steps[0], steps[-1]) == (3, 0, 12)
     assert [event["step"] for event in stream["events"] if event["event"] == "snapshot"] == steps[:2]
-    assert "2 of the frames between the first and the last are left out" in text
+    assert "2 intermediate frames are left out" in text

@@ -102,9 +102,9 @@ def test_each_kind_of_pairs_adds_up_to_one(told):
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ((np.eye(3),), "give labels too"),
+        ((np.eye(3),), "pass labels too"),
         ((np.eye(3), [0, 1]), "one class id per embedding"),
-        ((np.ones((4, 5)), [0, 0, 1, 1]), "two or three coordinates"),
+        ((np.ones((4, 5)), [0, 0, 1, 1]), "needs coordinates of shape"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(arrays, said):

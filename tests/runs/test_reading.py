@@ -74,7 +74,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"on\n"
         assert run.state == "running"
-        with pytest.raises(UserError, match="another process"), RecordWriter(run):
+        with pytest.raises(UserError, match="Another process"), RecordWriter(run):
             pass
         with pytest.raises(UserError, match="still training"):
             runs.delete(run.id)

@@ -132,10 +132,10 @@ def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels)
     ("error", "said"),
     [
         (UserError("Do it so."), "Do it so."),
-        (MemoryError(), "There was not enough memory"),
-        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
-        (OSError(28, "No space left on device", "/runs/x"), "/runs/x could not be written or read: No space left"),
-        (ZeroDivisionError("division by zero"), "inside the program (ZeroDivisionError: division by zero)"),
+        (MemoryError(), "Out of memory"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "Out of memory"),
+        (OSError(28, "No space left on device", "/runs/x"), "Cannot read or write /runs/x: No space left"),
+        (ZeroDivisionError("division by zero"), "Internal error (ZeroDivisionError: division by zero)"),
     ],
 )
 def test_what_went_wrong_is_a_sentence(error, said):

@@ -142,7 +142,7 @@ def test_max_train_images_limits_the_training_set(digits: Dataset, quick) -> Non
 
 
 def test_too_few_images_of_a_class_are_one_sentence(digits: Dataset, quick) -> None:
-    with pytest.raises(UserError, match=r"takes K = 400 images of a class; class \d has 11\d"):
+    with pytest.raises(UserError, match=r"has K = 400 images per class; class \d has 11\d"):
         next(train(quick(images_per_class=400), data=digits))
 
 
