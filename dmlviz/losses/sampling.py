@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.func import functional_call
 
 from dmlviz import losses
-from dmlviz.catalog.loss_thresholds import pair_thresholds
 from dmlviz.errors import UserError
 from dmlviz.losses.base import Loss
 from dmlviz.losses.scenes import ANGLE, DIMENSIONS, Scene, scene_of
@@ -213,7 +212,7 @@ def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[dict[str,
     """Where a loss on pairs begins to pull and stops to push, as places on the axis."""
     if scene.kind != "pair":
         return []
-    reach = pair_thresholds(name, losses.LOSSES[name].with_defaults(params), {})
+    reach = losses.LOSSES[name].thresholds_for(losses.LOSSES[name].with_defaults(params), {})
     if not reach.is_hinge:
         return []
     found = []

@@ -14,7 +14,7 @@ from torch import Tensor
 from dmlviz.losses.base import Loss
 from dmlviz.miners.tuples import Triplets
 
-Kind = Literal["pair", "triplet", "weights"]
+Kind = Literal["pair", "triplets", "weights"]
 
 DIMENSIONS = 4
 DEGREE = torch.pi / 180
@@ -77,7 +77,7 @@ class Scene:
         """What the two curves show: the near one, then the far one."""
         return {
             "pair": ("same class", "other class"),
-            "triplet": ("positive moves", "negative moves"),
+            "triplets": ("positive moves", "negative moves"),
             "weights": ("own class weight moves", "another class weight moves"),
         }[self.kind]
 
@@ -91,7 +91,7 @@ class Scene:
                 f"Two images {between}: a pair of one class is pulled together where the loss rises, "
                 "a pair of two classes is pushed apart where it falls."
             )
-        elif self.kind == "triplet":
+        elif self.kind == "triplets":
             where = "on a circle" if on_circle else "in a line"
             text = (
                 f"Anchor, positive and negative {where}. One curve moves the positive while the negative stays, "
@@ -186,7 +186,7 @@ def scene_of(loss: Loss) -> Scene:
         return pair
     held = _held(axis, "", 40, 60) if axis is ANGLE else _held(axis, "", 0.6, 0.8)
     listed = spec.tuple_kinds == {"triplets"}
-    triplet = Scene("triplet", axis, (*held, *length, *learned), listed=listed)
+    triplet = Scene("triplets", axis, (*held, *length, *learned), listed=listed)
     # Of these ways to place the three, the first in which both curves say something, else the first in which one does.
     ways = (triplet, replace(triplet, beside=True), replace(triplet, twice=True))
     moving = [(way, sum(_moves(loss, way, near) for near in (True, False))) for way in ways]

@@ -111,7 +111,7 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
     intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
     preview = read(intake).preview
     assert preview["kind"] == "vectors"
-    assert "60 vectors of 7 dimensions in 3 classes" in preview["summary"]
+    assert "60 precomputed embeddings, 7-d, 3 classes" in preview["summary"]
     kind, name = intake.accept("a", "Words")
     run = intake.runs.get(name)
     assert (kind, run.title, run.state) == ("vectors", "Words", "finished")

@@ -11,7 +11,7 @@ from dmlviz import plugins
 from dmlviz.catalog.losses import LOSSES
 
 ROOT = Path(__file__).parents[2]
-MAIN = Path(app.__file__).parent / "main.py"
+MAIN = Path(app.__file__).parent / "page.py"
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         said = ""
-        while not (told := re.search(r"at (http://\S+)\n", said)):
+        while not (told := re.search(r"at (http://\S+)\s", said)):
             line = server.stdout.readline()
             assert line, f"the server ended before it said where it is:\n{said}"
             said += line

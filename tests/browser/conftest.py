@@ -70,7 +70,7 @@ class Server:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.log += line
-            found = re.search(r"dmlviz is at (http://\S+)", line)
+            found = re.search(r"Serving dmlviz at (http://\S+)", line)
             if found and not self.url:
                 self.url = found[1]
                 self._found.set()

@@ -121,6 +121,6 @@ def test_there_is_nothing_to_train_on_vectors(tmp_path):
 
     declared = dataset_spec(read_embeddings(*npz(tmp_path)), "Mine")
     DATASETS.register(declared.to_dict())
-    with pytest.raises(UserError, match="nothing to train"):
+    with pytest.raises(UserError, match="cannot be trained on"):
         TrainConfig(dataset=declared.name)
     assert TrainConfig(dataset=declared.name, steps=0).steps == 0

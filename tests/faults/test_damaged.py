@@ -77,7 +77,7 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
 def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restored(run, probe):
     (run / "run.json").unlink()
     card = next(card for card in run_list.cards(probe.here) if card["run"] == run.name)
-    assert card["damage"].startswith("run.json is missing, so that the run cannot be opened.")
+    assert card["damage"].startswith("run.json is missing, so the run cannot be opened.")
     assert "embeddings.npy" in card["damage"]
     state = run_list.RunListState()
     state.act("delete", run.name, None, probe.here.runs)

@@ -129,7 +129,7 @@ def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, 
     assert [frame["step"] for frame in replay["frames"]] == finished.embedded_steps
     assert len({frame["scale"] for frame in replay["frames"]}) == 1
     assert finished.drawing(film).coordinates.shape == (len(finished.embedded_steps), tracked, 2)
-    with pytest.raises(UserError, match="no epoch at step 999"):
+    with pytest.raises(UserError, match="no snapshot at step 999"):
         jobs.project(finished.id, ProjectionConfig(step=999))
 
 

@@ -201,7 +201,7 @@ def test_too_little_memory_is_a_failure_with_a_sentence(runs):
         order(process, run)
         ended(process)
     assert run.state == "failed"
-    assert run.end["reason"].startswith("There was not enough memory")
+    assert run.end["reason"].startswith("Out of memory")
     assert "Traceback" in (run.path / "error.txt").read_text()
 
 

@@ -107,7 +107,7 @@ def test_what_does_not_belong_on_the_map_is_refused(maps, new, message):
 
 
 def test_a_map_of_other_points_is_refused(digits, maps):
-    with pytest.raises(UserError, match="got 600 places for 599 embeddings"):
+    with pytest.raises(UserError, match="got 600 positions for 599 embeddings"):
         place_on(maps["tsne"].config, digits[0][:599], maps["tsne"].coordinates, digits[0][:1])
 
 

@@ -145,5 +145,5 @@ def test_neighbors_are_marked_near_or_far_on_the_map():
 
 
 def test_places_for_other_points_are_refused(digits, flat):
-    with pytest.raises(UserError, match="got 699 places for 700"):
+    with pytest.raises(UserError, match="got 699 positions for 700"):
         projection_quality(digits[0], flat[:-1])
