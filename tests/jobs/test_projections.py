@@ -28,7 +28,7 @@ def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finis
     with pytest.raises(UserError, match="no run"):
         jobs.embed("0" * 16, np.zeros((1, 8, 8), np.uint8))
     run = jobs.submit(long.replace(seed=40))
-    with pytest.raises(UserError, match="end of its training"):
+    with pytest.raises(UserError, match="training has finished"):
         jobs.embed(run, np.zeros((1, 8, 8), np.uint8))
     assert len(jobs.embed(finished.id, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
 
