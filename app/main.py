@@ -5,4 +5,6 @@ import streamlit as st
 from app.server import PAGE, Settings, app_options
 
 # `streamlit run` looks in this text for `… = st.App(…)`, so no function may do it.
-app = st.App(PAGE, **app_options(Settings(), on_ready=lambda address: print(f"dmlviz is at {address}", flush=True)))
+app = st.App(
+    PAGE, **app_options(Settings(), on_ready=lambda address: print(f"Serving dmlviz at {address}", flush=True))
+)
