@@ -51,8 +51,11 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
-    """What `st.App` is told besides its script: routes, middleware, what happens before the first and after the last
-    request. Starts the services.
+    """Start the services and return the options of `st.App`: routes, middleware, error handlers, lifespan.
+
+    Args:
+        settings: Folders, address, limits.
+        on_ready: Gets the address once the server answers.
     """
     services.start_services(settings)
 

@@ -28,6 +28,7 @@ from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export import FORMATS
+from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run import LIVE, EventLogDir, Run
 from dmlviz.storage.files import is_run_id
@@ -207,7 +208,7 @@ def _step(request: Request) -> int | None:
 async def portrait(request: Request) -> Response:
     """A run's map as a small picture; its address has the stamp of what was drawn."""
     run, theme = services().runs.get(request.path_params["run"]), request.path_params["theme"]
-    if theme not in thumbnails.PALETTE:
+    if theme not in PALETTE:
         raise UserError(f"There is no theme {theme[:40]!r}.")
     path = await asyncio.to_thread(thumbnails.thumbnail, run, theme, cache())
     return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
@@ -281,11 +282,13 @@ async def point_values_route(request: Request) -> Response:
 
 
 async def labels(request: Request) -> Response:
+    """The class ids of a data set's test images, one byte each."""
     found = await asyncio.to_thread(_pictures, request)
     return Response(found.labels.tobytes(), headers=IMMUTABLE, media_type="application/octet-stream")
 
 
 async def sheet(request: Request) -> Response:
+    """A sprite sheet of a data set's test images."""
     found = await asyncio.to_thread(_pictures, request)
     path = await asyncio.to_thread(found.sheet, request.path_params["sheet"], cache())
     return FileResponse(path, headers=IMMUTABLE, media_type="image/png")

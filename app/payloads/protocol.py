@@ -764,7 +764,7 @@ class LossOfBatch(TypedDict):
 
 
 class BatchAnswer(TypedDict):
-    """/api/runs/…/batches/STEP.json"""
+    """/api/runs/…/batches/STEP.json: a batch, as its loss saw it."""
 
     step: int
     loss: float

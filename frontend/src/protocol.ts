@@ -673,7 +673,7 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** /api/runs/…/batches/STEP.json */
+/** /api/runs/…/batches/STEP.json: a batch, as its loss saw it. */
 export interface BatchAnswer {
   step: number;
   loss: number;
