@@ -33,9 +33,9 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
 @pytest.mark.parametrize(
     ("picture", "body", "kind"),
     [
-        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.LossCurve),
-        ("forces", TRIANGLE, protocol.LossForces),
-        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.LossGround),
+        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.losses.LossCurve),
+        ("forces", TRIANGLE, protocol.losses.LossForces),
+        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.losses.LossGround),
     ],
 )
 def test_a_picture_is_what_the_protocol_declares(
