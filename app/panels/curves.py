@@ -7,7 +7,7 @@ import streamlit as st
 from app.state import explore
 from app.state.current_view import PageContext, context_key, page_context
 from app.state.curves import measured_of, step_of
-from app.state.explore import CURVES
+from app.state.explore_options import CURVES
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES

@@ -9,7 +9,8 @@ from app.payloads.query import QueryResult
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
-from app.state.explore import COLOR_MODES, UIState
+from app.state.explore import UIState
+from app.state.explore_options import COLOR_MODES
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount

@@ -7,7 +7,8 @@ import streamlit as st
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
-from app.state.explore import OURS, PROJECTION_VIEWS, UIState
+from app.state.explore import UIState
+from app.state.explore_options import OURS, PROJECTION_VIEWS
 from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS

@@ -9,7 +9,8 @@ import numpy as np
 
 from app.content.lessons import Lesson, Task
 from app.runtime.services import Services
-from app.state.explore import UIState, settings_from_query
+from app.state.explore import UIState
+from app.state.explore_query import settings_from_query
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate

@@ -36,9 +36,12 @@ class TrainingDraft:
         """Build the config of the next training; `dataset` is used while none is selected."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
-        fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
+        fields: dict[str, Any] = {
+            "dataset": dataset,
+            "loss_params": self.changed_params("loss", loss.name),
+        } | self.settings
         if miner is not None:
-            fields["miner_params"] = self._params("miner", miner)
+            fields["miner_params"] = self.changed_params("miner", miner)
         return TrainConfig(**fields)
 
     def set(self, name: str, value: Any) -> None:
@@ -101,12 +104,13 @@ class TrainingDraft:
             return LOSSES[choice.name].params_in(dimensions)
         return {parameter.name: parameter.default for parameter in choice.parameters}
 
-    def _params(self, role: str, choice: str) -> dict[str, Any]:
+    def changed_params(self, role: str, choice: str) -> dict[str, Any]:
+        """The parameters that differ from their defaults, by name."""
         return self.params.get(f"{role}.{choice}", {})
 
     def _loss(self) -> LossSpec:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
-        return loss.for_params(self._params("loss", loss.name))
+        return loss.for_params(self.changed_params("loss", loss.name))
 
     def _drop_invalid(self, chosen: str = "") -> None:
         """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
@@ -123,8 +127,8 @@ class TrainingDraft:
             if name != chosen and name in self.settings and is_misfit(self.settings[name]):
                 del self.settings[name]
 
-    def _choices(self) -> dict[str, Spec]:
-        """What has parameters, by role."""
+    def choices(self) -> dict[str, Spec]:
+        """The selected specs that have parameters, by role."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
         chosen: dict[str, Spec] = {"loss": loss}
