@@ -31,7 +31,7 @@ def _nearest(path: str, created: str) -> bytes:
         raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
     distances, items = Gallery(embeddings, np.asarray(run.labels), "euclidean").search(embeddings, 2)
     # Where several images coincide, an image need not be its own first hit.
-    other = (items[:, 0] == np.arange(len(items))).astype(np.int64)
+    column = (items[:, 0] == np.arange(len(items))).astype(np.int64)
     rows = np.arange(len(items))
-    content: bytes = items[rows, other].astype("<i4").tobytes() + distances[rows, other].astype("<f4").tobytes()
+    content: bytes = items[rows, column].astype("<i4").tobytes() + distances[rows, column].astype("<f4").tobytes()
     return content
