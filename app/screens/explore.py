@@ -7,7 +7,8 @@ from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 
 now, taught = sidebar.last_explored()
 
@@ -25,7 +26,7 @@ else:
             toolbar.toolbar(now.ui, now.services, now.shown)
     with right:
         inspector.selected_tab()
-    said = "" if now.shown.live else damage_summary(run_damage(now.shown.run))
+    said = "" if now.shown.live else damage_summary(run_damage(now.shown.run, now.services.runs.damage_cache))
     if said:
         st.caption(f":orange[{escape_markdown(said)}]")
     with navigation.top_bar_slot():
