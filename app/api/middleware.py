@@ -114,7 +114,7 @@ class BaseAddressMiddleware:
                 await send(start)
                 await send({"type": "http.response.body", "body": body})
 
-        await self.app(scope | {"headers": headers}, receive, with_address)
+        await self.app({**scope, "headers": headers}, receive, with_address)
 
 
 # The folder of the page's address, from which the browser loads the page's scripts too.

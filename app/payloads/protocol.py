@@ -308,13 +308,10 @@ class Ink(TypedDict):
 
 
 class Subject(TypedDict):
-    """A test image (item, label), or a picture of one's own (its ink)."""
+    """A test image (item, label); empty for a picture of one's own, which the last of its steps shows."""
 
     item: NotRequired[int]
     label: NotRequired[int | None]
-    ink: NotRequired[str]
-    width: NotRequired[int]
-    height: NotRequired[int]
 
 
 class CaptionedInk(Ink):

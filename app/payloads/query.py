@@ -112,6 +112,6 @@ def _far(run: Run, neighbors: list[Neighbor]) -> str:
     if usual is None or not neighbors or neighbors[0].distance <= usual:
         return ""
     return (
-        f"Unlike every test image: its nearest is {neighbors[0].distance:.3f} away, farther than 99 % of the test "
-        f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbors mean little."
+        f"Unlike every test image: the nearest is {neighbors[0].distance:.3f} away; 99 % of the test images have one "
+        f"within {usual:.3f}. These neighbors mean little."
     )

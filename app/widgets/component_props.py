@@ -100,7 +100,7 @@ def answer_data(shown: RunView, answer: QueryResult) -> dict[str, Any]:
     """Props of the inspector for a query image."""
     classes = DATASETS[shown.run.config.dataset].classes
     return _tiles(shown, answer.neighbors) | {
-        "subject": image_props(answer.steps[-1].image),
+        "subject": {},
         "near": _neighbor_props(answer.neighbors),
         "vote": {"label": answer.label},
         "title": f"Looks like {classes[answer.label]}",
