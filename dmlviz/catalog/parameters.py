@@ -14,7 +14,6 @@ import numpy as np
 
 from dmlviz.catalog import class_scores
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
-from dmlviz.catalog.plot_scene import PlotScene
 from dmlviz.errors import UnknownNameError, UserError
 
 LONGEST = 2000  # characters of a text that may spell a value
@@ -179,10 +178,6 @@ class LossSpec(Spec):
     class_centers: what stands for a class on the map: "weights" (a learned direction for each class), "points" (a
         learned point, called "centers"), "means" (the mean of the batch's images), or "" for nothing.
     angular_margins: the margins m₁, m₂, m₃ of cos(m₁θ + m₂) − m₃ from the parameters; None for a loss without angles.
-
-    What the Learn page plots:
-
-    scene: which points move, along which axis; None for the scene that follows from `compares` and `on_sphere`.
     """
 
     tuple_kinds: frozenset[str] = frozenset()
@@ -196,7 +191,6 @@ class LossSpec(Spec):
     class_scores: ClassScores = class_scores.by_weight
     class_centers: Literal["", "weights", "points", "means"] = ""
     angular_margins: Callable[[Params], tuple[float, float, float]] | None = None
-    scene: PlotScene | None = None
 
     @property
     def needs_pairs(self) -> bool:
@@ -224,16 +218,6 @@ class LossSpec(Spec):
         if self.thresholds is None:
             return default_thresholds(params, self.on_sphere, self.needs_classes)
         return self.thresholds(params, weights)
-
-    @property
-    def plot_scene(self) -> PlotScene | None:
-        """What its plot shows; None for a loss made of other losses, which has no plot of its own."""
-        if self.scene is not None or self.parts(self.with_defaults({})):
-            return self.scene
-        if self.compares == "classes":
-            return PlotScene(kind="classes", axis="angle")
-        kind: Literal["pair", "triplet"] = "pair" if self.compares == "pairs" else "triplet"
-        return PlotScene(kind=kind, axis="angle" if self.on_sphere else "distance", listed=self.compares == "triplets")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -510,37 +510,13 @@ export interface LossParameter {
   words: string[];
 }
 
-/** A number to set beside a loss's parameters. */
-export interface SceneKnob {
-  name: string;
-  label: string;
-  default: number;
-  low: number;
-  high: number;
-  step: number;
-}
-
-/** What the plot of a loss shows; see dmlviz/catalog/plot_scene.py. */
-export interface PlotScene {
-  kind: "pair" | "triplet" | "two_pairs" | "classes" | "score";
-  axis: "distance" | "angle" | "ratio" | "score";
-  listed: boolean;
-  same_side: boolean;
-  support_first: boolean;
-  knobs: SceneKnob[];
-}
-
-/** A loss, as the plots need it; `compares` and `class_centers` are explained in dmlviz/catalog/parameters.py. */
+/** A loss, as the plots need it. */
 export interface LossInfo {
   name: string;
   title: string;
   family: string;
   on_sphere: boolean;
   needs_classes: boolean;
-  compares: "pairs" | "triplets" | "positive_pairs" | "anchors" | "classes";
-  class_centers: "" | "weights" | "points" | "means";
-  scene: PlotScene | null;
-  takes_triplets: boolean;
   parameters: LossParameter[];
 }
 

@@ -5,43 +5,20 @@ import numpy as np
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
 from dmlviz.catalog.parameters import LossSpec, Parameter, Params, Weights
-from dmlviz.catalog.plot_scene import Knob, Marks, PlotScene
 
 _PAIRS = frozenset({"pairs"})
 
 _LEFT_ALONE = "distance from which images of different classes are left alone"
 _CLOSE_ENOUGH = "distance up to which images of one class are left alone"
 
-_GAIN_AND_BIAS = (
-    Knob(name="gain", label="Gain (learned)", default=10, low=0, high=30, step=0.5),
-    Knob(name="bias", label="Bias (learned)", default=-5, low=-15, high=5, step=0.5),
-)
-
 
 def _between_margins(params: Params, weights: Weights) -> PairThresholds:
     return PairThresholds.between(default_measure(params, False), params["pos_margin"], params["margin"])
 
 
-def _margin_marks(params: Params) -> Marks:
-    if default_measure(params, False) != "euclidean":
-        return ()
-    positive = ((params["pos_margin"], "m⁺"),) if params["pos_margin"] > 0 else ()
-    return (params["margin"], "m"), *positive
-
-
-def _squared_margin_marks(params: Params) -> Marks:
-    return (params["margin"] ** 0.5, "√m₂"), (params["pos_margin"] ** 0.5, "√m₁")
-
-
 def _boundary_thresholds(params: Params, weights: Weights) -> PairThresholds:
     boundary, room = float(np.mean(weights.get("beta", params["beta"]))), params["alpha"]
     return PairThresholds("euclidean", 2 * room, boundary - room, boundary, boundary + room)
-
-
-def _boundary_marks(params: Params) -> Marks:
-    alpha, beta = params["alpha"], params["beta"]
-    marks = (beta - alpha, "β−α"), (beta, "β"), (beta + alpha, "β+α")
-    return tuple((x, label) for x, label in marks if x > 0)
 
 
 def _logistic_thresholds(params: Params, weights: Weights) -> PairThresholds:
@@ -74,7 +51,6 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_between_margins,
-        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
     ),
     LossSpec(
@@ -90,7 +66,6 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_between_margins,
-        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(
             margin(1.0, _LEFT_ALONE),
             margin(0.0, _CLOSE_ENOUGH, name="pos_margin"),
@@ -111,7 +86,6 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=lambda p, w: PairThresholds.between("sqeuclidean", p["pos_margin"], p["margin"]),
-        scene=PlotScene(kind="pair", axis="distance", marks=_squared_margin_marks),
         parameters=(
             margin(0.2, "squared distance up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "squared distance from which images of different classes are left alone"),
@@ -161,7 +135,6 @@ PAIRS = [
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_logistic_thresholds,
-        scene=PlotScene(kind="pair", axis="distance", marks=lambda p: ((p["margin"], "m"),)),
         parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
     ),
     LossSpec(
@@ -178,7 +151,6 @@ PAIRS = [
         tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs", "learning_rate": 2e-3},
         compares="pairs",
-        scene=PlotScene(kind="pair", axis="ratio"),
         parameters=(
             margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "ratio from which images of different classes are left alone"),
@@ -207,7 +179,6 @@ PAIRS = [
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_boundary_thresholds,
-        scene=PlotScene(kind="pair", axis="distance", marks=_boundary_marks),
         parameters=(
             margin(0.2, "room to keep on either side of the boundary", name="alpha"),
             margin(1.2, "where the boundary starts", name="beta"),
@@ -230,7 +201,6 @@ PAIRS = [
         on_sphere=True,
         recommended={"miner": "multi_similarity"},
         thresholds=_multi_similarity_thresholds,
-        scene=PlotScene(kind="pair", axis="angle"),
         parameters=(
             scale(2.0, "how much farther positives outweigh the others", name="alpha"),
             scale(50.0, "how much nearer negatives outweigh the others", name="beta"),
@@ -278,7 +248,6 @@ PAIRS = [
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
-        scene=PlotScene(kind="pair", axis="angle", knobs=_GAIN_AND_BIAS),
         parameters=(reduction(),),
     ),
     LossSpec(
@@ -295,7 +264,6 @@ PAIRS = [
         tuple_kinds=_PAIRS,
         recommended={"miner": "balanced_pairs"},
         compares="pairs",
-        scene=PlotScene(kind="score", axis="score"),
         parameters=(
             Parameter(
                 name="hidden", kind=int, default=32, minimum=1, maximum=256, step=1, help="units of the decision net"

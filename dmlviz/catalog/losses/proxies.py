@@ -5,7 +5,6 @@ from typing import Any
 from dmlviz.catalog.class_scores import nearest_prototype, scaled_cosine, soft_nearest_center
 from dmlviz.catalog.losses._shared import distance, margin, scale
 from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}
@@ -13,8 +12,6 @@ _SPHERE = {"sampler": "shuffled", "normalize": True}
 # weights that turn slowly wait until the images have come.
 _CIRCLE = {"loss_learning_rate": 1e-3, "steps": 1200}
 _ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
-
-_WITH_LENGTH = PlotScene(kind="classes", axis="angle", knobs=(length_knob(5),))
 
 
 def _multiplier(default: int, name: str = "margin") -> Parameter:
@@ -57,7 +54,6 @@ PROXIES = [
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}}",
         reference="Bridle: Probabilistic interpretation of feedforward classification network outputs, 1990",
         recommended=_FREE,
-        scene=_WITH_LENGTH,
     ),
     _proxies(
         "normalized_softmax",
@@ -85,7 +81,6 @@ PROXIES = [
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
-        scene=_WITH_LENGTH,
         class_scores=scaled_cosine,
         parameters=(_multiplier(4),),
     ),
@@ -101,7 +96,6 @@ PROXIES = [
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
-        scene=_WITH_LENGTH,
         parameters=(_multiplier(4),),
     ),
     _proxies(
@@ -209,7 +203,6 @@ PROXIES = [
         reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
         "ECCV 2016",
         recommended=_FREE,
-        scene=_WITH_LENGTH,
         class_centers="points",
         parameters=(
             Parameter(
@@ -237,7 +230,6 @@ PROXIES = [
         compares="classes",
         class_scores=nearest_prototype,
         class_centers="means",
-        scene=PlotScene(kind="triplet", axis="distance", support_first=True),
         parameters=(
             Parameter(
                 name="support",

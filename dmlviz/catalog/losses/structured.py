@@ -3,7 +3,6 @@
 from dmlviz.catalog.losses._shared import margin, reduction, scale
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds
 from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _PAIRS = frozenset({"pairs"})
 
@@ -141,7 +140,6 @@ STRUCTURED = [
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
         compares="positive_pairs",
-        scene=PlotScene(kind="two_pairs", axis="angle", knobs=(length_knob(2),)),
         parameters=(
             Parameter(
                 name="l2",

@@ -3,11 +3,8 @@
 from dmlviz.catalog.losses._shared import distance, margin, reduction
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
 from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene
 
 _TRIPLETS = frozenset({"triplets"})
-# On the anchor's other side no negative would ever come near the mean of anchor and positive.
-_BESIDE = PlotScene(kind="triplet", axis="distance", same_side=True)
 
 TRIPLETS = [
     LossSpec(
@@ -131,7 +128,6 @@ TRIPLETS = [
         "vehicles, CVPR 2016",
         recommended={"sampler": "balanced"},
         class_centers="means",
-        scene=_BESIDE,
         parameters=(margin(0.2, "how much nearer to the class mean its own images must be"), reduction()),
     ),
     LossSpec(
@@ -145,7 +141,6 @@ TRIPLETS = [
         reference="Person re-identification practice; after Liu et al.: Deep relative distance learning, CVPR 2016",
         recommended={"sampler": "balanced", "images_per_class": 5, "learning_rate": 1e-3},
         class_centers="means",
-        scene=_BESIDE,
         # At 0.2, the usual margin of triplets, it stays below raw pixels at every learning rate and batch.
         parameters=(margin(1.0, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
