@@ -620,10 +620,26 @@ class MapAtRProps(TypedDict):
 # ---- answers of routes
 
 
-class BatchTerms(TypedDict):
-    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+class ClassArc(TypedDict):
+    """Where on the circle a class (a row of the class weights) wins, in radians."""
 
-    terms: list[list[float]]
+    row: int
+    start: float
+    end: float
+
+
+class BatchTerms(TypedDict):
+    """/api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
+
+    terms: list[list[list[float]]]
+    symbols: list[str]
+    constants: dict[str, float]
+    formula: str
+    negative_formula: str
+    note: str
+    count: str
+    arcs: list[ClassArc]
+    reason: str
 
 
 class CurveAxis(TypedDict):
@@ -712,13 +728,6 @@ class Compared(TypedDict):
     counts: list[int]
 
 
-class PackedArray(TypedDict):
-    """Base64 of float32, row after row."""
-
-    shape: list[int]
-    data: str
-
-
 class ClassCenters(TypedDict):
     """What stands for each class, and where."""
 
@@ -759,8 +768,6 @@ class BatchAnswer(TypedDict):
     seen: Compared
     selected_by: str | None
     anchored: bool
-    learned: dict[str, PackedArray]
-    seen_classes: list[int]
     centers: ClassCenters | None
     loss_of: LossOfBatch
     final: NotRequired[bool]

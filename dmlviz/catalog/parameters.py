@@ -154,7 +154,7 @@ ClassScores = Callable[[np.ndarray, np.ndarray, Sequence[int], Params, Weights],
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec(Spec):
-    """A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
+    r"""A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
 
     What it takes and how it trains:
 
@@ -169,6 +169,12 @@ class LossSpec(Spec):
 
     What the batch explorer shows:
 
+    term: the formula of one term in LaTeX, for these parameters, each number in angle brackets by its symbol, as in
+        r"[<m> + <d_{ap}> - <d_{an}>]_+"; the loss's function gives the `numbers`. `<m°>` writes an angle in degrees.
+        Formulas that come first name one of the numbers: r"p = 1 - <q>,\quad -\log <p>". Where it is
+        empty, only the value of the term is shown.
+    negative_term: the same for a pair of two classes, where it is another formula.
+    term_note: a sentence about the term, with numbers in angle brackets.
     compares: what the loss compares in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
         triplet), "positive_pairs" (every positive pair against the anchor's negatives), "anchors" (each image against
         its positives and negatives together), "classes" (each image with the classes).
@@ -186,6 +192,9 @@ class LossSpec(Spec):
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     caveat: str = ""
+    term: str | Callable[[Params], str] = ""
+    negative_term: str = ""
+    term_note: str = ""
     compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"] = "anchors"
     thresholds: Callable[[Params, Weights], PairThresholds] | None = None
     class_scores: ClassScores = class_scores.by_weight
@@ -212,6 +221,10 @@ class LossSpec(Spec):
     def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return name and parameters of each loss that this one is made of, by side ("a", "b"); empty for most."""
         return {}
+
+    def term_for(self, params: Params) -> str:
+        """Return the formula of a term with these parameters; see `term`."""
+        return self.term(params) if callable(self.term) else self.term
 
     def thresholds_for(self, params: Params, weights: Weights) -> PairThresholds:
         """Return the distances from which on its terms are 0, with these parameters and learned weights."""

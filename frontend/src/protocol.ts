@@ -545,9 +545,24 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+/** Where on the circle a class (a row of the class weights) wins, in radians. */
+export interface ClassArc {
+  row: number;
+  start: number;
+  end: number;
+}
+
+/** /api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
 export interface BatchTerms {
-  terms: number[][];
+  terms: number[][][];
+  symbols: string[];
+  constants: Record<string, number>;
+  formula: string;
+  negative_formula: string;
+  note: string;
+  count: string;
+  arcs: ClassArc[];
+  reason: string;
 }
 
 /** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
@@ -627,12 +642,6 @@ export interface Compared {
   counts: number[];
 }
 
-/** Base64 of float32, row after row. */
-export interface PackedArray {
-  shape: number[];
-  data: string;
-}
-
 /** What stands for each class, and where. */
 export interface ClassCenters {
   labels: number[];
@@ -670,8 +679,6 @@ export interface BatchAnswer {
   seen: Compared;
   selected_by: string | null;
   anchored: boolean;
-  learned: Record<string, PackedArray>;
-  seen_classes: number[];
   centers: ClassCenters | null;
   loss_of: LossOfBatch;
   final?: boolean;
