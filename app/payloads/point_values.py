@@ -69,12 +69,11 @@ def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
-    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     assert run.linear_projection is not None  # it is measurable
     k = min(NEIGHBORS, len(embeddings) - 1)
     there, here = (
-        nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
-        for space in (embeddings, run.linear_projection.project(embeddings))
+        NearestNeighbors(space).others(k)[1] for space in (embeddings, run.linear_projection.project(embeddings))
     )
     return (there[:, :, None] == here[:, None, :]).any(axis=2).mean(axis=1)

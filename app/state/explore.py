@@ -22,7 +22,7 @@ from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_run_id
 
 if TYPE_CHECKING:
-    from dmlviz.ops.gallery import Metric
+    from dmlviz.ops.nearest_neighbors import Metric
 
 # What the drawer below the map shows, first what it opens with.
 CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")

@@ -208,7 +208,7 @@ class RunRecorder:
             step=event.step,
             metrics=metrics,
             test_images=len(event.embeddings),
-            usual_distance=_distance_p99(event.embeddings, self.labels),
+            usual_distance=_distance_p99(event.embeddings),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
@@ -328,15 +328,15 @@ def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[s
     return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
 
 
-def _distance_p99(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
+def _distance_p99(embeddings: np.ndarray) -> float | None:
     """Return the 99th percentile of nearest-neighbor distances; a query beyond it is out of distribution.
 
     Measured on 1,000 images, each against all, to bound the time.
     """
-    from dmlviz.ops.gallery import Gallery
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     if len(embeddings) < 2 or not np.isfinite(embeddings).all():
         return None
-    sample = embeddings[np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)]
-    distances, _ = Gallery(embeddings, labels, "euclidean").search(sample, 2)
-    return float(np.percentile(distances[:, 1], 99))
+    sample = np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)
+    distances, _ = NearestNeighbors(embeddings).others(1, sample)
+    return float(np.percentile(distances, 99))
