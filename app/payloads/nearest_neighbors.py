@@ -10,7 +10,11 @@ from dmlviz.runs.run import Run
 
 
 def nearest_neighbor_bytes(run: Run) -> bytes:
-    """n little-endian int32 indices, then n float32 distances; raise UserError before the run's end."""
+    """The nearest other test image of each: n little-endian int32 indices, then n float32 distances.
+
+    Raises:
+        UserError: Before the run's end.
+    """
     if run.embeddings is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     return _nearest(str(run.path), run.info["created"])
@@ -26,4 +30,5 @@ def _nearest(path: str, created: str) -> bytes:
     if run.labels is None or len(embeddings) < 2:
         raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
     distances, items = NearestNeighbors(embeddings).others(1)
-    return items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
+    content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
+    return content
