@@ -17,8 +17,9 @@ from dmlviz.runs.frames import Frame, LiveProjector, render_replay
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.diagnostics import TrainingMonitor, suggestions
+from dmlviz.training.diagnostics import TrainingMonitor
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
 MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
