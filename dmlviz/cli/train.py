@@ -125,7 +125,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     limit_to_one_thread()
     return train_and_record(run, data=dataset, stop=stop)

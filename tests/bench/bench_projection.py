@@ -101,7 +101,7 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
     from dmlviz.config import ProjectionConfig, TrainConfig
     from dmlviz.jobs.scheduler import JobScheduler
     from dmlviz.runs.store import Runs
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     runs = Runs(folder / "runs")
     run = runs.create(TrainConfig(steps=100, num_snapshots=1))
