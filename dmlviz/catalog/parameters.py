@@ -239,7 +239,7 @@ class MinerSpec(Spec):
 
     tuple_kind: what it selects, "pairs" or "triplets".
     remedy_for: the alarm against which it is suggested ("collapsed", "idle"), or "" for none; see
-        dmlviz/training/diagnostics.py.
+        dmlviz/training/suggestions.py.
     """
 
     tuple_kind: str

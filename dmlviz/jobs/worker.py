@@ -127,7 +127,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 
             run_projection(folder, stop=stop)
         else:
-            from dmlviz.runs.writer import train_and_record
+            from dmlviz.runs.training_run import train_and_record
 
             run = Run(folder)
             for _ in train_and_record(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
@@ -141,7 +141,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 def _serve(parent: ParentChannel) -> None:
     from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
-    from dmlviz.runs.writer import error_message
+    from dmlviz.runs.record_writer import error_message
     from dmlviz.training.batch_terms import batch_terms
 
     def answer(order: dict[str, Any]) -> dict[str, Any]:
