@@ -140,10 +140,8 @@ class CombinedMargin(AngleMargin):
         return self.scale
 
     def score_numbers(self, batch: Batch) -> Numbers:
-        """Return scale, margins and the angle to the class's weight, angles in degrees."""
-        m1, m2, m3 = self.margins
-        angle = degrees(_own_cosine(self, batch))
-        return {"s": self.scale, r"\theta_y": angle, "m_1": m1, "m_2": math.degrees(m2), "m_3": m3}
+        """Return the scale, the angle to the class's weight in degrees, and ψ of it."""
+        return {**super().score_numbers(batch), "s": self.scale}
 
 
 @implements("cosface")
@@ -154,7 +152,7 @@ class CosFace(CombinedMargin):
         super().__init__(m1=1, m2=0.0, m3=margin, scale=scale, **sizes)
 
     def score_numbers(self, batch: Batch) -> Numbers:
-        """Return those of the combined margin, with its only one called m."""
+        """Return those of the combined margin, and the margin."""
         return {**super().score_numbers(batch), "m": self.margins[2]}
 
 
@@ -166,7 +164,7 @@ class ArcFace(CombinedMargin):
         super().__init__(m1=1, m2=margin, m3=0.0, scale=scale, **sizes)
 
     def score_numbers(self, batch: Batch) -> Numbers:
-        """Return those of the combined margin, with its only one called m, in degrees."""
+        """Return those of the combined margin, and the margin in degrees."""
         return {**super().score_numbers(batch), "m": math.degrees(self.margins[1])}
 
 

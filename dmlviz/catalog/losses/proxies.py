@@ -130,8 +130,9 @@ PROXIES = [
         when_to_use="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
         "sphere; when training does not get going, lower it first.",
         formula=r"-\log\frac{e^{s\cos(\theta_y+m)}}{e^{s\cos(\theta_y+m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
-        term=r"z_y = <s>\cos(<\theta_y°> + <m°>),\quad " + _ENTROPY,
-        term_note=_STRONGEST + " Beyond θ + m = 180° the cosine goes on as cos θ − m sin m.",
+        term=r"z_y = <s>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
+        term_note=_STRONGEST
+        + r" θ is <\theta_y°> and m <m°>: ψ(θ) = cos(θ + m), but cos θ − m sin m where θ + m > 180°.",
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,
@@ -148,8 +149,9 @@ PROXIES = [
         "alone is easier to tune.",
         formula=r"-\log\frac{e^{s(\cos(m_1\theta_y+m_2)-m_3)}}{e^{s(\cos(m_1\theta_y+m_2)-m_3)}"
         r"+\sum_{c\ne y} e^{s\cos\theta_c}}",
-        term=r"z_y = <s>(\cos(<m_1>\cdot <\theta_y°> + <m_2°>) - <m_3>),\quad " + _ENTROPY,
-        term_note=_STRONGEST + " Beyond m₁θ + m₂ = 180° the cosine is continued so that it falls on.",
+        term=r"z_y = <s>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
+        term_note=_STRONGEST
+        + r" θ is <\theta_y°>: ψ(θ) = cos(m₁θ + m₂) − m₃, continued so that it falls on beyond 180°.",
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,

@@ -1,5 +1,7 @@
 // The formula of a term with its numbers in it. The templates are explained in dmlviz/catalog/parameters.py. Pure: no DOM.
 
+import { digits } from "../lib/format.ts";
+
 const NUMBER = /<([^<>]*?)(°?)>/g; // a symbol in angle brackets, with the unit that only its number has
 const OPERATOR = /(?:[-+*/]|\\cdot)\s*$/; // a negative number after one needs brackets
 const NO_NUMBER = 1e30; // what stands for infinity in Python is far beyond it
@@ -34,7 +36,7 @@ export function formulasOf(template: string, numbers: Record<string, number>, va
 
 /** A sentence with numbers in the place of their names. */
 export const sentenceOf = (template: string, numbers: Record<string, number>): string =>
-  template.replace(NUMBER, (_, name: string) => String(numbers[name]));
+  template.replace(NUMBER, (_, symbol: string, unit: string) => digits(numbers[symbol]) + unit);
 
 const withSymbols = (formula: string): string => formula.replace(NUMBER, "$1");
 
