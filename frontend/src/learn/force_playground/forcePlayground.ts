@@ -42,7 +42,7 @@ export default function ({ parentElement, data }) {
 
 class Plane {
   constructor(parent) {
-    this.root = h("section", "plane");
+    this.root = h("section", "force-playground");
     this.ground = h("canvas");
     this.chart = svg("svg", {
       viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
