@@ -94,7 +94,7 @@ class BaseAddressMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Change the page, and pass everything else on."""
+        """Put the address into a page that a browser asks for; pass everything else on."""
         if scope["type"] != "http" or not _asks_for_page(scope):
             await self.app(scope, receive, send)
             return
