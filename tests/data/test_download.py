@@ -215,7 +215,7 @@ def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
 @pytest.mark.parametrize("archive", [b"no zip at all", zipped({"another": np.zeros(3)})])
 def test_an_archive_of_something_else_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
     wanted = from_here(mirror, "emnist_letters", archive)
-    with pytest.raises(DataUnavailableError, match=r"gzip\.zip does not hold what it should"):
+    with pytest.raises(DataUnavailableError, match=r"gzip\.zip has the right checksum but not the expected files"):
         download_dataset(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
     assert list(tmp_path.iterdir()) == []
 

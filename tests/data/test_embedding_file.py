@@ -73,20 +73,20 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("v.npy", np.zeros(3), "n × d numbers"),
-        ("v.npy", np.zeros((3, 0)), "n × d numbers"),
-        ("v.npy", np.array([["a"]]), "n × d numbers"),
-        ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows hold NaN"),
-        ("v.npy", np.zeros((20_001, 2), np.int8), "Up to 20,000 vectors"),
+        ("v.npy", np.zeros(3), "n × d array of numbers"),
+        ("v.npy", np.zeros((3, 0)), "n × d array of numbers"),
+        ("v.npy", np.array([["a"]]), "n × d array of numbers"),
+        ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows of v.npy hold NaN"),
+        ("v.npy", np.zeros((20_001, 2), np.int8), "up to 20,000 vectors"),
         ("v.npy", np.zeros((2, 5000), np.int8), "up to 4,096 dimensions"),
-        ("v.npy", np.zeros((5, 2)), "one label for each vector; got 4 labels for 5"),
+        ("v.npy", np.zeros((5, 2)), "one label; got 4 labels for 5 vectors"),
         ("v.npy", LYING, "could not be read as npy"),
         ("v.npy", b"hello", "could not be read as npy"),
         ("v.npz", b"PK\x03\x04", "could not be read as npz"),
         ("v.parquet", b"PAR1xxxxPAR1", "could not be read as parquet"),
         ("v.csv", b"", "could not be read as csv"),
-        ("v.csv", b"word\nhello\nyou\n", "no columns of numbers"),
-        ("v.xls", b"", r"Vectors come as \.npy"),
+        ("v.csv", b"word\nhello\nyou\n", "has columns of numbers; those of v.csv are word"),
+        ("v.xls", b"", r"A file of vectors ends in \.npy"),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content, says):
@@ -111,7 +111,7 @@ def test_a_pickle_is_never_loaded(tmp_path):
 
 def test_vectors_without_labels_ask_for_them(tmp_path):
     np.save(tmp_path / "v.npy", VECTORS)
-    with pytest.raises(UserError, match="without labels"):
+    with pytest.raises(UserError, match="Every vector needs a label"):
         read_embeddings(tmp_path / "v.npy")
 
 

@@ -113,9 +113,13 @@ def _damage(folder: Path, name: str, change) -> None:
         ("train-images-idx3-ubyte", lambda data: data[:10], "do not hold its header"),
         ("train-images-idx3-ubyte", lambda data: b"<!DOCTYPE html>", "begins with 3c 21 44 4f"),
         ("train-images-idx3-ubyte", lambda data: data[:4] + b"\xff" * 12 + data[16:], "is cut off"),
-        ("train-images-idx3-ubyte", lambda data: idx_bytes(np.zeros((20, 14, 14))), "different sizes"),
+        (
+            "train-images-idx3-ubyte",
+            lambda data: idx_bytes(np.zeros((20, 14, 14))),
+            "have one size; .* holds 14 × 14 and 28 × 28",
+        ),
         ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros(9)), "10 t10k images but 9 labels"),
-        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.full(10, 10)), "the label 10; labels run from 0 to 9"),
+        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.full(10, 10)), "Labels run from 0 to 9; .* holds 10"),
         ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros((10, 1, 1))), "no IDX file of labels"),
     ],
 )

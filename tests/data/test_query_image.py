@@ -246,9 +246,9 @@ def test_a_drawing_takes_the_ground_of_the_data():
 
 
 def test_what_cannot_be_asked_of_ones_own_data_is_a_sentence():
-    with pytest.raises(UserError, match="cannot be drawn"):
+    with pytest.raises(UserError, match="A drawing is gray; Mine is in color"):
         prepare(stroke(), own_data(5, channels=3))
-    with pytest.raises(UserError, match="without a net"):
+    with pytest.raises(UserError, match="embeddings without one"):
         prepare(stroke(), own_data(6, size=0))
 
 
@@ -260,7 +260,7 @@ def test_an_upload_keeps_its_colors_among_ones_own_data():
 
 
 def test_no_file_is_read_for_vectors():
-    with pytest.raises(UserError, match="without a net"):
+    with pytest.raises(UserError, match="embeddings without one"):
         decode(file_of(stroke(), "JPEG"), own_data(8, size=0))
 
 

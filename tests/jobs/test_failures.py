@@ -94,7 +94,7 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, aliv
     jobs.close()
     assert not any(map(alive, pids))
     assert Runs(tmp_path).get(run).state == "interrupted"
-    with pytest.raises(UserError, match="closing down"):
+    with pytest.raises(UserError, match="shutting down"):
         jobs.submit(short)
 
 

@@ -52,7 +52,7 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
 
 def test_a_projection_of_what_is_not_there_yet_is_refused(jobs, long):
     run = jobs.submit(long.replace(seed=50))
-    with pytest.raises(UserError, match="wait for the end of its training"):
+    with pytest.raises(UserError, match="wait until its training ends"):
         jobs.project(run, ProjectionConfig(method="pca"))
     with pytest.raises(UserError, match="no run"):
         jobs.project("0" * 16, ProjectionConfig(method="pca"))

@@ -111,7 +111,7 @@ def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
     try:
         mine = [jobs.submit(long.replace(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
-        with pytest.raises(UserError, match="one job under way and 3 waiting"):
+        with pytest.raises(UserError, match="at most one job running and 3 waiting"):
             jobs.submit(long.replace(seed=99), owner="me")
         assert jobs.submit(long.replace(seed=0), owner="me") == mine[0]  # not a new one
         theirs = jobs.submit(long.replace(seed=100), owner="you")
