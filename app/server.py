@@ -21,7 +21,7 @@ from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
 from dmlviz.process_setup import freeze_garbage_collector
-from dmlviz.runs.damage import run_damage
+from dmlviz.runs.damage_cache import run_damage
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
@@ -87,8 +87,9 @@ def _warm_up(settings: Settings) -> None:
             sprites.image_tiles(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
-    for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
-        run_damage(run)
+    runs = services.services().runs
+    for run in runs.list():  # its card says so where a file is damaged; the page should not wait
+        run_damage(run, runs.damage_cache)
     freeze_garbage_collector()
 
 

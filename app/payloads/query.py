@@ -119,6 +119,6 @@ def _distance_warning(run: Run, neighbors: list[Neighbor]) -> str:
     if limit is None or not neighbors or neighbors[0].distance <= limit:
         return ""
     return (
-        f"Unlike every test image: its nearest is {neighbors[0].distance:.3f} away, farther than 99 % of the test "
-        f"images are from theirs ({limit:.3f}). The net has not seen such a picture; its neighbors mean little."
+        f"Unlike every test image: the nearest is {neighbors[0].distance:.3f} away; 99 % of the test images have one "
+        f"within {limit:.3f}. These neighbors mean little."
     )

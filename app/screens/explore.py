@@ -7,7 +7,8 @@ from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 
 context, progress = sidebar.last_explored()
 
@@ -25,7 +26,11 @@ else:
             toolbar.toolbar(context.ui, context.services, context.run_view)
     with right:
         inspector.selected_tab()
-    damage = "" if context.run_view.live else damage_summary(run_damage(context.run_view.run))
+    damage = (
+        ""
+        if context.run_view.live
+        else damage_summary(run_damage(context.run_view.run, context.services.runs.damage_cache))
+    )
     if damage:
         st.caption(f":orange[{escape_markdown(damage)}]")
     with navigation.top_bar_slot():

@@ -13,7 +13,8 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.quota import run_size, total_size
 from dmlviz.runs.run import Run, UnreadableRunError
 from dmlviz.runs.store import DamagedRun, Runs
@@ -131,7 +132,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.phase in LIVE_PHASES else run_damage(run)
+    damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
     return {
         "run": run.id,
         "title": run.title,

@@ -104,7 +104,7 @@ def answer_data(run_view: RunView, answer: QueryResult) -> dict[str, Any]:
     """Props of the inspector for a query image."""
     classes = DATASETS[run_view.run.config.dataset].classes
     return _tiles(run_view, answer.neighbors) | {
-        "subject": image_props(answer.steps[-1].image),
+        "subject": {},
         "near": _neighbor_props(answer.neighbors),
         "vote": {"label": answer.label},
         "title": f"Looks like {classes[answer.label]}",

@@ -160,7 +160,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     background = float(np.median(_border(ink)))
     if background > 127:
         ink, background = 255 - ink, 255 - background
-        steps.append(PreparationStep("inverted: the ground was light", _as_bytes(ink)))
+        steps.append(PreparationStep("inverted", _as_bytes(ink)))
     ink = np.clip(ink - background, 0, None)
     peak = float(np.percentile(ink[ink > 0], 99)) if (ink > 0).any() else 0.0
     if peak < 16:
@@ -168,7 +168,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     ink = np.clip(ink / (255 - background if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
     ink = digit_image.crop(ink, 0)
-    steps.append(PreparationStep("cropped to the ink", _as_bytes(ink * 255)))
+    steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
     if dataset == NIST_DATASET:
         return _prepare_digit(ink, steps)
 
@@ -179,18 +179,18 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     ink = _center(ink, spec.size, framing.by_mass)
     method = "mass" if framing.by_mass else "outline"
     image = _as_bytes(ink * 255)
-    steps.append(PreparationStep(f"{method} centered in {spec.size} × {spec.size}", image))
+    steps.append(PreparationStep(f"centered by {method}", image))
     if spec.dark_on_light:
         image = 255 - image
-        steps.append(PreparationStep("dark on light, as the data are", image))
+        steps.append(PreparationStep("dark on light", image))
     return PreparedImage(image=image, steps=tuple(steps))
 
 
 def _prepare_digit(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:
     ink = digit_image.deskew(ink)
-    steps.append(PreparationStep("set upright", _as_bytes(ink * 255)))
+    steps.append(PreparationStep("upright", _as_bytes(ink * 255)))
     frame = digit_image.frame_digit(ink)
-    steps.append(PreparationStep("stretched in 32 × 32", _as_bytes(frame * 255)))
+    steps.append(PreparationStep("stretched, 32 × 32", _as_bytes(frame * 255)))
     image = _as_bytes(digit_image.block_counts(frame) * 255)
     steps.append(PreparationStep("counted in 8 × 8", image))
     return PreparedImage(image=image, steps=tuple(steps))
@@ -202,12 +202,12 @@ def _letterbox(picture: np.ndarray, spec: DatasetSpec) -> PreparedImage:
     thumbnail = Image.fromarray(picture)
     thumbnail.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     steps = [
-        PreparationStep("as it came", np.asarray(thumbnail)),
-        PreparationStep(f"fitted whole into {size} × {size}", square),
+        PreparationStep("original", np.asarray(thumbnail)),
+        PreparationStep(f"fitted into {size} × {size}", square),
     ]
     if spec.channels == 1:
         square = to_grayscale(square[None])[0]
-        steps.append(PreparationStep("gray, as the data are", square))
+        steps.append(PreparationStep("gray", square))
     return PreparedImage(image=square, steps=tuple(steps))
 
 

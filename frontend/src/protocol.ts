@@ -278,13 +278,10 @@ export interface MethodInfo {
 
 // ---- inspector: Props of the inspector, and the neighbors that it shows.
 
-/** A test image (item, label), or a picture of one's own (its ink). */
+/** A test image (item, label); empty for a picture of one's own, which the last of its steps shows. */
 export interface Subject {
   item?: number;
   label?: number | null;
-  ink?: string;
-  width?: number;
-  height?: number;
 }
 
 /** One of the steps in which a picture was prepared. */
