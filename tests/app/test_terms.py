@@ -77,6 +77,6 @@ def test_the_terms_of_a_batch_make_its_loss(page: Any, name: str) -> None:
     assert all(math.isfinite(value) for value in found["terms"])
 
 
-def test_the_losses_a_lesson_needs_are_filled_with_numbers(page: Any) -> None:
+def test_the_losses_of_the_lessons_have_terms(page: Any) -> None:
     wanted = {"contrastive", "triplet", "batch_hard", "margin", "nt_xent", "multi_similarity", "lifted", "softmax"}
     assert all(page[name]["known"] for name in wanted | {"arcface", "cosface", "proxy_nca"})

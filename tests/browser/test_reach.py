@@ -20,7 +20,7 @@ GO = ("Compare", "Runs", "Learn")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_has_a_serious_finding(visit, digits_run, theme):
+def test_no_page_has_a_serious_accessibility_problem(visit, digits_run, theme):
     person = visit(theme=theme)
     person.open(f"?run={digits_run.id}&pin=10")
     expect(person.page.locator(".inspector button.row")).to_have_count(10)

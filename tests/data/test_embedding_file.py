@@ -59,7 +59,7 @@ def parquet_lists(path):
 
 
 @pytest.mark.parametrize("make", [npy, npz, csv_of, headless, tabs_and_a_file, parquet_flat, parquet_lists])
-def test_every_kind_of_file_gives_the_same_vectors(tmp_path, make):
+def test_every_file_format_gives_the_same_vectors(tmp_path, make):
     found = read_embeddings(*make(tmp_path))
     np.testing.assert_allclose(found.embeddings, VECTORS, rtol=1e-6)
     assert found.embeddings.dtype == np.float32
@@ -89,7 +89,7 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
         ("v.xls", b"", r"A file of vectors ends in \.npy"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content, says):
+def test_an_invalid_file_of_embeddings_is_one_sentence(tmp_path, name, content, says):
     path, labels = tmp_path / name, tmp_path / "labels.txt"
     if isinstance(content, np.ndarray):
         np.save(path, content)
@@ -115,7 +115,7 @@ def test_vectors_without_labels_ask_for_them(tmp_path):
         read_embeddings(tmp_path / "v.npy")
 
 
-def test_there_is_nothing_to_train_on_vectors(tmp_path):
+def test_embeddings_cannot_be_trained_on(tmp_path):
     from dmlviz.catalog.datasets import DATASETS
     from dmlviz.runs.import_embeddings import dataset_spec
 
