@@ -1,4 +1,4 @@
-"""What the server tells of a run's batches and of the distances between its test images."""
+"""Payloads of recorded batches and of the distance histograms."""
 
 import io
 from base64 import b64decode

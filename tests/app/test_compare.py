@@ -1,4 +1,4 @@
-"""Two runs side by side: who gets which images right, what differs, what is trained from here."""
+"""The Compare page: the pair, its differences, agreement, and trainings started from here."""
 
 from base64 import b64decode
 from pathlib import Path

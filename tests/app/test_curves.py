@@ -1,4 +1,4 @@
-"""The drawer Curves below the map: closed it costs nothing, open it shows a figure of what the map shows."""
+"""The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
 from pathlib import Path

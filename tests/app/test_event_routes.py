@@ -1,4 +1,4 @@
-"""The events of a run, as a stream over HTTP."""
+"""The events of a run, as an event stream over HTTP."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The Explore page without a browser: what it shows and what it asks of the jobs."""
+"""The Explore page without a browser: what it shows and which jobs it starts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Learn page: every choice has a page, found by its address and by searching."""
+"""The Learn page: every catalog entry has a page, found by its URL and by the search."""
 
 import json
 import runpy

@@ -1,4 +1,4 @@
-"""What Learn's plots ask the server: answered by the worker, from the library's losses."""
+"""The routes of Learn's plots: the worker answers from the library's losses."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Widgets of parameters within a form, which tells nothing before it is sent."""
+"""Widgets of parameters within a form, which change nothing before it is submitted."""
 
 from streamlit.testing.v1 import AppTest
 

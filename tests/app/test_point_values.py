@@ -1,4 +1,4 @@
-"""Numbers to color the map by, and how a picture is drawn."""
+"""Values to color the map by, and the projection in the URL."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What server and page say to each other is what app/payloads/protocol declares, and the page has the same types."""
+"""Server and page exchange what app/payloads/protocol declares; the page's types are generated from it."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the server serves beside the pages, asked over HTTP."""
+"""The routes beside the pages, over HTTP."""
 
 import io
 import tempfile

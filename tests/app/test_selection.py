@@ -1,4 +1,4 @@
-"""Selected images as a word for an address."""
+"""Selected test images as one word of a URL."""
 
 import zlib
 from base64 import b64decode, b64encode, urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""The whole server: options, cookie, pages and routes together, without torch, gone when asked."""
+"""The whole server: options, cookie, pages and routes together, without torch; it ends on a signal."""
 
 import asyncio
 import re

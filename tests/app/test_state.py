@@ -1,4 +1,4 @@
-"""The state of the interface and the address that holds it."""
+"""The state of Explore and its URL."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Live events: one reader for all, nothing lost, nothing left behind."""
+"""Live events: one reader for all listeners, no event lost, no reader left running."""
 
 import asyncio
 import json

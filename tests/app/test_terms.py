@@ -1,4 +1,4 @@
-"""The terms that the page fills with numbers are those of the library: the same batch, the same loss."""
+"""The terms that the page computes equal those of the library, for the same batch and loss."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The small picture of a map on a card."""
+"""The thumbnail of a map on a run's card."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What people bring to the page: read apart, looked at, kept or forgotten."""
+"""Uploads: imported in a process of their own, previewed, saved or discarded."""
 
 import io
 import json

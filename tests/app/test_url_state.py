@@ -1,4 +1,4 @@
-"""Pages keep their state, and their addresses tell it."""
+"""Pages keep their state, and their URLs encode it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Somebody looks at what the loss saw of a batch, and at how far test images are apart."""
+"""A user looks at a recorded batch and at the distances between test images."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Looking closely: what fails a score, how neighbors changed, and a run that fails on purpose."""
+"""A user looks closely: failing images, neighbors over time, a run that fails on purpose."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""What leaves the app and what comes into it: a run as one file that plays anywhere, pictures of one's own."""
+"""A user exports a run as one file that plays anywhere, and uploads images."""
 
 import io
 import re

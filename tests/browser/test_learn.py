@@ -1,4 +1,4 @@
-"""What people do to understand: read about a loss, move it, take a lesson."""
+"""A user reads about a loss, moves its plot, takes a lesson."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What people do with their runs: put them in order, bring one back, set two side by side."""
+"""A user sorts, deletes, restores and compares runs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What people do, in a real browser, against a real server that really trains."""
+"""What users do, in a real browser, against a real server that really trains."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What is offered: complete to read, sound to choose, and sums of two that go together."""
+"""The catalog of losses: complete texts, valid choices, and weighted sums of two."""
 
 import pytest
 import torch

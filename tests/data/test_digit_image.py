@@ -1,4 +1,4 @@
-"""A drawing becomes a digit of 8 × 8 as the data's own were made."""
+"""A drawing becomes a digit of 8 × 8 as scikit-learn's digits were made."""
 
 from base64 import b64encode
 

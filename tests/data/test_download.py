@@ -1,4 +1,4 @@
-"""What a download promises: checked, whole or not at all, and a sentence when it fails. Against a real local server."""
+"""Downloads: checksums, atomic files, one clear error message. Against a real local server."""
 
 import gzip
 import hashlib

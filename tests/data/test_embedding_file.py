@@ -1,4 +1,4 @@
-"""Ready embeddings in every kind of file, and what is wrong with some of them."""
+"""Embeddings from every file format, and the errors of invalid files."""
 
 import io
 

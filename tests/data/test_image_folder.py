@@ -1,4 +1,4 @@
-"""Somebody's own pictures: what is made of them, and of everything odd or hostile among them."""
+"""Import of image folders and zips, with odd and hostile files among them."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What `dmlviz.data` promises about files on disk."""
+"""Loading data sets from files on disk."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""A picture of any kind becomes what the net was trained on, or one clear sentence."""
+"""A query image is prepared as the data set was, or refused with one clear sentence."""
 
 import io
 import struct

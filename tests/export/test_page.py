@@ -1,4 +1,4 @@
-"""The page that opens anywhere: what is in it. That it plays is told in tests/browser."""
+"""The exported page: what is in it. tests/browser shows that it plays."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Every point of the Embedding Projector has its own picture."""
+"""Every point of the Embedding Projector has its own image."""
 
 import io
 import zipfile

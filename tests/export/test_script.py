@@ -1,4 +1,4 @@
-"""The script and the commands give what is on the screen again."""
+"""The exported script and commands reproduce what is on the screen."""
 
 import io
 import shlex

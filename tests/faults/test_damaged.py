@@ -1,4 +1,4 @@
-"""A damaged run says which file it is, and takes nothing from anybody else. The whole corpus is `damage.py`."""
+"""A damaged run names its damaged file and affects no other run. The corpus is `damage.py`."""
 
 import ast
 import json

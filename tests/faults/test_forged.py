@@ -1,4 +1,4 @@
-"""An archive that somebody forged is refused with a sentence, or does no harm. The whole corpus is `forge.py`."""
+"""A forged archive is refused with one sentence, or is harmless. The corpus is `forge.py`."""
 
 import ast
 import io

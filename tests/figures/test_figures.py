@@ -1,4 +1,4 @@
-"""The figures show the numbers that were measured, say of what, and are small."""
+"""The figures show the measured numbers, say of what, and are small."""
 
 import json
 import subprocess

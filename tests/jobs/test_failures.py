@@ -1,4 +1,4 @@
-"""What dies, is damaged or is closed down: a sentence, no process left, and the next job runs."""
+"""Killed workers, damaged data, shutdown: one sentence, no process left, and the next job runs."""
 
 import errno
 import os

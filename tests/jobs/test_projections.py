@@ -1,4 +1,4 @@
-"""What is asked of a run that has ended: places for pictures, projections."""
+"""Jobs on a finished run: embedding query images, projections."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Trainings one after another: asked for, shared, stopped, asked for again."""
+"""The queue: trainings submitted, shared, stopped, submitted again."""
 
 import threading
 import time

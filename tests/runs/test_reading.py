@@ -1,4 +1,4 @@
-"""A run is readable at any moment, cut off or under way."""
+"""A run is readable at any moment, also while it trains and after an interruption."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""The terms that are told of a recorded batch are those of which its loss is the mean."""
+"""The terms of a recorded batch average to its loss."""
 
 from typing import Any
 

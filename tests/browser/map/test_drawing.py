@@ -1,4 +1,4 @@
-"""What an eye sees of the map, in a real Chromium, without Streamlit: live, replayed, drawn by what there is."""
+"""What the map draws, in a real Chromium, without Streamlit: live, replayed, with and without WebGL."""
 
 import pytest
 

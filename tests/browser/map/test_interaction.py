@@ -1,4 +1,4 @@
-"""What a hand does on the map, in a real Chromium, without Streamlit."""
+"""Mouse, keyboard and touch on the map, in a real Chromium, without Streamlit."""
 
 import base64
 
