@@ -203,3 +203,19 @@ def test_an_installed_package_brings_plug_ins_by_its_entry_points(tmp_path, monk
     assert metadata.entry_points(group="dmlviz.nets")
     load_plugins()
     assert "packaged" in NETS
+
+
+def test_a_plug_in_loss_can_be_a_part_of_a_sum():
+    torch = pytest.importorskip("torch")
+    load_plugins([EXAMPLE])
+    assert "margin_ratio" in LOSSES["weighted_sum"].parameters[0].choices
+    own = {"name": "margin_ratio", "ratio": 0.2}
+    config = TrainConfig(loss="weighted_sum", loss_params={"a": own, "b": "contrastive", "weights": [1, 0.5]})
+    x, labels = torch.tensor([[0.0], [1.0], [3.0], [7.0]]), torch.tensor([0, 0, 1, 1])
+    both = losses.build("weighted_sum", **config.loss_params)(x, labels)
+    alone = losses.build("margin_ratio", ratio=0.2)(x, labels) + 0.5 * losses.build("contrastive")(x, labels)
+    torch.testing.assert_close(both, alone)
+    LOSSES.remove("margin_ratio")
+    assert "margin_ratio" not in LOSSES["weighted_sum"].parameters[0].choices
+    with pytest.raises(UserError, match="There is no loss called 'margin_ratio'"):
+        TrainConfig(loss="weighted_sum", loss_params={"a": own})
