@@ -7,10 +7,10 @@ import streamlit as st
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
-from app.state.explore import OURS, PROJECTION_VIEWS, UIState
+from app.state.explore import OURS, UIState, projection_views
 from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
@@ -21,13 +21,13 @@ from dmlviz.runs.run import LIVE, Run
 POPOVER = 340  # pixels
 ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
 END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
-SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
 def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
     """Render the projection methods and the parameters of the selected one."""
     native = shown.run.default_view
-    offered = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
+    identity = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
+    offered = [name for name in projection_views() if name != native and not (identity and PROJECTIONS[name].linear)]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
 
     def chosen(view: str) -> None:
@@ -100,12 +100,12 @@ def _form(ui: UIState, services: Services, shown: RunView) -> None:
         start_projection(ui, services, shown)
 
     with st.form(f"view.{declared.name}", border=False):
-        parameters = [clamp_parameter(parameter, n, dimension) for parameter in declared.parameters]
+        parameters = [clamp_parameter(declared, parameter, n, dimension) for parameter in declared.parameters]
         form_fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], values)
         left, right = st.columns(2)
         with left:
-            _dimensions(wanted, engine, n)
-        if "iterations" in wanted.params:
+            _dimensions(wanted, declared, n)
+        if declared.iterative:
             with right:
                 help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
@@ -137,10 +137,10 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
     return value
 
 
-def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
+def _dimensions(wanted: ProjectionConfig, declared: ProjectionSpec, n: int) -> None:
     help = "3-D maps can be rotated"
-    if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
-        help += f"; t-SNE of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
+    if declared.slow_in_3d is not None and n > declared.slow_in_3d:
+        help += f"; {declared.title} of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
     bound_widget(
         st.segmented_control,
         "Dimensions",

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 # What the drawer below the map shows, first what it opens with.
 CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
-PROJECTION_VIEWS = (
-    "pca",
-    "tsne",
-    "umap",
-)  # what the worker draws on request; plane and fan are what a run plays by itself
 COLOR_MODES = {
     "class": "Class",
     "error": "Error",
@@ -107,7 +102,7 @@ class UIState(TrainingDraft):
 
     def set_projection(self, **fields: Any) -> None:
         """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
-        ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
+        ProjectionConfig(**({} if self.view == LIVE else {"method": self.view}) | fields)
         self.projection_overrides = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
 
     def drop_projection(self, view: str) -> None:
@@ -189,7 +184,7 @@ class UIState(TrainingDraft):
             state.messages.append("The address names a run that cannot exist; showing the ready-made one.")
         elif "run" in query:
             state.run = query["run"]
-        if query.get("view") in PROJECTION_VIEWS:
+        if query.get("view") in projection_views():
             state.view = query["view"]
         if query.get("color") in COLOR_MODES:
             state.color = query["color"]
@@ -259,6 +254,11 @@ class UIState(TrainingDraft):
             self.messages.append(str(error))
         else:
             self.settings |= {name: getattr(config, name) for name in change}
+
+
+def projection_views() -> list[str]:
+    """Return the projections that a worker draws on request: all but those that a run plays by itself."""
+    return [name for name, declared in PROJECTIONS.items() if not declared.native]
 
 
 def settings_from_query(task: Task) -> dict[str, str]:

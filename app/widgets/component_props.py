@@ -14,6 +14,7 @@ from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.run import LIVE, Neighbor, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
@@ -76,9 +77,9 @@ def _picture(shown: RunView) -> dict[str, Any]:
     about: dict[str, Any] = {"method": method}
     if drawing is not None and drawing.config.params.get("supervised"):
         about["taught"] = TAUGHT
-    if drawing is not None and method == "pca":
+    if drawing is not None and drawing.config.axes:
         about["axes"] = drawing.config.axes
-    if drawing is None and method == "plane":
+    if drawing is None and PROJECTIONS[method].identity:
         about["space"] = space_overlay(run.config)
     return about
 
