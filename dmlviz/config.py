@@ -25,6 +25,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import LossSpec, brief
+from dmlviz.catalog.projection_checks import axes as projection_axes
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.errors import UnknownNameError, UserError
@@ -279,26 +280,21 @@ class ProjectionConfig(Config):
 
     @property
     def resumable(self) -> bool:
-        """Whether a stopped projection can continue: a single iterative layout by dmlviz."""
-        return "iterations" in self.params and self.engine == "dmlviz" and not self.all_epochs
+        """Whether a stopped projection can continue where it was stopped."""
+        return self.declared.resumable and not self.all_epochs
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The principal components on the axes x, y (and z) of a PCA."""
-        return tuple(self.params[name] for name in "xyz"[: self.dims])
+        """The principal components on the axes x, y (and z) of a PCA; empty for other projections."""
+        return projection_axes(self.params, self.dims)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         object.__setattr__(self, "params", self.declared.with_defaults(self.params))
-        if self.method == "pca" and len(set(self.axes)) < self.dims:
-            raise UserError(f"PCA needs {self.dims} different components; got {', '.join(map(str, self.axes))}.")
+        if self.declared.check_params is not None:
+            self.declared.check_params(self.params, self.dims)
         if self.all_epochs and self.declared.native:
             raise UserError(f"all_epochs is not for {self.declared.title}, which a run's replay shows already.")
-        if self.params.get("min_dist", 0) > self.params.get("spread", 1):
-            raise UserError(
-                f"{self.declared.name}: min_dist must be at most spread; got {self.params['min_dist']:g} and "
-                f"{self.params['spread']:g}."
-            )
         return self
 
 
