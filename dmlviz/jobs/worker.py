@@ -17,6 +17,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -148,7 +149,7 @@ def _serve(parent: ParentChannel) -> None:
             return sampling.answer(order)
         if "batch" in order:
             run = Run(order["run"])
-            return {"terms": batch_terms(run.config, run.batch(order["batch"]))}
+            return asdict(batch_terms(run.config, run.batch(order["batch"])))
         return handle_request(order)
 
     limit_to_one_thread()
