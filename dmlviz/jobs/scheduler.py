@@ -20,9 +20,9 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.worker_process import EventQueue, WorkerProcess, worker_arguments
 from dmlviz.projection import check
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import EventLogDir, ProjectionRun, RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter
 
 JobState = Literal[
     "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"

@@ -201,7 +201,7 @@ def test_stop_is_enabled_only_while_a_run_trains(here, write, monkeypatch):
 
 
 def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
-    from dmlviz.runs.writer import RecordWriter
+    from dmlviz.runs.record_writer import RecordWriter
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     with RecordWriter(run) as writer:

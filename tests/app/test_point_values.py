@@ -11,7 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_and_record
+from dmlviz.runs.training_run import train_and_record
 
 
 @pytest.fixture(scope="module")

@@ -1,120 +1,25 @@
-"""Writes the events of a training or projection into its folder."""
+"""Writes the files of a run from the events of its training."""
 
-import time
-import traceback
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
-from dmlviz.runs.frames import Frame, LiveProjector, render_replay
-from dmlviz.runs.run import EventLogDir, Run
+from dmlviz.runs.frames import LiveProjector, render_replay
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.diagnostics import TrainingMonitor, suggestions
+from dmlviz.training.diagnostics import TrainingMonitor
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
 MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
-
-
-class RecordWriter:
-    """Writes events and frames while it holds the lock of the folder, as a context manager.
-
-    Raises:
-        UserError: on entry, if another process holds the lock.
-    """
-
-    def __init__(self, record: EventLogDir, clock: Callable[[], float] = time.time) -> None:
-        self.record = record
-        self.clock = clock
-
-    def __enter__(self) -> Self:
-        if not self.record.lock.acquire():
-            raise UserError(f"Another process is writing {self.record.id}; wait until it ends, or stop it.")
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.record.lock.release()
-
-    def event(self, name: str, **fields: Any) -> None:
-        """Append one event."""
-        self.record.log.append({"event": name, **fields, "time": round(self.clock(), 3)})
-
-    def frame(self, frame: Frame) -> dict[str, Any]:
-        """Write a frame; return its description for an event."""
-        description = frame.describe()
-        path = self.record.path / "frames" / f"{description['id']}.i16"
-        if not path.exists():
-            with atomic_write(path) as file:
-                file.write(frame.data)
-        return description
-
-    def failed(self, error: BaseException) -> str:
-        """Log a "failed" event and return its reason; the traceback of an internal error goes to error.txt."""
-        reason = error_message(error)
-        if not isinstance(error, UserError):
-            with atomic_write(self.record.path / "error.txt") as file:
-                file.write("".join(traceback.format_exception(error)).encode())
-        self.event("failed", reason=reason)
-        return reason
-
-
-def train_and_record(
-    run: Run,
-    *,
-    data_root: Path | None = None,
-    data: Any = None,
-    stop: Callable[[], bool] | None = None,
-    clock: Callable[[], float] = time.time,
-    save_checkpoints: bool = True,
-) -> Iterator[Event]:
-    """Train a run's config, write the events into its folder, and yield them.
-
-    Errors end as a Failed event, on disk too. Closing the iterator early, or a KeyboardInterrupt, leaves a stopped run
-    without final embeddings.
-
-    Args:
-        run: a run without events.
-        data_root: the data folder.
-        data: the run's data set, if already loaded.
-        stop: called between batches and during downloads; True stops.
-        clock: the time in seconds, for the log.
-        save_checkpoints: whether to save the nets of some snapshots, up to 4 MB.
-
-    Yields:
-        The events of `dmlviz.training.loop.train`.
-
-    Raises:
-        UserError: if another process is writing the run.
-    """
-    with RecordWriter(run, clock) as writer:
-        step = 0
-        try:
-            from dmlviz.data import load
-            from dmlviz.training.loop import train
-
-            data = data or load(
-                run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
-            )
-            recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints)
-            for event in train(run.config, data=data, stop=stop):
-                step = getattr(event, "step", step)
-                recorder.write(event)
-                yield event
-        except CancelledError:
-            writer.event("stopped", step=0, metrics={}, reason="stopped before the data set was downloaded")
-        except Exception as error:
-            yield Failed(step=step, reason=writer.failed(error))
-        except (KeyboardInterrupt, GeneratorExit):
-            writer.event("stopped", step=step, metrics={}, reason="interrupted")
-            raise
 
 
 class RunRecorder:
@@ -208,7 +113,7 @@ class RunRecorder:
             step=event.step,
             metrics=metrics,
             test_images=len(event.embeddings),
-            usual_distance=_distance_p99(event.embeddings, self.labels),
+            usual_distance=_distance_p99(event.embeddings),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
@@ -268,40 +173,6 @@ class StepAverager:
         }
 
 
-class CancelledError(Exception):
-    """Raised from a download when the user has pressed Stop."""
-
-
-class _DownloadProgress:
-    """Logs the progress of a download, four times a second, and cancels it on request."""
-
-    def __init__(self, writer: RecordWriter, dataset: str, stop: Callable[[], bool] | None) -> None:
-        self.writer = writer
-        self.dataset = dataset
-        self.stop = stop
-        self.logged_at = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        if self.stop is not None and self.stop():
-            raise CancelledError
-        now = self.writer.clock()
-        if now - self.logged_at >= 0.25 or done == total:
-            self.logged_at = now
-            self.writer.event("preparing", dataset=self.dataset, done=done, total=total)
-
-
-def error_message(error: BaseException) -> str:
-    """Return the user-facing message of an exception: one or two sentences."""
-    text = " ".join(str(error).split())
-    if isinstance(error, UserError):
-        return text
-    if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
-        return "Out of memory; use smaller batches, a smaller net or fewer test images."
-    if isinstance(error, OSError) and error.strerror:
-        return f"Cannot read or write {error.filename or 'the run folder'}: {error.strerror}."
-    return f"Internal error ({type(error).__name__}: {text[:200]})."
-
-
 def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
     """Write weights by name as safetensors."""
     from safetensors.numpy import save
@@ -328,15 +199,15 @@ def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[s
     return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
 
 
-def _distance_p99(embeddings: np.ndarray, labels: np.ndarray) -> float | None:
+def _distance_p99(embeddings: np.ndarray) -> float | None:
     """Return the 99th percentile of nearest-neighbor distances; a query beyond it is out of distribution.
 
     Measured on 1,000 images, each against all, to bound the time.
     """
-    from dmlviz.ops.gallery import Gallery
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     if len(embeddings) < 2 or not np.isfinite(embeddings).all():
         return None
-    sample = embeddings[np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)]
-    distances, _ = Gallery(embeddings, labels, "euclidean").search(sample, 2)
-    return float(np.percentile(distances[:, 1], 99))
+    sample = np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)
+    distances, _ = NearestNeighbors(embeddings).others(1, sample)
+    return float(np.percentile(distances, 99))
