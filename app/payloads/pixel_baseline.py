@@ -44,7 +44,7 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
 
 
 def _measure(run: Run, data_root: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "dmlviz.runs.pixel_baseline", str(run.path), "--data", str(data_root)]
+    command = [sys.executable, "-m", "dmlviz.jobs.pixel_baseline", str(run.path), "--data", str(data_root)]
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
         scores: dict[str, Any] = json.loads(process.stdout)

@@ -84,7 +84,8 @@ def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, 
     page.get_by_role("link", name="Margin ratio · loss", exact=True).click()
     expect(page).to_have_url(re.compile(r"/learn\?loss=margin_ratio$"))
     plot, plane = page.locator(".lossplot"), page.locator(".plane")
-    expect(plot).to_contain_text("positive moves 0.2 slope 0.5")  # at 0.8: [0.8 − 0.5 · 0.8]₊ and the other anchor's
+    # Positive and negative at 0.8 of the anchor: half of [0.8 − 0.5 · 0.8]₊, the other anchor's term being 0.
+    expect(plot).to_contain_text(re.compile(r"positive moves\s*0\.2 slope 0\.5"))
     expect(plane).to_have_attribute("data-ready", "true")
     reading = plane.locator(".reading").inner_text()
     assert "all of its terms active" in reading
@@ -134,9 +135,10 @@ def test_data_net_miner_sampler_metric_and_projection_of_ones_own(person, plugin
     person.map_has("points", "20")
     expect(page.locator(".map")).to_contain_text("Points that lie together here may be far apart")
 
-    for kind, name in (("metric", "Median length"), ("sampler", "With replacement")):
-        page.goto(f"{person.url}/learn")
-        page.get_by_placeholder(re.compile("Search")).fill(name)
-        page.keyboard.press("Enter")
-        page.get_by_role("link", name=f"{name} · {kind}", exact=True).click()
+    for query, name in (
+        ("metric=median_norm", "Median length"),
+        ("sampler=with_replacement", "With replacement"),
+        ("projection=random_plane", "Random plane"),
+    ):
+        page.goto(f"{person.url}/learn?{query}")
         expect(page.get_by_role("heading", name=name)).to_be_visible()
