@@ -97,7 +97,7 @@ def _request_training(kind: Kind, spec: Spec) -> None:
 
 def _illustration(loss: LossSpec) -> None:
     st.markdown("##### The loss as a curve")
-    if loss.plot_scene is None:
+    if loss.parts({}):
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
@@ -116,7 +116,7 @@ def _illustration(loss: LossSpec) -> None:
 
 def force_playground(name: str) -> None:
     """Render the force playground with loss `name` selected."""
-    losses = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
+    losses = [to_json(loss) for loss in LOSSES.values() if not loss.parts({})]
     mount("force_playground", key="force_playground", data={"loss": name, "losses": losses})
 
 

@@ -72,11 +72,6 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         },
         "selected_by": _selection(config),
         "anchored": batch.is_anchored,
-        "learned": {
-            name: {"shape": list(values.shape), "data": encode_array(values, "<f4")}
-            for name, values in comparing_loss.learned.items()
-        },
-        "seen_classes": list(config.train_classes),
         "centers": _class_centers(comparing_loss, batch, basis, config.train_classes),
         "loss_of": {
             "name": comparing_loss.name,

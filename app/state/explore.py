@@ -20,7 +20,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.runs.run import LIVE
 
 if TYPE_CHECKING:
-    from dmlviz.ops.gallery import Metric
+    from dmlviz.ops.nearest_neighbors import Metric
 
 _KEY = "ui"
 _PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}

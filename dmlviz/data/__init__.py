@@ -92,7 +92,7 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     if count >= len(labels):
         return np.arange(len(labels))
     if count < 1:
-        raise UserError(f"Watch at least 1 image; got {count}.")
+        raise UserError(f"A subset has at least 1 image; got {count}: ask for 1 or more.")
     # Spread each class evenly over [0, 1) in random order, then take the first `count` of all.
     order = np.random.default_rng(seed).permutation(len(labels))
     position = np.empty(len(labels))

@@ -17,6 +17,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -127,7 +128,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 
             run_projection(folder, stop=stop)
         else:
-            from dmlviz.runs.writer import train_and_record
+            from dmlviz.runs.training_run import train_and_record
 
             run = Run(folder)
             for _ in train_and_record(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
@@ -141,7 +142,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 def _serve(parent: ParentChannel) -> None:
     from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
-    from dmlviz.runs.writer import error_message
+    from dmlviz.runs.record_writer import error_message
     from dmlviz.training.batch_terms import batch_terms
 
     def answer(order: dict[str, Any]) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def _serve(parent: ParentChannel) -> None:
             return sampling.answer(order)
         if "batch" in order:
             run = Run(order["run"])
-            return {"terms": batch_terms(run.config, run.batch(order["batch"]))}
+            return asdict(batch_terms(run.config, run.batch(order["batch"])))
         return handle_request(order)
 
     limit_to_one_thread()

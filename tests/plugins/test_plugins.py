@@ -1,4 +1,4 @@
-"""Plug-ins: what a file may bring, how it is loaded, and what is said when it cannot be."""
+"""Plug-ins: what a file may declare, how it is loaded, and its error messages."""
 
 import os
 import re
@@ -15,6 +15,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.losses.scenes import scene_of
 from dmlviz.plugins import load_plugins
 from dmlviz.projection import project, project_sequence
 from dmlviz.training import sampling
@@ -53,7 +54,8 @@ def test_the_example_has_a_config_a_plot_and_thresholds():
     config = TrainConfig(loss="margin_ratio", miner="hard_negative_pairs", loss_params={"ratio": 0.3})
     assert config.loss_params == {"ratio": 0.3, "distance": "euclidean", "reduction": "mean"}
     spec = LOSSES["margin_ratio"]
-    assert (spec.plot_scene.kind, spec.plot_scene.axis) == ("triplet", "distance")
+    scene = scene_of(losses.build("margin_ratio").double())
+    assert (scene.kind, scene.axis.title) == ("triplets", "distance")
     assert spec.thresholds_for(config.loss_params, {}).measure == "euclidean"
     with pytest.raises(UserError, match="ratio lies between"):
         TrainConfig(loss="margin_ratio", loss_params={"ratio": 2})
