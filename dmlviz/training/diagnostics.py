@@ -65,7 +65,7 @@ class TrainingMonitor:
         alarms: dict[str, Alarm | None] = {}
         if isinstance(event, Step):
             self.steps.append(event)
-            alarms = {"idle": self._inactive(), "diverging": self._diverging()}
+            alarms = {"inactive": self._inactive(), "diverging": self._diverging()}
         elif isinstance(event, Failed):
             alarms = {"diverging": Alarm("diverging", f"Training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
@@ -88,7 +88,7 @@ class TrainingMonitor:
         if len(self.steps) < WINDOW_STEPS or max(step.active_fraction for step in self.steps) > 0:
             return None
         return Alarm(
-            "idle",
+            "inactive",
             f"No active loss terms in the last {WINDOW_STEPS} batches: the gradient is zero.",
         )
 
@@ -210,7 +210,7 @@ def _against_overfitting(config: TrainConfig) -> list[Suggestion]:
 
 SUGGESTIONS: dict[str, Callable[[TrainConfig], list[Suggestion]]] = {
     "collapsed": _against_collapse,
-    "idle": _for_inactive_loss,
+    "inactive": _for_inactive_loss,
     "diverging": _against_divergence,
     "exploding": _against_explosion,
     "overfitting": _against_overfitting,
@@ -241,7 +241,7 @@ def _easier_miner(config: TrainConfig) -> list[Suggestion]:
 
 
 def _harder_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "idle")
+    return _miner(config, "inactive")
 
 
 def _miner(config: TrainConfig, alarm: str) -> list[Suggestion]:
