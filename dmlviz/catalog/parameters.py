@@ -238,12 +238,12 @@ class MinerSpec(Spec):
     """A miner.
 
     tuple_kind: what it selects, "pairs" or "triplets".
-    remedy_for: the alarm against which it is suggested ("collapsed", "idle"), or "" for none; see
+    remedy_for: the alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
         dmlviz/training/suggestions.py.
     """
 
     tuple_kind: str
-    remedy_for: Literal["", "collapsed", "idle"] = ""
+    remedy_for: Literal["", "collapsed", "inactive"] = ""
 
 
 D = TypeVar("D", bound=Spec)
