@@ -7,7 +7,6 @@ import streamlit as st
 from app.panels import inspector, projection_picker
 from app.payloads.query import QueryResult
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import COLOR_MODES, UIState
 from app.state.selection import Selection
@@ -26,7 +25,7 @@ def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
 
     def stop() -> None:
         projection = shown.drawing.id if shown.drawing is not None else None
-        services.jobs.stop(shown.run.id, projection, session_owner())
+        services.jobs.stop(shown.run.id, projection)
 
     def resume() -> None:
         ui.messages.clear()

@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import OURS, PROJECTION_VIEWS, UIState
 from app.widgets.parameters import bound_widget, form_fields, form_values
@@ -63,7 +62,7 @@ def start_projection(ui: UIState, services: Services, shown: RunView, *, resume:
     try:
         wanted = ui.projection()
         if wanted is not None:
-            services.jobs.project(shown.run.id, wanted, session_owner(), resume=resume)
+            services.jobs.project(shown.run.id, wanted, resume=resume)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)

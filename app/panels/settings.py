@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.panels import upload_dialog
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets import training_form
@@ -50,7 +49,7 @@ def available_dataset(services: Services) -> str:
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
     ui.messages.clear()
     try:
-        ui.show(services.jobs.submit(config, session_owner()))
+        ui.show(services.jobs.submit(config))
         services.enforce_quota()
     except UserError as error:
         ui.messages.append(str(error))
@@ -58,8 +57,5 @@ def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
 
 def _stop(ui: UIState, services: Services, shown: RunView) -> None:
     ui.messages.clear()
-    if (
-        not services.jobs.stop(shown.run.id, owner=session_owner())
-        and services.jobs.status(shown.run.id).phase == "running"
-    ):
+    if not services.jobs.stop(shown.run.id) and services.jobs.status(shown.run.id).phase == "running":
         ui.messages.append("Another user requested this run too; it keeps running.")

@@ -7,7 +7,7 @@ making these fields anew was a third of the time that the way back to Explore to
 import streamlit as st
 
 from app.panels import settings, task
-from app.runtime.services import services
+from app.runtime.services import session_services
 from app.state import explore
 from app.state.current_view import PageContext, page_context
 from app.state.task_progress import TaskProgress
@@ -37,4 +37,4 @@ def other_page_sidebar() -> None:
     ui = explore.saved_state()
     if ui.lesson is None:
         with st.sidebar:
-            settings.settings(ui, services(), None)
+            settings.settings(ui, session_services(), None)

@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.runtime.uploads import ImportStatus
 from app.state.explore import UIState
 from app.widgets.components import mount
@@ -49,7 +48,7 @@ def _close() -> None:
 @st.dialog("Upload data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
     with error_boundary():
-        reading = services.intake.status(session_owner())
+        reading = services.intake.status(services.person.id)
         if reading is None:
             _choose_files(services)
         elif reading.phase == "reading":
@@ -57,7 +56,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif reading.phase == "failed":
             st.caption(f":orange[{escape_markdown(reading.reason)}]")
             st.button(
-                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
+                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
             )
         else:
             _preview(ui, services, reading)
@@ -77,7 +76,7 @@ def _choose_files(services: Services) -> None:
     st.caption(LIMIT)
     if files:
         try:
-            services.intake.upload(session_owner(), {file.name: file.getvalue() for file in files})
+            services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
         except UserError as error:
             st.caption(f":orange[{escape_markdown(error)}]")
             return
@@ -85,12 +84,12 @@ def _choose_files(services: Services) -> None:
 
 
 def _show_progress(services: Services) -> None:
-    reading = services.intake.status(session_owner())
+    reading = services.intake.status(services.person.id)
     if reading is None or reading.phase != "reading":
         st.rerun()
     st.progress(reading.share, "Reading …")
     if st.button("Cancel", key="custom-cancel"):
-        services.intake.discard(session_owner())
+        services.intake.discard(services.person.id)
         st.rerun()
 
 
@@ -100,14 +99,14 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     shown = {name: look[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
     mount("import_preview", key="import_preview", data=shown | {"tiles": look.get("tiles")})
     if pictures:
-        order = services.intake.request(session_owner())
+        order = services.intake.request(services.person.id)
         left, middle, right = st.columns([2, 1, 1])
         with middle:
             side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
             color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
         if (side, color) != (order["side"], order["color"]):
-            services.intake.reparse(session_owner(), side, color)
+            services.intake.reparse(services.person.id, side, color)
             st.rerun()
     else:
         left = st.container()
@@ -120,10 +119,10 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
         )
     with other:
         if st.button("Choose other files", width="stretch", key="custom-other"):
-            services.intake.discard(session_owner())
+            services.intake.discard(services.person.id)
             st.rerun()
     if used:
-        kind, name = services.intake.accept(session_owner(), title)
+        kind, name = services.intake.accept(services.person.id, title)
         if kind == "pictures":
             ui.set("dataset", name)
         else:

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from app.runtime import url_state
-from app.runtime.services import services
+from app.runtime.services import session_services
 from app.state import compare, explore, run_list
 from app.widgets.components import mount
 
-here = services()
+here = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
 here.enforce_quota()
 

@@ -6,8 +6,7 @@ import streamlit as st
 
 from app.payloads import sprites
 from app.runtime.event_stream import LIVE_PHASES
-from app.runtime.services import Services, services
-from app.runtime.session_owner import session_owner
+from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
 from dmlviz.errors import UserError
 from dmlviz.jobs.scheduler import Status
@@ -51,8 +50,8 @@ class PageContext:
 
 def page_context() -> PageContext:
     """Resolve what this session shows now."""
-    ui, here = current(), services()
-    shown = resolve_view(ui, here, session_owner())
+    ui, here = current(), session_services()
+    shown = resolve_view(ui, here)
     here.audience.mark_viewing("explore", [shown.run.id] if shown is not None else [])
     return PageContext(ui, here, shown)
 
@@ -69,7 +68,7 @@ def context_key(now: PageContext) -> tuple[object, ...]:
     return shown.run.id, view, *standing, tuple(now.ui.messages), st.session_state.get("side"), chosen
 
 
-def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
+def resolve_view(ui: UIState, services: Services) -> RunView | None:
     """Resolve the run and projection in the state; start the projection if it does not exist yet.
 
     Returns None if there is no run at all; what cannot be shown becomes a message.
@@ -86,22 +85,22 @@ def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
         return None
     shown = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
-        return _with_drawing(shown, ui, services, who)
+        return _with_drawing(shown, ui, services)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
-        return shown if ui.view == LIVE else resolve_view(ui, services, who)
+        return shown if ui.view == LIVE else resolve_view(ui, services)
 
 
-def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> RunView:
+def _with_drawing(shown: RunView, ui: UIState, services: Services) -> RunView:
     wanted = ui.projection()
     if wanted is None:
         return shown
     try:
         drawing = shown.run.drawing(wanted.id)
     except RunNotFoundError:
-        services.jobs.project(shown.run.id, wanted, who)
+        services.jobs.project(shown.run.id, wanted)
         drawing = services.runs.get(shown.run.id).drawing(wanted.id)
     status = services.jobs.status(shown.run.id, wanted.id)
     if status.phase == "failed" and drawing.resume_state is None:

@@ -74,8 +74,12 @@ class RunListState:
 def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
     """Props of the run list."""
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
-    gone = [run.title for run in services.evicted[-20:]]
-    disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": gone}
+    own, limit = not services.person.alone, services.person.limits.disk
+    disk = {
+        "used": services.used() if own else total_size(services.store),
+        "limit": limit if own and limit is not None else services.settings.disk_limit,
+        "gone": services.evicted_titles(),
+    }
     return {
         "cards": cards(services),
         "sort": ui.sort,
@@ -118,7 +122,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "damage": f"{run.error.description}, so the run cannot be opened.{left}",
         "readable": False,
         "created": run.touched.isoformat(),
-        "bytes": run_size(run),
+        "bytes": run_size(run.path),
         "export": None,
         "portrait": None,
     }
@@ -143,7 +147,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "damage": damage_summary(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
-        "bytes": run_size(run),
+        "bytes": run_size(run.path),
         "export": f"/api/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
         "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
     }

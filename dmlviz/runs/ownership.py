@@ -7,7 +7,7 @@ tags, pin and visibility. Deleting removes one entry; the folder may go when nob
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -193,12 +193,19 @@ class Ownership:
             if entry.temporary and entry.added < before
         ]
 
-    def sweep(self, exists: Callable[[str], bool], still_deleted: Iterable[str] = ()) -> None:
-        """Forget what is gone: items without a folder, and deleted entries of items that are not in the trash."""
-        trash = set(still_deleted)
+    def sweep(self, exists: Callable[[str], bool], retention_s: float) -> None:
+        """Forget what cannot be restored any more.
+
+        Args:
+            exists: Whether an item is still there, or in the trash.
+            retention_s: Seconds for which a deleted entry can be restored.
+        """
+        before = time.time() - retention_s
         for item in [*self.items()]:
-            if not exists(item) and item not in trash:
+            if not exists(item):
                 self.forget(item)
+            elif any(entry.deleted is not None and entry.deleted < before for entry in self.all_entries(item)):
+                self._change(item, lambda entries: [e for e in entries if e.deleted is None or e.deleted >= before])
 
     def _path(self, item: str) -> Path:
         if not item or not all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in item):

@@ -92,7 +92,7 @@ def test_where_a_replay_was_left_the_figure_is_of_that_step_and_says_so(here, ru
 
 
 def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
-    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
+    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("running"))
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
     last = run.snapshot_steps[-1]
     page = Page(run=run.id, curves="roc")
@@ -101,7 +101,7 @@ def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
 
 
 def test_before_the_first_images_there_is_a_sentence(here, write, monkeypatch):
-    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("queued", 1, 1))
+    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("queued", 1, 1))
     run = here.runs.create(TrainConfig(dataset="digits", seed=11))
     for name in CURVES:
         page = Page(run=run.id, curves=name)

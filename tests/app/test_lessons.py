@@ -116,8 +116,8 @@ def pupil(here, write, monkeypatch):
     def status(run, projection=None):
         return Status("finished" if (here.runs.folder / run).exists() else "unknown")
 
-    monkeypatch.setattr(here.jobs, "submit", submit)
-    monkeypatch.setattr(here.jobs, "status", status)
+    monkeypatch.setattr(here.scheduler, "submit", submit)
+    monkeypatch.setattr(here.scheduler, "status", status)
     write(here.runs)
     return Pupil(lesson="why-a-margin", dataset="digits")
 

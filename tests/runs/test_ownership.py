@@ -143,8 +143,12 @@ def test_nothing_is_lost_when_many_write_at_once(owners):
 
 def test_what_is_gone_is_forgotten(owners):
     give(owners, "ada")
-    owners.sweep(lambda item: False, still_deleted=[RUN])
-    assert owners.entry(RUN, "ada")
-    owners.sweep(lambda item: False)
+    give(owners, "bob")
+    owners.remove(RUN, "bob")
+    owners.sweep(lambda item: True, retention_s=60)
+    assert len(owners.all_entries(RUN)) == 2
+    owners.sweep(lambda item: True, retention_s=-60)
+    assert [entry.holder for entry in owners.all_entries(RUN)] == ["ada"]
+    owners.sweep(lambda item: False, retention_s=60)
     assert [*owners.items()] == []
     assert os.listdir(owners.folder) == ["lock"]
