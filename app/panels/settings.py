@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.panels import upload_dialog
+from app.panels import data_sharing, upload_dialog
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
@@ -23,6 +23,10 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
     available = services.available()
     preferred = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
+    if not services.may_train_on(config.dataset):
+        ui.settings.pop("dataset", None)
+        ui.messages.append("You cannot train on this data set; choose another in Data.")
+        config = ui.config(available_dataset(services))
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
@@ -35,15 +39,22 @@ def settings(ui: UIState, services: Services, shown: RunView | None, only: Seque
         wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
         st.caption(f"{wanted} is not downloaded; using {set_up}. Select it to download.")
     if only is None:
-        training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
+        training_form.training_form(
+            ui, config, services.trainable(), available, lambda: _below_data(ui, services, config.dataset)
+        )
     else:
-        training_form.selected_fields(ui, config, only)
+        training_form.selected_fields(ui, config, services.trainable(), only)
 
 
 def available_dataset(services: Services) -> str:
     """Name of the default data set if it is on disk, otherwise of the first that is."""
     available, preferred = services.available(), TrainConfig.model_fields["dataset"].default
     return preferred if preferred in available else available[0]
+
+
+def _below_data(ui: UIState, services: Services, dataset: str) -> None:
+    upload_dialog.upload_button(ui, services)
+    data_sharing.data_sharing(services, dataset)
 
 
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:

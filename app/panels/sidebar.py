@@ -6,7 +6,7 @@ making these fields anew was a third of the time that the way back to Explore to
 
 import streamlit as st
 
-from app.panels import settings, task
+from app.panels import account, settings, task
 from app.runtime.services import session_services
 from app.state import explore
 from app.state.current_view import PageContext, page_context
@@ -30,6 +30,7 @@ def explore_sidebar() -> None:
             settings.settings(now.ui, now.services, now.shown)
         else:
             task.lesson_outline(now, taught)
+        account.account(now.services)
 
 
 def other_page_sidebar() -> None:

@@ -27,7 +27,7 @@ VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
     "a second file of labels. They are shown without training."
 )
-LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more). Visible to everyone with access to this app."
+LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more)."
 
 
 def upload_button(ui: UIState, services: Services) -> None:
@@ -69,18 +69,23 @@ def _choose_files(services: Services) -> None:
         "Files",
         type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
         accept_multiple_files=True,
-        max_upload_size=MAX_MEGABYTES,
+        max_upload_size=_max_megabytes(services),
         key="custom-files",
         label_visibility="collapsed",
     )
-    st.caption(LIMIT)
+    st.caption(LIMIT if services.person.alone else f"Max {_max_megabytes(services)} MB. Only you see it.")
     if files:
         try:
+            services.check_upload(sum(file.size for file in files))
             services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
         except UserError as error:
             st.caption(f":orange[{escape_markdown(error)}]")
             return
         st.rerun()
+
+
+def _max_megabytes(services: Services) -> int:
+    return MAX_MEGABYTES if services.person.alone else max(1, services.person.limits.upload // 1_000_000)
 
 
 def _show_progress(services: Services) -> None:
@@ -124,8 +129,10 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
     if used:
         kind, name = services.intake.accept(services.person.id, title)
         if kind == "pictures":
+            services.hold_data(name)
             ui.set("dataset", name)
         else:
+            services.hold_run(name, title)
             ui.show(name)
         _close()
         st.rerun()

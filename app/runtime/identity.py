@@ -1,5 +1,7 @@
 """Who somebody is: a browser by its cookie, a name in a header of a trusted proxy, or a login (OIDC)."""
 
+import importlib.util
+import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +12,9 @@ import streamlit as st
 from starlette.requests import HTTPConnection
 
 from app.runtime.browser_cookie import BrowserCookie, load_key, public_id
-from app.runtime.login_cookie import login_claims
+from app.runtime.login_cookie import login_claims, login_configured
 from app.runtime.people import BROWSER, LOGIN, PeopleFile, Person, sole_person
+from dmlviz.errors import UserError
 from dmlviz.storage.run_schema import one_line
 
 _SESSION_TOKEN = "browser_token"
@@ -25,18 +28,84 @@ class AccessSettings:
         shared: Whether each browser is a person of its own.
         people: File with roles and limits.
         user_header: Header in which a trusted proxy names the person; empty for none.
+        proxies: Addresses of the trusted proxies, separated by commas.
         login: Whether people log in through Streamlit (`[auth]` in its secrets).
     """
 
     shared: bool = False
     people: Path | None = None
     user_header: str = ""
+    proxies: str = ""
     login: bool = False
 
     @property
     def alone(self) -> bool:
         """Whether the server is for one person."""
         return not (self.shared or self.people or self.user_header or self.login)
+
+    @property
+    def summary(self) -> str:
+        """How people are told apart, in one sentence."""
+        if self.user_header:
+            return f"People are told apart by the header {self.user_header} of the proxy."
+        if self.login:
+            return "People log in; who does not is a visitor (docs/PEOPLE.md)."
+        return "Each browser has its own runs and data (docs/PEOPLE.md)."
+
+
+def access_settings(
+    *,
+    shared: bool | None = None,
+    people: Path | None = None,
+    user_header: str = "",
+    proxies: str = "",
+    reachable: bool = False,
+) -> AccessSettings:
+    """Return how people are told apart, from what the server was started with.
+
+    Args:
+        shared: Whether each browser is a person of its own; None for the default: if others can reach the server.
+        people: File with roles and limits.
+        user_header: Header in which a trusted proxy names the person; empty for none.
+        proxies: Addresses of the trusted proxies, separated by commas.
+        reachable: Whether other machines can reach the address.
+
+    Returns:
+        The settings.
+
+    Raises:
+        UserError: If options do not go together, or what a login needs is not installed.
+    """
+    login = login_configured()
+    if user_header and not proxies:
+        raise UserError("--user-header needs --forwarded-allow-ips: the address of the proxy that sets the header.")
+    if user_header and login:
+        raise UserError("People are named by --user-header or by a login ([auth] in secrets.toml); choose one.")
+    if shared is False and (people or user_header or login):
+        raise UserError("--not-shared means one person; leave it out, or --people, --user-header and [auth].")
+    if login and importlib.util.find_spec("authlib") is None:
+        raise UserError("The login needs Authlib: pip install 'dmlviz[login]'.")
+    return AccessSettings(
+        shared=reachable or bool(proxies) if shared is None else shared,
+        people=people,
+        user_header=user_header,
+        proxies=proxies,
+        login=login,
+    )
+
+
+def access_from_environment(reachable: bool) -> AccessSettings:
+    """Return how people are told apart where no command was given: from DMLVIZ_SHARED, DMLVIZ_PEOPLE and others."""
+    shared, people = os.environ.get("DMLVIZ_SHARED", ""), os.environ.get("DMLVIZ_PEOPLE", "")
+    if shared not in ("", "0", "1"):
+        raise UserError(f"DMLVIZ_SHARED is 0 or 1; got {shared[:40]!r}.")
+    return access_settings(
+        shared=None if shared == "" else shared == "1",
+        people=Path(people) if people else None,
+        user_header=os.environ.get("DMLVIZ_USER_HEADER", ""),
+        proxies=os.environ.get("FORWARDED_ALLOW_IPS", ""),
+        reachable=reachable,
+    )
 
 
 class Identity:

@@ -65,6 +65,7 @@ class Services:
         jobs: The jobs as `person` may start and stop them.
         person: Who asks; the only person there is, unless `for_person` says otherwise.
         audience: Which session shows which runs.
+        names: Names of the people who have been here, by ID.
         evicted: The runs that were deleted to make room for others, with their titles and holders.
     """
 
@@ -79,6 +80,7 @@ class Services:
     jobs: PersonalJobs
     person: Person
     audience: ActiveSessions = field(default_factory=ActiveSessions)
+    names: dict[str, str] = field(default_factory=dict)
     evicted: list[tuple[str, frozenset[str]]] = field(default_factory=list)
     _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
@@ -303,4 +305,6 @@ def stop_services() -> None:
 def session_services() -> Services:
     """The services as the person may use them whose session runs this page."""
     here = services()
-    return here.for_person(here.identity.of_session())
+    person = here.identity.of_session()
+    here.names[person.id] = person.name
+    return here.for_person(person)

@@ -1,7 +1,8 @@
-"""Runs page: every run on this machine, to open, compare, export or delete."""
+"""Runs page: every run that this person sees, to open, compare, export, share or delete."""
 
 import streamlit as st
 
+from app.panels import queue
 from app.runtime import url_state
 from app.runtime.services import session_services
 from app.state import compare, explore, run_list
@@ -10,12 +11,13 @@ from app.widgets.components import mount
 here = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
 here.enforce_quota()
+queue.queue(here)
 
 
 def on_sort_change() -> None:
     """Copy sort order and search text from the component."""
     chosen = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
-    ui.sort, ui.search = chosen.sort, chosen.search
+    ui.sort, ui.search, ui.group = chosen.sort, chosen.search, chosen.group
 
 
 def on_action() -> None:
