@@ -13,8 +13,9 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app.api import routes
+from app.api import events, routes
 from app.api.middleware import MIDDLEWARE
+from app.api.user_header import user_header
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
@@ -51,8 +52,11 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
-    """What `st.App` is told besides its script: routes, middleware, what happens before the first and after the last
-    request. Starts the services.
+    """Start the services and return the options of `st.App`: routes, middleware, error handlers, lifespan.
+
+    Args:
+        settings: Folders, address, limits.
+        on_ready: Gets the address once the server answers.
     """
     services.start_services(settings)
 
@@ -64,12 +68,12 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
         try:
             yield {}
         finally:
-            routes.event_hub.close()
+            events.event_hub.close()
             await asyncio.to_thread(services.stop_services)
 
     return {
         "routes": routes.routes(),
-        "middleware": [Middleware(each) for each in MIDDLEWARE],
+        "middleware": [*user_header(settings.access), *(Middleware(each) for each in MIDDLEWARE)],
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }
@@ -98,7 +102,7 @@ def _close_streams_on_signals() -> None:
         before = signal.getsignal(number)
 
         def handle(received: int, stack: Any, before: Any = before) -> None:
-            loop.call_soon_threadsafe(routes.event_hub.close)
+            loop.call_soon_threadsafe(events.event_hub.close)
             if callable(before):
                 before(received, stack)
 

@@ -53,6 +53,12 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
     return declare
 
 
+def personal(request: Request) -> Services:
+    """Return the services of the person who asks, in a route whose rule was checked."""
+    here: Services = request.state.services
+    return here
+
+
 def personal_services(request: Request) -> Services:
     """Return the services as the person may use them who sends a request."""
     here = services()

@@ -31,6 +31,7 @@ class SameOriginMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request for /api from another site, with status 403; pass on all others."""
         app = self.app
         if scope["type"] == "http" and scope["path"].startswith("/api/") and not is_same_origin(Headers(scope=scope)):
             app = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
@@ -45,6 +46,7 @@ class BrowserCookieMiddleware:
         self.secure = "; Secure" if secure else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the first page that a browser gets carries its cookie."""
         if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
@@ -68,6 +70,7 @@ class ImmutableAssetMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; files named by their content get a cache header."""
         if scope["type"] != "http" or not _HASHED_ASSET.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return

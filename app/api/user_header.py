@@ -1,7 +1,20 @@
 """The header in which a proxy names the person: believed only from the proxy."""
 
+import os
+
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from app.runtime.identity import AccessSettings
+
+
+def user_header(access: AccessSettings) -> list[Middleware]:
+    """Return the middleware that comes before all others; none where no header names people."""
+    if not access.user_header:
+        return []
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn's own trust, which would hide who asks: see below
+    return [Middleware(UserHeaderMiddleware, access.user_header, access.proxies)]
 
 
 class UserHeaderMiddleware:
@@ -27,5 +40,5 @@ class UserHeaderMiddleware:
             peer = (scope.get("client") or ("", 0))[0]
             if peer not in self._app.trusted_hosts:
                 kept = [(name, value) for name, value in scope["headers"] if name.lower() != self._header]
-                scope = scope | {"headers": kept}
+                scope = {**scope, "headers": kept}
         await self._app(scope, receive, send)  # type: ignore[arg-type]

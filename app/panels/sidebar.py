@@ -17,19 +17,20 @@ _EXPLORED = "explored"
 
 def last_explored() -> tuple[PageContext, TaskProgress | None]:
     """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
-    return st.session_state[_EXPLORED]
+    resolved: tuple[PageContext, TaskProgress | None] = st.session_state[_EXPLORED]
+    return resolved
 
 
 def explore_sidebar() -> None:
     """Render the sidebar of Explore."""
     now = page_context()
-    taught = task.active_lesson(now)
-    st.session_state[_EXPLORED] = now, taught
+    progress = task.active_lesson(now)
+    st.session_state[_EXPLORED] = now, progress
     with st.sidebar:
-        if taught is None:
+        if progress is None:
             settings.settings(now.ui, now.services, now.shown)
         else:
-            task.lesson_outline(now, taught)
+            task.lesson_outline(now, progress)
         account.account(now.services)
 
 

@@ -37,4 +37,5 @@ def is_correct(run: Run) -> np.ndarray:
     assert labels is not None  # there are embeddings
     items = np.frombuffer(content, "<i4", count=len(labels))
     labels = np.asarray(labels)
-    return labels[items] == labels
+    correct: np.ndarray = labels[items] == labels
+    return correct

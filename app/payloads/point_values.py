@@ -13,10 +13,19 @@ NEIGHBORS = 10
 
 
 def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes:
-    """n little-endian float32, one for each test image, NaN where it is not known; UserError before the end.
+    """A number for each test image, at the epoch that is drawn.
 
-    "faithfulness": the share of the 10 nearest in the embedding that are among the 10 nearest on the map; "center":
-    the distance to the mean of the image's class in the embedding. Both at the epoch that is drawn.
+    Args:
+        run: The run.
+        drawing: The projection on the map; None for the run's own view.
+        measure: "faithfulness", the share of an image's 10 nearest neighbors in the embedding that are among its 10
+            nearest on the map; or "center", its distance to the mean of its class in the embedding.
+
+    Returns:
+        n little-endian float32, NaN for an image without a value.
+
+    Raises:
+        UserError: Before the end of the run, or of the projection.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, drawing):
         raise UserError(f"{run.title} has no {measure[:20]} to color by yet.")
@@ -65,7 +74,8 @@ def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
     sums = np.zeros((index.max() + 1, embeddings.shape[1]))
     np.add.at(sums, index, embeddings)
     centers = sums / np.bincount(index)[:, None]
-    return np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
+    distances: np.ndarray = np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
+    return distances
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
@@ -73,8 +83,9 @@ def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
 
     assert run.linear_projection is not None  # it is measurable
     k = min(NEIGHBORS, len(embeddings) - 1)
-    there, here = (
+    in_embedding, on_map = (
         nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
         for space in (embeddings, run.linear_projection.project(embeddings))
     )
-    return (there[:, :, None] == here[:, None, :]).any(axis=2).mean(axis=1)
+    recall: np.ndarray = (in_embedding[:, :, None] == on_map[:, None, :]).any(axis=2).mean(axis=1)
+    return recall

@@ -53,7 +53,8 @@ def _latest_frame(run: Run) -> dict[str, Any] | None:
         if line.startswith((b'{"event":"replay"', b'{"event":"snapshot"')):
             event = run.log.event(line)
             entry = event["frames"][-1] if event["event"] == "replay" else event
-            return entry.get("frame", entry)
+            frame: dict[str, Any] = entry.get("frame", entry)
+            return frame
     return None
 
 

@@ -15,7 +15,7 @@ from app.runtime.browser_cookie import BrowserCookie, load_key, public_id
 from app.runtime.login_cookie import login_claims, login_configured
 from app.runtime.people import BROWSER, LOGIN, PeopleFile, Person, sole_person
 from dmlviz.errors import UserError
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 _SESSION_TOKEN = "browser_token"
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dmlviz.errors import UserError
-from dmlviz.storage.run_schema import complaint
+from dmlviz.storage.run_schema.validation import complaint
 
 LOGIN, BROWSER = "login:", "browser:"  # what an ID begins with: how the person is known
 GUEST_RETENTION_S = 24 * 3600.0  # seconds after which a guest's runs and data are deleted

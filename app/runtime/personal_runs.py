@@ -10,7 +10,7 @@ from dmlviz.runs.ownership import Entry, Ownership, Visibility
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import MAX_TAGS, DamagedRun, Runs, run_not_found
 from dmlviz.storage.files import is_run_id
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 Group = Literal["mine", "shared", "shelf", "others"]
 """Why somebody sees a run: they hold it, they opened its link, it is on the shelf, or they are an admin."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
 from app.runtime.identity import AccessSettings, Identity
@@ -82,7 +82,7 @@ class Services:
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     names: dict[str, str] = field(default_factory=dict)
     evicted: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
+    _cache: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def for_person(self, person: Person) -> "Services":
         """Return the services as one person may use them."""
@@ -197,12 +197,12 @@ class Services:
                 return run
         return None
 
-    def _ttl_cache(self, what: object, look: Callable[[], T]) -> T:
-        at, known = self._seen.get(what, (-SCAN_TTL_S, None))
-        if time.monotonic() - at >= SCAN_TTL_S:
-            known = look()
-            self._seen[what] = time.monotonic(), known
-        return known
+    def _ttl_cache(self, key: object, scan: Callable[[], T]) -> T:
+        time_s, value = self._cache.get(key, (-SCAN_TTL_S, None))
+        if time.monotonic() - time_s >= SCAN_TTL_S:
+            value = scan()
+            self._cache[key] = time.monotonic(), value
+        return cast(T, value)
 
     def enforce_quota(self) -> None:
         """Delete old runs beyond the disk limit, what guests left a day ago, and what was deleted long ago."""
@@ -248,6 +248,7 @@ class Services:
 
     @property
     def data(self) -> Path:
+        """The folder of the data sets."""
         return data_root(self.settings.data)
 
     @property

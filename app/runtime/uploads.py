@@ -74,7 +74,8 @@ class UploadManager:
         """How the files are read: side, color."""
         with self._lock:
             folder, _ = self._of[owner]
-        return read_json(folder / "order.json")
+        order: dict[str, Any] = read_json(folder / "order.json")
+        return order
 
     def status(self, owner: str) -> ImportStatus | None:
         """How far it is; None if this person uploaded nothing."""

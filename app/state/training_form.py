@@ -1,6 +1,9 @@
 """Draft of the next training config: defaults, the loss's recommendations, and the user's changes."""
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
@@ -109,10 +112,10 @@ class TrainingDraft:
         """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
-        misfits = {
+        misfits: dict[str, Callable[[Any], object]] = {
             "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
-            **{name: most.__lt__ for name, most in dataset.most.items()},
+            **{name: partial(operator.lt, most) for name, most in dataset.most.items()},
             "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
             "sampler": lambda name: SAMPLERS[name].tuple_kind not in takes,
         }

@@ -58,11 +58,20 @@ def serve(
             rich_help_panel=PEOPLE,
         ),
     ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
+        ),
+    ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
-    from app.server import Settings
+    from app.runtime.identity import access_settings
+    from app.server import LOOPBACK, Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
     from dmlviz.runs.store import runs_folder
@@ -79,7 +88,16 @@ def serve(
 
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
-    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit)
+    access = access_settings(
+        shared=shared,
+        people=people,
+        user_header=user_header,
+        proxies=forwarded_allow_ips,
+        reachable=host not in LOOPBACK,
+    )
+    settings = Settings(
+        runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit, access=access
+    )
     serve_app(settings, on_ready=ready)
 
 

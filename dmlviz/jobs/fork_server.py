@@ -45,11 +45,20 @@ class Process(Protocol):
     stdout: IO[bytes] | None
 
     @property
-    def pid(self) -> int: ...
-    def poll(self) -> int | None: ...
-    def wait(self) -> int: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
+    def pid(self) -> int:
+        """Its process id."""
+
+    def poll(self) -> int | None:
+        """Its exit status; None while it runs."""
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status."""
+
+    def terminate(self) -> None:
+        """Send it SIGTERM."""
+
+    def kill(self) -> None:
+        """Send it SIGKILL."""
 
 
 def start(arguments: list[str], errors: IO[bytes]) -> Process:

@@ -41,6 +41,7 @@ class StopFlag:
         self.asked = True
 
     def __call__(self) -> bool:
+        """Whether the process was asked to stop."""
         if self.asked and self._seen is not None:
             seen, self._seen = self._seen, None
             seen()

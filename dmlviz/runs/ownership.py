@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.files import FileLock, ensure_dir, write_json
-from dmlviz.storage.run_schema import read
+from dmlviz.storage.run_schema.validation import read
 
 Visibility = Literal["private", "link", "shelf"]
 """Who sees it besides its holder: nobody, everyone who opened its link, or everyone."""

@@ -22,7 +22,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
 from dmlviz.runs.trash import Trash
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"

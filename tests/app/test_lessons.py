@@ -51,7 +51,7 @@ def test_the_settings_that_tasks_leave_open_can_be_drawn():
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
-        selected_fields(state, state.config("digits"), names)
+        selected_fields(state, state.config("digits"), ["digits"], names)
 
     test = AppTest.from_function(page).run()
     assert not test.exception

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app.api import routes
+from app.api import events
 from app.api.middleware import MIDDLEWARE
 from app.runtime import services
 from app.runtime.browser_cookie import COOKIE, BrowserCookie
@@ -115,7 +115,7 @@ def served(tmp_path_factory):
         app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
-    routes.event_hub.closing.clear()
+    events.event_hub.closing.clear()
     Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
 
 
