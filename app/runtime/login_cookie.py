@@ -5,8 +5,11 @@ read with Streamlit's own functions, which are not public: they check the signat
 cookie that was too long for one. `tests/app/test_login.py` logs in at a real OIDC server and fails when they move.
 """
 
+import contextlib
 import json
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -17,8 +20,16 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 
 
 def login_configured() -> bool:
-    """Return whether Streamlit's secrets have a section `[auth]`, so that people can log in."""
-    return st.secrets.load_if_toml_exists() and "auth" in st.secrets
+    """Return whether Streamlit's secrets have a section `[auth]`, so that people can log in.
+
+    Looks into the files where Streamlit looks, the person's and the current folder's, because asking Streamlit before
+    the server starts would read its options too early.
+    """
+    for folder in (Path.home(), Path.cwd()):
+        with contextlib.suppress(OSError, ValueError):
+            if "auth" in tomllib.loads((folder / ".streamlit" / "secrets.toml").read_text()):
+                return True
+    return False
 
 
 def login_providers() -> list[str | None]:
