@@ -10,7 +10,7 @@ const SHELF = "M2.5 13.5h11M4 13.5v-9h2.5v9M6.500 13.5v-11H9v11M9.500 4l2.3-.6 2
 export const VISIBILITIES: Record<string, { label: string; path: string }> = {
   private: { label: "Only me", path: LOCK },
   link: { label: "Everyone with the link", path: CHAIN },
-  shelf: { label: "Everyone", path: SHELF },
+  shelf: { label: "Everyone, on the shelf", path: SHELF },
 };
 
 /** The choices that a person has, and the link where there is one. */
