@@ -37,13 +37,11 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
-from dmlviz.catalog.plot_scene import PlotScene
 from dmlviz.errors import UserError
 
 __all__ = [
     "PairThresholds",
     "Parameter",
-    "PlotScene",
     "dataset",
     "distance",
     "load_plugins",

@@ -12,26 +12,26 @@ from app.state import explore
 from app.state.current_view import PageContext, page_context
 from app.state.task_progress import TaskProgress
 
-_EXPLORED = "explored"
+_CONTEXT_KEY = "explored"
 
 
 def last_explored() -> tuple[PageContext, TaskProgress | None]:
     """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
-    resolved: tuple[PageContext, TaskProgress | None] = st.session_state[_EXPLORED]
-    return resolved
+    context_and_progress: tuple[PageContext, TaskProgress | None] = st.session_state[_CONTEXT_KEY]
+    return context_and_progress
 
 
 def explore_sidebar() -> None:
     """Render the sidebar of Explore."""
-    now = page_context()
-    progress = task.active_lesson(now)
-    st.session_state[_EXPLORED] = now, progress
+    context = page_context()
+    progress = task.active_lesson(context)
+    st.session_state[_CONTEXT_KEY] = context, progress
     with st.sidebar:
         if progress is None:
-            settings.settings(now.ui, now.services, now.shown)
+            settings.settings(context.ui, context.services, context.run_view)
         else:
-            task.lesson_outline(now, progress)
-        account.account(now.services)
+            task.lesson_outline(context, progress)
+        account.account(context.services)
 
 
 def other_page_sidebar() -> None:

@@ -80,7 +80,9 @@ def access_settings(
     if user_header and not proxies:
         raise UserError("--user-header needs --forwarded-allow-ips: the address of the proxy that sets the header.")
     if user_header and "*" in proxies:
-        raise UserError("With --user-header, --forwarded-allow-ips cannot be *: anybody could name themselves anything.")
+        raise UserError(
+            "With --user-header, --forwarded-allow-ips cannot be *: anybody could name themselves anything."
+        )
     if user_header and login:
         raise UserError("People are named by --user-header or by a login ([auth] in secrets.toml); choose one.")
     if shared is False and (people or user_header or login):

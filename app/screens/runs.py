@@ -8,28 +8,28 @@ from app.runtime.services import session_services
 from app.state import compare, explore, run_list
 from app.widgets.components import mount
 
-here = session_services()
+app_services = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
-here.enforce_quota()
-queue.queue(here)
+app_services.enforce_quota()
+queue.queue(app_services)
 
 
 def on_sort_change() -> None:
     """Copy sort order and search text from the component."""
-    chosen = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
-    ui.sort, ui.search, ui.group = chosen.sort, chosen.search, chosen.group
+    order = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
+    ui.sort, ui.search, ui.group = order.sort, order.search, order.group
 
 
 def on_action() -> None:
     """Apply a card action."""
-    told = st.session_state["cards"].get("act") or {}
-    ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
+    action = st.session_state["cards"].get("act") or {}
+    ui.act(action.get("what", ""), action.get("run", ""), action.get("value"), app_services.runs)
 
 
 mount(
     "run_list",
     key="cards",
-    data=run_list.run_list_props(ui, here)
+    data=run_list.run_list_props(ui, app_services)
     | {"explore": explore.saved_state().to_query(), "compare": compare.saved_state().to_query()},
     on_arranged_change=on_sort_change,
     on_act_change=on_action,

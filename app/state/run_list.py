@@ -14,7 +14,8 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.quota import run_size, total_size
 from dmlviz.runs.run import Run, UnreadableRunError
 from dmlviz.runs.store import DamagedRun, Runs
@@ -109,15 +110,17 @@ def _title(run: str, runs: Runs) -> str:
 
 def cards(services: Services) -> list[dict[str, Any]]:
     """Cards of all runs as JSON types: unreadable ones first, then the newest first."""
-    runs = services.runs
-    whole, damaged = runs.look_at_all() if isinstance(runs, PersonalRuns) else runs.look()
-    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in whole]
+    mine = services.runs
+    runs, damaged = mine.look_at_all() if isinstance(mine, PersonalRuns) else mine.look()
+    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in runs]
 
 
 def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
     """Card of a run whose settings cannot be read: the damaged file and the remaining files."""
     files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
-    left = f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
+    remaining = (
+        f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
+    )
     return _sharing(run, services) | {
         "tags": [],
         "pinned": False,
@@ -125,7 +128,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.description}, so the run cannot be opened.{left}",
+        "damage": f"{run.error.description}, so the run cannot be opened.{remaining}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": run_size(run.path),
@@ -139,7 +142,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.phase in LIVE_PHASES else run_damage(run)
+    damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
     return _sharing(run, services) | {
         "tags": run.tags,
         "pinned": run.pinned,
@@ -187,10 +190,10 @@ def _tested(run: Run) -> int | None:
 def setting_badges(config: TrainConfig) -> list[str]:
     """Short labels of the settings that tell runs apart."""
     space = "sphere" if config.normalize else "free"
-    told = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
-    told += [MINERS[config.miner].title] if config.miner is not None else []
+    badges = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
+    badges += [MINERS[config.miner].title] if config.miner is not None else []
     return [
-        *told,
+        *badges,
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",

@@ -23,8 +23,9 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
-from dmlviz.training.diagnostics import Alarm, TrainingMonitor, suggestions
+from dmlviz.training.diagnostics import Alarm, TrainingMonitor
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.suggestions import suggestions
 
 app = single_command_app()
 CATALOGS: dict[str, Catalog[Any]] = {
@@ -124,7 +125,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     limit_to_one_thread()
     return train_and_record(run, data=dataset, stop=stop)

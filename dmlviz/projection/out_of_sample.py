@@ -8,8 +8,8 @@ import numpy as np
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import mean_vector, prepare
 from dmlviz.projection.affinities import conditional_probabilities
+from dmlviz.projection.euclidean_form import mean_vector, prepare
 from dmlviz.projection.far_field import FarFieldSummary
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
 from dmlviz.projection.other_metrics import near

@@ -8,9 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.attraction import Attraction
+from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.repulsion import EXACT_UP_TO, FFTRepulsion, exact_repulsion
 
@@ -75,7 +76,7 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, neighbors = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
+    squared, neighbors = EuclideanSearch(points).others(min(n - 1, int(3 * perplexity)), go_on=frames.raise_if_stopped)
     affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
     frames.raise_if_stopped()
     all_edges = Attraction(affinities, device)

@@ -12,7 +12,8 @@ from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
+from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.tsne import Layout
@@ -59,7 +60,7 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, indices = nearest_others(points, neighbors - 1, frames.raise_if_stopped)
+    squared, indices = EuclideanSearch(points).others(neighbors - 1, go_on=frames.raise_if_stopped)
     edges = graph(membership_strengths(as_distances(squared, metric)), indices)
     if labels is not None:
         edges = intersect_labels(edges, labels)

@@ -9,8 +9,8 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import ProjectionRun, Run
-from dmlviz.runs.writer import RecordWriter
 from dmlviz.storage.files import atomic_write, write_array
 
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates

@@ -17,7 +17,8 @@ from app.payloads.batches import COLUMNS
 from app.payloads.distance_histograms import MAX_IMAGES
 from dmlviz import data
 from dmlviz.errors import UserError
-from dmlviz.runs.writer import RecordWriter, RunRecorder
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.training.batch_record import BatchRecord
 
 N = 24

@@ -203,7 +203,7 @@ def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monk
 
 
 def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
-    from dmlviz.runs.writer import RecordWriter
+    from dmlviz.runs.record_writer import RecordWriter
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     with RecordWriter(run) as writer:

@@ -43,6 +43,7 @@ def test_learn_has_a_page_of_it_and_a_link_to_that(here, plugged):
         assert text in said
 
 
-def test_its_plot_follows_from_what_it_compares(plugged):
-    scene = to_json(plugged)["scene"]
-    assert (scene["kind"], scene["axis"], scene["listed"]) == ("triplet", "distance", False)
+def test_it_can_be_chosen_in_the_force_playground(plugged):
+    info = to_json(plugged)
+    assert (info["name"], info["needs_classes"]) == ("margin_ratio", False)
+    assert [parameter["name"] for parameter in info["parameters"]] == ["ratio", "distance", "reduction"]

@@ -141,6 +141,16 @@ def test_a_name_that_is_not_ours_is_replaced(client):
         assert re.search(rf"{COOKIE}=[0-9a-f]{{32}}\.[\w-]{{27}};", answer.headers["set-cookie"])
 
 
+def test_a_page_says_where_its_server_is(client):
+    as_browser = {"Accept": "text/html,*/*;q=0.8", "Accept-Encoding": "gzip", "If-None-Match": "*"}
+    page = client.get("/runs", headers=as_browser)
+    assert page.status_code == 200
+    assert page.text.count('BACKEND_BASE_URL: new URL(".", location).href') == 1
+    assert len(page.content) == int(page.headers["content-length"])
+    assert "etag" not in page.headers  # it would be that of the file, which has another text
+    assert "BACKEND_BASE_URL" not in client.get("/api/health", headers=as_browser).text
+
+
 def test_files_of_the_page_carry_no_cookie(client):
     assert COOKIE not in client.get("/_stcore/health").headers.get("set-cookie", "")
 

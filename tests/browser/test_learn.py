@@ -28,7 +28,7 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
     assert margin.input_value() == "0.35"
     expect(plot).to_have_attribute("data-near", re.compile(r"^0\.3(5|4999)"))
 
-    plane = person.page.locator(".plane")
+    plane = person.page.locator(".force-playground")
     expect(plane).to_have_attribute("data-ready", "true")
     positive = plane.get_by_role("button", name=re.compile("^Positive at"))
     positive.focus()

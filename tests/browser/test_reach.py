@@ -35,7 +35,7 @@ def test_no_page_has_a_serious_finding(visit, digits_run, theme):
     person.page.get_by_placeholder(re.compile("Search")).fill("Schroff triplet")
     person.page.keyboard.press("Enter")
     person.page.get_by_role("link", name="Triplet · loss", exact=True).click()
-    person.page.locator(".plane[data-ready=true]").wait_for()
+    person.page.locator(".force-playground[data-ready=true]").wait_for()
     found["an entry of Learn"] = findings(person.page)
     said = [f"{page}: {finding}" for page, several in found.items() for finding in several]
     assert not said, "\n".join(said)

@@ -20,7 +20,7 @@ from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
-from dmlviz.ops.gallery import Gallery
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
@@ -87,11 +87,10 @@ def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
 def test_where_many_images_coincide_each_still_has_others_for_neighbors():
     points = np.zeros((30, 3), np.float32)
     points[20:] = 1
-    distances, found = Gallery(points, np.arange(30)).kneighbors_all(10)
+    distances, found = NearestNeighbors(points).others(10)
     assert found.shape == distances.shape == (30, 10)
     assert not (found == np.arange(30)[:, None]).any()
     assert (distances[:20] == 0).all()
-    assert Gallery(points[:1], [0]).kneighbors_all(10)[1].shape == (1, 0)
 
 
 def test_names_of_files_are_plain(kept, kept_drawing):

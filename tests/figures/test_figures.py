@@ -118,7 +118,7 @@ def run(tmp_path_factory):
     import torch
 
     from dmlviz.runs.store import Runs
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("figures"), bundled=tmp_path_factory.mktemp("none"))

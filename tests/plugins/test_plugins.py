@@ -17,6 +17,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.losses.scenes import scene_of
 from dmlviz.plugins import load_plugins
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
@@ -54,7 +55,8 @@ def test_the_example_has_a_config_a_plot_and_thresholds():
     config = TrainConfig(loss="margin_ratio", miner="hard_negative_pairs", loss_params={"ratio": 0.3})
     assert config.loss_params == {"ratio": 0.3, "distance": "euclidean", "reduction": "mean"}
     spec = LOSSES["margin_ratio"]
-    assert (spec.plot_scene.kind, spec.plot_scene.axis) == ("triplet", "distance")
+    scene = scene_of(losses.build("margin_ratio").double())
+    assert (scene.kind, scene.axis.title) == ("triplets", "distance")
     assert spec.thresholds_for(config.loss_params, {}).measure == "euclidean"
     with pytest.raises(UserError, match="ratio lies between"):
         TrainConfig(loss="margin_ratio", loss_params={"ratio": 2})

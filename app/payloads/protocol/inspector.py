@@ -8,13 +8,10 @@ from app.payloads.protocol.common import Ink, SpriteSheets
 
 
 class Subject(TypedDict):
-    """A test image (item, label), or a picture of one's own (its ink)."""
+    """A test image (item, label); empty for a picture of one's own, which the last of its steps shows."""
 
     item: NotRequired[int]
     label: NotRequired[int | None]
-    ink: NotRequired[str]
-    width: NotRequired[int]
-    height: NotRequired[int]
 
 
 class CaptionedInk(Ink):

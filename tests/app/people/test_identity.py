@@ -169,7 +169,11 @@ def test_how_people_are_told_apart_follows_from_how_the_server_is_started(monkey
     assert access_from_environment(reachable=True).shared
     monkeypatch.setenv("DMLVIZ_SHARED", "0")
     assert access_from_environment(reachable=True).alone
-    for mistake in ({"user_header": HEADER}, {"user_header": HEADER, "proxies": "*"}, {"shared": False, "people": Path("x")}):
+    for mistake in (
+        {"user_header": HEADER},
+        {"user_header": HEADER, "proxies": "*"},
+        {"shared": False, "people": Path("x")},
+    ):
         with pytest.raises(UserError):
             access_settings(**mistake)
     (tmp_path / ".streamlit").mkdir()

@@ -147,7 +147,7 @@ export class RunCard {
       actions.push(
         action("delete", listed ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
       );
-    return h("span", { class: "deeds" }, ...actions);
+    return h("span", { class: "actions" }, ...actions);
   }
 
   private toggleSharing(): void {

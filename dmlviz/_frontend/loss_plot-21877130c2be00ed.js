@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.map/page-861fa618ec6c5807.js";

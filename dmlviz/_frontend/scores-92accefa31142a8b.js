@@ -1,0 +1,1 @@
+export { scores as default } from "../dmlviz.map/page-861fa618ec6c5807.js";
