@@ -95,7 +95,7 @@ class BaseAddressMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Put the address into a page that a browser asks for; pass everything else on."""
+        """Answer the request; a page of Streamlit gets its base address in `<head>`."""
         if scope["type"] != "http" or not _asks_for_page(scope):
             await self.app(scope, receive, send)
             return

@@ -131,7 +131,10 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         train, test = (_idx_split(folder, part, spec) for part in source.parts)
         if train.images.shape[1:] != test.images.shape[1:]:
             shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
-            raise DataUnavailableError(f"{folder} holds training and test images of different sizes: {shapes}.")
+            raise DataUnavailableError(
+                f"Training and test images have one size; {folder} holds {shapes}: delete the folder to download it "
+                "again."
+            )
     return Dataset(name, spec.classes, train, test, spec.mean, spec.std)
 
 
@@ -154,7 +157,7 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     if count >= len(labels):
         return np.arange(len(labels))
     if count < 1:
-        raise UserError(f"Watch at least 1 image; got {count}.")
+        raise UserError(f"A subset has at least 1 image; got {count}: ask for 1 or more.")
     # Spread each class evenly over [0, 1) in random order, then take the first `count` of all.
     order = np.random.default_rng(seed).permutation(len(labels))
     position = np.empty(len(labels))
@@ -198,7 +201,9 @@ def _load_plugged(name: str, spec: DatasetSpec, root: Path) -> list[Split]:
 def _idx_split(folder: Path, part: str, spec: DatasetSpec) -> Split:
     paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
     if paths[0] is None or paths[1] is None:  # deleted after the download
-        raise DataUnavailableError(f"{folder} has no {part} images or no {part} labels.")
+        raise DataUnavailableError(
+            f"{folder} has no {part} images or no {part} labels: load the data set again to download them."
+        )
     images, labels = idx.read(paths[0], 3), idx.read(paths[1], 1)
     if len(images) != len(labels):
         raise DataUnavailableError(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
@@ -207,9 +212,7 @@ def _idx_split(folder: Path, part: str, spec: DatasetSpec) -> Split:
     first, last = spec.first_label, spec.first_label + len(spec.classes) - 1
     outside = labels[(labels < first) | (labels > last)]
     if len(outside):
-        raise DataUnavailableError(
-            f"{paths[1]} holds the label {outside[0]}; labels run from {first} to {last}. {idx.HINT}"
-        )
+        raise DataUnavailableError(f"Labels run from {first} to {last}; {paths[1]} holds {outside[0]}. {idx.HINT}")
     if spec.transposed:
         images = np.ascontiguousarray(images.swapaxes(1, 2))
     return Split(images, labels.astype(np.int64) - first)

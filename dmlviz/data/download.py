@@ -167,7 +167,9 @@ def _from_archive(
                 for file_name in names:
                     _write(folder / file_name, _unpack(archive.read(f"gzip/{file_name}.gz"), file_name))
         except (zipfile.BadZipFile, KeyError, zlib.error) as error:
-            raise DataUnavailableError(f"{name} does not hold what it should ({error}).") from None
+            raise DataUnavailableError(
+                f"{name} has the right checksum but not the expected files ({error}): correct its entry in SOURCES."
+            ) from None
     report(remote.size, remote.size)
 
 
@@ -190,7 +192,9 @@ def _download(
             host = mirror.split("/")[2]
             cause = getattr(error, "reason", None) or error
             errors.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
-    raise DataUnavailableError(f"{name} could not be fetched ({'; '.join(errors)}).")
+    raise DataUnavailableError(
+        f"{name} could not be downloaded ({'; '.join(errors)}): try again later, or check the connection."
+    )
 
 
 class _DiskWriteError(Exception):
@@ -225,7 +229,7 @@ def _download_from(
             if time.monotonic() > deadline + size / 10_000:
                 raise ValueError("the mirror is too slow")
     if digest.hexdigest() != remote.md5:
-        raise ValueError(f"the checksum is wrong ({size:,} of {remote.size:,} bytes came)")
+        raise ValueError(f"the checksum is wrong ({size:,} of {remote.size:,} bytes received)")
 
 
 def _unpack(data: bytes, name: str) -> bytes:
@@ -233,7 +237,9 @@ def _unpack(data: bytes, name: str) -> bytes:
     try:
         content = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:
-        raise DataUnavailableError(f"{name}.gz is not gzip ({error}).") from None
+        raise DataUnavailableError(
+            f"{name}.gz has the right checksum but is not gzip ({error}): correct its entry in SOURCES."
+        ) from None
     return content
 
 

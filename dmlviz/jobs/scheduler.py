@@ -123,7 +123,10 @@ class JobScheduler:
         """
         source_run = self.runs.get(run)
         if source_run.embeddings is None:
-            raise UserError(f"{source_run.title} has no map of all test images yet; wait for the end of its training.")
+            raise UserError(
+                f"A projection needs the embeddings of all test images; {source_run.title} has none yet: wait until "
+                "its training ends."
+            )
         embeddings, _ = source_run.embeddings_at(source_run.embedded_steps[0] if config.all_epochs else config.step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
@@ -260,7 +263,7 @@ class JobScheduler:
                 job.owners += [owner] if owner not in job.owners else []
                 return
             if self._closed:
-                raise UserError("The server is closing down.")
+                raise UserError("The server is shutting down: try again when it is back.")
             self._check_limit(owner)
             job = prepare()
             if job is not None:
@@ -282,14 +285,15 @@ class JobScheduler:
             return job is not None and (job.stopping or _is_over(job.record))
 
         if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
-            raise UserError("The same run is just being stopped; try again in a few seconds.")
+            raise UserError("The same run is being stopped: try again in a few seconds.")
 
     def _check_limit(self, owner: str) -> None:
         jobs = [*self._active.values(), *self._queue]
         if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
-                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, the most that one person "
-                "may have; stop one, or wait for one to end."
+                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
+                "one, or "
+                "wait until one ends."
             )
 
     def _dispatch(self) -> None:

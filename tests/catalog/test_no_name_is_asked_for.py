@@ -32,12 +32,12 @@ def comparisons(source: str) -> Iterator[str]:
                 yield f"{constant.lineno}: {constant.value}"
 
 
-def test_the_search_finds_what_it_is_for():
+def test_the_search_for_names_finds_an_offender():
     found = comparisons("x = name == 'arcface' or name in ('triplet', 'x')\ny = {'lenet': 1}")
     assert set(found) == {"1: arcface", "1: triplet", "2: lenet"}
 
 
-def test_no_code_asks_for_a_choice_by_its_name():
+def test_no_code_asks_for_a_choice_by_name():
     roots = [Path(dmlviz.__file__).parent, Path(app.__file__).parent]
     catalog = roots[0] / "catalog"
     files = [path for root in roots for path in root.rglob("*.py") if catalog not in path.parents]

@@ -1,4 +1,4 @@
-"""What a download promises: checked, whole or not at all, and a sentence when it fails. Against a real local server."""
+"""Downloads: checksums, atomic files, one clear error message. Against a real local server."""
 
 import gzip
 import hashlib
@@ -111,7 +111,7 @@ def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, cont
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_silent_mirror_is_given_up(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_silent_mirror_times_out(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": "hang"}
     start = time.monotonic()
     with pytest.raises(DataUnavailableError, match="timed out"):
@@ -132,14 +132,14 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(mirror: Mirror, tmp_pat
         download_dataset(source(mirror.url), tmp_path / "occupied" / "raw", ["file"])
 
 
-def test_an_offline_machine_is_told_what_it_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_offline_error_lists_the_available_data_sets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     offline = DatasetSource("MNIST/raw", (dead_url(),), SOURCES["mnist"].files)
     monkeypatch.setitem(download.SOURCES, "mnist", offline)
     with pytest.raises(DataUnavailableError, match=r"^MNIST is not on disk\. .*Available now: digits\.$"):
         load("mnist", tmp_path)
 
 
-def test_only_what_is_missing_is_fetched(monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path) -> None:
+def test_only_missing_files_are_downloaded(monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path) -> None:
     monkeypatch.setitem(download.SOURCES, "mnist", source(mirror.url))
     mirror.files = {"file.gz": PACKED, "other.gz": PACKED}
     (tmp_path / "X" / "raw").mkdir(parents=True)
@@ -150,7 +150,7 @@ def test_only_what_is_missing_is_fetched(monkeypatch: pytest.MonkeyPatch, mirror
     assert mirror.asked == ["/other.gz"]
 
 
-def test_checksums_are_torchvisions() -> None:
+def test_checksums_equal_torchvisions() -> None:
     from importlib.util import find_spec
 
     found = find_spec("torchvision")
@@ -197,7 +197,7 @@ def from_here(mirror: Mirror, name: str, archive: bytes) -> DatasetSource:
     return DatasetSource(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
 
 
-def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
+def test_emnist_letters_are_unpacked_upright_with_labels_from_0(
     monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
 ) -> None:
     files = letters()
@@ -213,14 +213,14 @@ def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
 
 
 @pytest.mark.parametrize("archive", [b"no zip at all", zipped({"another": np.zeros(3)})])
-def test_an_archive_of_something_else_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
+def test_an_archive_without_the_expected_files_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
     wanted = from_here(mirror, "emnist_letters", archive)
-    with pytest.raises(DataUnavailableError, match=r"gzip\.zip does not hold what it should"):
+    with pytest.raises(DataUnavailableError, match=r"gzip\.zip has the right checksum but not the expected files"):
         download_dataset(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_kmnist_is_read_as_its_files_lie_on_its_server(
+def test_kmnist_is_downloaded_by_the_names_of_its_server(
     monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows works, and what it names is there."""
+"""The examples of CONTRIBUTING.md work, and the files that it names exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plug-ins: what a file may bring, how it is loaded, and what is said when it cannot be."""
+"""Plug-ins: what a file may declare, how it is loaded, and its error messages."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A plug-in loss through the command line and through the processes that train for the app."""
+"""A plug-in loss on the command line and in the app's worker processes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A run as one file: what goes out comes in again, and nothing else does."""
+"""A run as one zip: export and import are inverse, and nothing else is imported."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The folder of all runs, and those that come with the program."""
+"""The folder of all runs, and the bundled runs."""
 
 import json
 import os

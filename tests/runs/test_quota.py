@@ -1,4 +1,4 @@
-"""Deleted runs come back; old ones make room."""
+"""Deleted runs can be restored, and old runs make room."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A run is readable at any moment, cut off or under way."""
+"""A run is readable at any moment, also while it trains and after an interruption."""
 
 import json
 import signal
@@ -132,7 +132,8 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
 
 
 def test_reading_runs_and_queueing_jobs_needs_no_torch():
-    script = "import sys, dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.jobs.worker; print(*sys.modules)"
+    modules = "dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.jobs.worker"
+    script = f"import sys, {modules}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "dmlviz.jobs" in loaded
     assert not {"torch", "sklearn", "umap", "faiss"} & set(loaded)

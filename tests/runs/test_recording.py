@@ -1,4 +1,4 @@
-"""What a training leaves in its folder."""
+"""What a training writes into its folder."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What goes wrong in a training is noticed, named, and met with something that can be tried."""
+"""Problems of a training are detected and named, with suggestions that can be applied."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,6 @@ export default function ({ parentElement, data }: ComponentArguments<ForcePlaygr
   );
 }
 
-<<<<<<< HEAD
 class ForcePlayground {
   private losses = new Map<string, LossInfo>();
   /** The loss that the page asked for last; a person may have chosen another since. */
@@ -99,67 +98,8 @@ class ForcePlayground {
       rate,
       h("div", "buttons", ...buttons),
       this.reading,
-=======
-class Plane {
-  constructor(parent) {
-    this.root = h("section", "force-playground");
-    this.ground = h("canvas");
-    this.chart = svg("svg", {
-      viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
-      role: "group",
-      "aria-label": "Points to drag",
-    });
-    this.stage = h("div", "stage");
-    this.stage.append(this.ground, this.chart);
-    this.reading = h("p", "reading");
-    this.reading.setAttribute("aria-live", "polite");
-    this.menu = h("select");
-    this.menu.setAttribute("aria-label", "Loss");
-    this.menu.addEventListener("change", () => this.choose(this.menu.value));
-    this.presets = h("select");
-    this.presets.setAttribute("aria-label", "Points");
-    this.presets.append(...Object.entries(PRESETS).map(([name, { title }]) => new Option(title, name)));
-    this.presets.addEventListener("change", () => this.begin());
-    this.circle = tick("On the circle", () => this.hold());
-    this.shade = tick("Loss as the ground", () => this.draw());
-    this.shade.input.checked = true;
-    this.own = h("div", "knobs");
-    this.rate = h("div", "knobs");
-    this.buttons = h("div", "buttons");
-    const button = (name, act) => {
-      const made = h("button", "", name);
-      made.type = "button";
-      made.addEventListener("click", act);
-      this.buttons.append(made);
-      return made;
-    };
-    button("Step", () => this.step());
-    this.play = button("Play", () => (this.playing ? this.pause() : this.run()));
-    button("Start again", () => this.begin());
-    const side = h("div", "side");
-    const choices = h("div", "choices");
-    choices.append(this.menu, this.presets);
-    side.append(choices, this.own, this.circle.row, this.shade.row, this.rate, this.buttons, this.reading);
-    this.root.append(this.stage, side);
-    parent.append(this.root);
-    this.draw = onAnimationFrame(() => this.paint());
-    const failed = (why) => {
-      this.pause();
-      this.reading.textContent = why;
-    };
-    this.forceQuestions = new NewestQuestion((answer, question) => this.answered(answer, question), failed);
-    this.groundQuestions = new NewestQuestion((answer) => this.shaded(answer), failed);
-    this.watcher = new ResizeObserver(() => this.draw());
-    this.watcher.observe(this.stage);
-    this.stepSize = 0.05;
-    renderControls(
-      this.rate,
-      [{ name: "rate", label: "Step size", default: 0.05, low: 0.005, high: 0.3, step: 0.005 }],
-      { rate: 0.05 },
-      (_, value) => (this.stepSize = value),
->>>>>>> pageshape
     );
-    this.root = h("section", "plane", this.stage, side);
+    this.root = h("section", "force-playground", this.stage, side);
     parent.append(this.root);
     this.watcher.observe(this.stage);
   }

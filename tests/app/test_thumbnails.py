@@ -1,4 +1,4 @@
-"""The small picture of a map on a card."""
+"""The thumbnail of a map on a run's card."""
 
 import os
 
@@ -14,7 +14,7 @@ def ink(picture):
     return float((np.asarray(picture)[..., 3] > 0).mean())
 
 
-def test_each_class_is_drawn_in_its_color_where_it_lies():
+def test_a_thumbnail_draws_each_class_in_its_color():
     positions = np.array([[-1.0, 0.0], [1.0, 0.0], [np.nan, 0.0]], np.float32)
     pixels = np.asarray(render(positions, np.array([0, 3, 5]), 2.0, "light"))
     left, right = pixels[:, : SIZE[0] // 2], pixels[:, SIZE[0] // 2 :]
@@ -31,7 +31,7 @@ def test_the_last_frame_of_a_finished_run_has_all_test_images(run):
     assert around >= np.ptp(positions, axis=0).max()
 
 
-def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
+def test_a_collapsed_run_is_drawn_as_a_dot():
     positions = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
     labels = np.arange(500) % 10
     wide, dot = (np.asarray(render(positions * size, labels, 6.0, "light"))[..., 3] > 0 for size in (1, 1e-3))
@@ -39,14 +39,14 @@ def test_a_run_that_collapsed_is_drawn_as_the_dot_that_it_became():
     assert 0 < dot.any(axis=1).mean() < 0.05
 
 
-def test_a_run_under_way_is_drawn_by_what_is_watched_and_one_without_a_frame_is_empty(here, write):
+def test_a_running_run_shows_tracked_images_and_one_without_a_frame_is_empty(here, write):
     under_way = write(here.runs, upto=4)
     positions, labels, _ = last_frame(under_way)
     assert len(positions) == len(labels) == len(under_way.tracked_indices)
     assert ink(render(*last_frame(write(here.runs, upto=0)), "dark")) == 0
 
 
-def test_a_portrait_is_made_once_and_again_when_the_run_has_gone_on(run, tmp_path):
+def test_a_thumbnail_is_cached_until_the_run_continues(run, tmp_path):
     first = thumbnail(run, "dark", tmp_path)
     made = first.stat().st_mtime_ns
     assert thumbnail(Run(run.path), "dark", tmp_path).stat().st_mtime_ns == made

@@ -1,4 +1,4 @@
-"""Somebody looks at what the loss saw of a batch, and at how far test images are apart."""
+"""A user looks at a recorded batch and at the distances between test images."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; what is waited for takes one
 
 
-def test_a_batch_is_looked_at_in_slow_motion_and_a_threshold_is_dragged(person, digits_run):
+def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digits_run):
     def asked(what):
         return [url for url in person.requests if f"/{what}/" in url]
 

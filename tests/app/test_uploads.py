@@ -1,4 +1,4 @@
-"""What people bring to the page: read apart, looked at, kept or forgotten."""
+"""Uploads: imported in a process of their own, previewed, saved or discarded."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def read(intake, owner="a"):
     raise AssertionError("it never ended")
 
 
-def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
+def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):
     intake.upload("a", {"my_pets.zip": pets()})
     preview = read(intake).preview
     assert preview["title"] == "my pets"
@@ -66,7 +66,7 @@ def test_a_zip_is_read_looked_at_and_kept_under_the_name_given(intake):
     assert intake.status("a") is None
 
 
-def test_the_same_files_can_be_read_otherwise(intake):
+def test_uploaded_files_can_be_read_again_with_other_options(intake):
     intake.upload("a", {"pets.zip": pets()})
     assert read(intake).preview["side"] == 20
     intake.reparse("a", 28, "gray")
@@ -78,7 +78,7 @@ def test_the_same_files_can_be_read_otherwise(intake):
     assert len(list(custom_datasets.list_names(intake.data))) == 1
 
 
-def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):
+def test_an_invalid_upload_is_one_sentence_and_can_be_replaced(intake):
     intake.upload("a", {"pets.zip": pets(broken=True)})
     failed = read(intake)
     assert failed.phase == "failed"
@@ -89,14 +89,14 @@ def test_what_cannot_be_understood_is_a_sentence_and_can_be_replaced(intake):
     assert read(intake).phase == "understood"
 
 
-def test_people_do_not_see_what_others_bring(intake):
+def test_people_do_not_see_uploads_of_others(intake):
     intake.upload("a", {"pets.zip": pets()})
     assert intake.status("b") is None
     intake.discard("b")
     assert read(intake).phase == "understood"
 
 
-def test_a_reader_that_dies_is_a_sentence(intake):
+def test_a_killed_import_worker_is_one_sentence(intake):
     intake.upload("a", {"pets.zip": pets()})
     _, process = intake._uploads["a"]
     process.kill()
@@ -104,7 +104,7 @@ def test_a_reader_that_dies_is_a_sentence(intake):
     assert intake.status("a").phase in ("failed", "understood")
 
 
-def test_vectors_with_a_file_of_labels_become_a_run(intake):
+def test_embeddings_with_a_label_file_become_a_run(intake):
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
     vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
@@ -125,13 +125,13 @@ def test_vectors_with_a_file_of_labels_become_a_run(intake):
 @pytest.mark.parametrize(
     "names", [["a.zip", "b.zip"], ["a.npy", "b.npy"], ["a.txt"], ["labels.txt"], ["a.npy", "labels.txt", "more.csv"]]
 )
-def test_files_that_are_not_one_data_set_are_a_sentence(intake, names):
+def test_files_that_are_not_one_data_set_are_one_sentence(intake, names):
     with pytest.raises(UserError, match="Bring one zip"):
         intake.upload("a", dict.fromkeys(names, b""))
     assert intake.status("a") is None
 
 
-def test_what_a_killed_server_left_is_cleared(tmp_path):
+def test_uploads_left_by_a_killed_server_are_deleted(tmp_path):
     left = tmp_path / "data" / "own" / ".upload-0123456789abcdef"
     left.mkdir(parents=True)
     UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))

@@ -1,4 +1,4 @@
-"""Pages keep their state, and their addresses tell it."""
+"""Pages keep their state, and their URLs encode it."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def links(page):
     return {element.proto.label: element.proto.query_string for element in page.get("page_link")}
 
 
-def test_a_page_that_is_left_and_come_back_to_by_its_link_has_lost_nothing(page):
+def test_a_page_keeps_its_state_when_left_and_reopened_by_its_link(page):
     before = page.session_state["ui"]
     page.query_params.clear()
     page.switch_page(RUNS).run()
@@ -41,7 +41,7 @@ def test_a_page_that_is_left_and_come_back_to_by_its_link_has_lost_nothing(page)
     assert page.session_state["ui"] is before
 
 
-def test_an_address_of_somebody_elses_is_followed(page):
+def test_another_persons_url_is_applied(page):
     page.query_params.clear()
     page.query_params["steps"] = "88"
     page.run()
@@ -50,10 +50,10 @@ def test_an_address_of_somebody_elses_is_followed(page):
 
 
 @pytest.mark.parametrize("query", [{}, {"sort": "size"}, {"search": "mnist"}, {"sort": "score", "search": "a b"}])
-def test_the_shelf_comes_back_from_its_address(query):
+def test_the_run_list_is_restored_from_its_url(query):
     assert RunListState.from_query(query).to_query() == query
 
 
 @pytest.mark.parametrize("query", [{"sort": "color"}, {"search": ""}, {"run": "x"}])
-def test_what_the_shelf_does_not_know_is_left_out(query):
+def test_unknown_run_list_parameters_are_ignored(query):
     assert RunListState.from_query(query).to_query() == {}

@@ -1,4 +1,4 @@
-"""What a hand does on the map, in a real Chromium, without Streamlit."""
+"""Mouse, keyboard and touch on the map, in a real Chromium, without Streamlit."""
 
 import base64
 
@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def test_a_click_pins_what_is_under_it_and_escape_lets_go(open_map):
+def test_a_click_pins_a_point_and_escape_unpins_it(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
@@ -26,7 +26,7 @@ def test_a_click_pins_what_is_under_it_and_escape_lets_go(open_map):
     assert page.said("pinned") == [nearest, None]
 
 
-def test_an_echo_of_an_earlier_click_does_not_take_back_the_later_one(open_map):
+def test_a_late_echo_of_a_click_does_not_undo_a_newer_one(open_map):
     page = open_map("?n=3000")
     page.evaluate("map().interaction.pin(1); map().interaction.pin(2)")
     page.evaluate("update({ pinned: 1 })")
@@ -37,7 +37,7 @@ def test_an_echo_of_an_earlier_click_does_not_take_back_the_later_one(open_map):
     assert page.tells("pinned") == "5"
 
 
-def test_hovering_shows_the_points_own_picture(open_map):
+def test_hovering_shows_the_image_of_the_point(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
@@ -54,7 +54,7 @@ def test_hovering_shows_the_points_own_picture(open_map):
     page.wait_for_selector(".card", state="hidden")
 
 
-def test_a_lasso_takes_what_it_encloses_and_no_hidden_class(open_map):
+def test_a_lasso_selects_enclosed_points_of_visible_classes(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()

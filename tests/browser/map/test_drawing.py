@@ -1,4 +1,4 @@
-"""What an eye sees of the map, in a real Chromium, without Streamlit: live, replayed, drawn by what there is."""
+"""What the map draws, in a real Chromium, without Streamlit: live, replayed, with and without WebGL."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_live_run_is_followed_to_its_end_and_says_so_once(open_map):
     assert page.tells("mounts") == "1"
 
 
-def test_new_frames_leave_the_eye_where_the_person_put_it(open_map):
+def test_new_frames_do_not_move_the_camera(open_map):
     page = open_map("?n=3000&live=1&pace=0.15")
     box = page.locator(".overlay").bounding_box()
     page.mouse.move(box["x"] + 300, box["y"] + 200)
@@ -38,7 +38,7 @@ def test_new_frames_leave_the_eye_where_the_person_put_it(open_map):
     assert page.evaluate("map().scene.view") != view
 
 
-def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map):
+def test_updates_from_python_neither_remount_nor_move_the_map(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.mouse.move(500, 300)
@@ -52,7 +52,7 @@ def test_updates_from_python_neither_mount_anew_nor_move_anything(open_map):
     assert page.tells("pinned") == "7"
 
 
-def test_an_overtaken_cleanup_does_not_take_the_map_away_but_the_last_one_does(open_map):
+def test_only_the_last_cleanup_removes_the_map(open_map):
     page = open_map("?n=3000")
     page.evaluate("update(); cleanups.at(-2)()")
     page.wait_for_timeout(100)
@@ -82,7 +82,7 @@ def test_the_player_plays_steps_and_scrubs(open_map):
     assert page.locator(".player .label").inner_text() == "step 600 of 600"
 
 
-def test_a_ready_made_run_plays_at_once_but_not_for_who_wants_stillness(open_map):
+def test_a_bundled_run_autoplays_unless_reduced_motion_is_set(open_map):
     page = open_map("?n=3000&autoplay=1")
     page.shows(playing="true")
     page.close()
@@ -90,7 +90,7 @@ def test_a_ready_made_run_plays_at_once_but_not_for_who_wants_stillness(open_map
     quiet.shows(state="finished", frame=50, points=3000, playing="false")
 
 
-def test_canvas_stands_in_where_webgl_is_missing(open_map):
+def test_canvas_2d_replaces_a_missing_webgl(open_map):
     assert open_map("?n=3000").tells("renderer") == "webgl2"
     page = open_map("?n=3000&renderer=canvas")
     page.shows(renderer="canvas", points=3000)
@@ -125,7 +125,7 @@ def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
     assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
 
 
-def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
+def test_a_query_image_is_a_star_at_its_position(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
@@ -136,7 +136,7 @@ def test_a_query_is_a_star_with_a_place_of_its_own(open_map):
     assert page.evaluate("map().marker.at(1)") is None
 
 
-def test_another_view_is_reached_by_moving_points_and_its_units_are_never_seen(open_map):
+def test_changing_the_view_animates_the_points(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()

@@ -1,4 +1,4 @@
-"""What leaves the app and what comes into it: a run as one file that plays anywhere, pictures of one's own."""
+"""A user exports a run as one file that plays anywhere, and uploads images."""
 
 import io
 import re
@@ -17,7 +17,7 @@ from dmlviz.runs.store import Runs
 pytestmark = pytest.mark.browser
 
 
-def test_a_run_is_kept_as_a_page_that_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
+def test_an_exported_page_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
     person.open(f"?run={digits_run.id}")
     person.press("Export")
     panel = person.page.locator(".export")
@@ -76,7 +76,7 @@ def shapes() -> bytes:
     return packed.getvalue()
 
 
-def test_pictures_of_ones_own_are_looked_at_trained_on_and_shown(person, runs):
+def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     person.open("?net=mlp&steps=30")
     person.press("Upload data…")
     files = person.page.get_by_role("dialog").locator("input[type=file]")

@@ -1,4 +1,4 @@
-"""Numbers to color the map by, and how a picture is drawn."""
+"""Values to color the map by, and the projection in the URL."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_distance_to_the_class_center_is_measured_in_the_embedding(run):
     assert (distances_to_centers(np.array([[0.0, 0], [2, 0], [9, 9]]), np.array([3, 3, 5])) == [1, 1, 0]).all()
 
 
-def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, run):
+def test_faithfulness_of_the_live_view_equals_the_librarys(runs, run):
     from dmlviz.projection import projection_quality
 
     kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point["neighbors_kept"]
@@ -54,21 +54,21 @@ def test_the_faithfulness_of_the_runs_own_picture_is_that_of_the_library(runs, r
     np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.quality["neighbors_kept"])
 
 
-def test_at_an_epoch_only_the_watched_images_have_numbers(runs, run):
+def test_at_an_epoch_only_tracked_images_have_values(runs, run):
     drawing = drawn(runs, run, step=run.embedded_steps[0])
     for measure in ("center", "faithfulness"):
         known = np.isfinite(numbers(run, drawing, measure))
         assert (np.flatnonzero(known) == run.tracked_indices).all()
 
 
-def test_what_cannot_be_measured_is_a_sentence(runs, run):
+def test_a_missing_measure_is_one_sentence(runs, run):
     with pytest.raises(UserError, match="to color by yet"):
         point_values(run, drawn(runs, run, all_epochs=True), "center")
     with pytest.raises(UserError, match="to color by yet"):
         point_values(run, None, "../../etc")
 
 
-def test_how_a_picture_is_drawn_and_colored_is_in_the_address():
+def test_projection_and_color_are_in_the_url():
     ui = UIState()
     ui.set_view("tsne")
     ui.set_projection(dims=3, seed=4, step=None, all_epochs=False)
@@ -81,7 +81,7 @@ def test_how_a_picture_is_drawn_and_colored_is_in_the_address():
     assert again.color == "center"
 
 
-def test_back_from_a_view_leads_to_the_one_before():
+def test_restore_view_returns_to_the_previous_view():
     ui = UIState()
     ui.set_view("pca")
     ui.set_view("tsne")
@@ -92,7 +92,7 @@ def test_back_from_a_view_leads_to_the_one_before():
 
 
 @pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.all_epochs": "perhaps"}])
-def test_a_picture_that_cannot_be_drawn_is_said_and_left_out(query):
+def test_an_invalid_projection_is_reported_and_ignored(query):
     ui = UIState.from_query({"view": "pca"} | query)
     assert len(ui.messages) == 1
     assert ui.projection_overrides == {}

@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-286d924112bf2ac3.js";

@@ -1,1 +1,0 @@
-export { map as default } from "../dmlviz.map/page-286d924112bf2ac3.js";
