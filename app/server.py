@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 
 from app.api import events, routes
 from app.api.middleware import MIDDLEWARE
+from app.api.user_header import user_header
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
@@ -72,7 +73,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
     return {
         "routes": routes.routes(),
-        "middleware": [Middleware(kind) for kind in MIDDLEWARE],
+        "middleware": [*user_header(settings.access), *(Middleware(kind) for kind in MIDDLEWARE)],
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }

@@ -1,7 +1,6 @@
 """What happens to every request before a route or Streamlit answers it, one duty a class."""
 
 import re
-import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -9,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.runtime.session_owner import COOKIE, owner_from_cookies
+from app.runtime.browser_cookie import COOKIE
+from app.runtime.services import services
 
 _YEAR_S = 365 * 24 * 3600
 _HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
@@ -47,7 +47,7 @@ class BrowserCookieMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; the first page that a browser gets carries its cookie."""
-        if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
+        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
 
@@ -55,7 +55,8 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    cookie = f"{COOKIE}={secrets.token_hex(16)}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
                     headers.append("set-cookie", cookie + self.secure)
             await send(message)
 

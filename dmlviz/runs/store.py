@@ -34,6 +34,11 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     return Path(path).expanduser() if path else cache_dir() / "runs"
 
 
+def run_not_found(run: str) -> RunNotFoundError:
+    """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
+    return RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+
+
 @dataclass(frozen=True)
 class DamagedRun:
     """A run whose settings cannot be read; it can only be deleted."""
@@ -104,7 +109,7 @@ class Runs:
                     record = Run(folder / run)
                     _ = record.config
                     return record
-        raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+        raise run_not_found(run)
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
         """Return whether a run is ready-made (read-only)."""
