@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.api import batches, downloads, events, images, losses, runs
+from app.api import batches, classrooms, downloads, events, images, losses, runs
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
@@ -23,6 +23,7 @@ def routes() -> list[Route]:
         *batches.routes(),
         *losses.routes(),
         *images.routes(),
+        *classrooms.routes(),
         Route("/api/{rest:path}", not_found),
     ]
 
