@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.session_binding import SessionBindingMiddleware
 from app.runtime.browser_cookie import COOKIE
 from app.runtime.services import services
 
@@ -133,4 +134,31 @@ def _asks_for_page(scope: Scope) -> bool:
     return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
 
 
-MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware, BaseAddressMiddleware)
+class ClearCacheAtLogoutMiddleware:
+    """ASGI middleware: lets the browser forget the pictures and frames of whoever logs out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
+        if scope["type"] != "http" or not scope["path"].endswith("/auth/logout"):
+            await self.app(scope, receive, send)
+            return
+
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
+            await send(message)
+
+        await self.app(scope, receive, with_header)
+
+
+MIDDLEWARE = (
+    SameOriginMiddleware,
+    BrowserCookieMiddleware,
+    ImmutableAssetMiddleware,
+    ClearCacheAtLogoutMiddleware,
+    SessionBindingMiddleware,
+    BaseAddressMiddleware,
+)
