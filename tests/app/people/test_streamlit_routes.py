@@ -15,7 +15,7 @@ KNOWN = {
     "/_stcore/host-config": "options of the page",
     "/_stcore/metrics": "counts, of nobody by name",
     "/_stcore/stream": "the pages: bound to the person by SessionBindingMiddleware, and to the origin by Streamlit",
-    "/_stcore/upload_file/{session_id}/{file_id}": "only into an open session, with its XSRF token; nobody else reads it",
+    "/_stcore/upload_file/{session_id}/{file_id}": "only into an open session, with its XSRF token; nobody reads it",
     "/_stcore/bidi-components/{path:path}": "files of the page",
     "/_stcore/agent/interact": "off: server.enableAgentApi",
     "/_stcore/agent/mcp": "off: server.enableAgentApi",
