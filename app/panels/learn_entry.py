@@ -68,7 +68,7 @@ def _facts(kind: Kind, spec: Spec) -> None:
         st.markdown(f"**In {dimensions} dimensions.** {text}")
     if spec.reference:
         st.markdown(f"**Reference.** {spec.reference}")
-    if spec.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
+    if isinstance(spec, MetricSpec) and spec.three_spaces:
         navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
         st.button(

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dmlviz.catalog.custom_datasets import is_custom
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec, Framing
 from dmlviz.data import digit_image
 from dmlviz.data.image_ops import letterbox, upright
 from dmlviz.data.import_report import to_grayscale
@@ -22,7 +22,6 @@ MAX_SIDE = 4096
 MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
 TOO_LARGE = f"A picture has up to {MAX_SIDE} × {MAX_SIDE} pixels"
 FORMATS = ("PNG", "JPEG", "WEBP")
-NIST_DATASET = "digits"  # prepared differently: see digit_image.py
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
 
@@ -41,33 +40,6 @@ class PreparedImage:
 
     image: np.ndarray
     steps: tuple[PreparationStep, ...]
-
-
-@dataclass(frozen=True)
-class Normalization:
-    """How a data set centers its images.
-
-    Attributes:
-        box: Longest side of the content in pixels.
-        by_mass: Center by mass, otherwise by bounding box.
-        photographs: Keep gray levels; otherwise ink is scaled to the full range.
-    """
-
-    box: int
-    by_mass: bool
-    photographs: bool = False
-
-
-# Checked on the data by tests/bench/bench_query.py: MNIST and Fashion-MNIST. Not checked, for want of the data:
-# EMNIST, whose letters are put into the middle of a square with a border of 2 pixels, which is then made 28 × 28
-# (Cohen et al. 2017; that the border is of 2 pixels of the 28 is our reading); and KMNIST, whose authors do not say
-# how they framed its characters, so that its box is a guess.
-FRAMINGS = {
-    "mnist": Normalization(20, True),
-    "fashion_mnist": Normalization(28, False, photographs=True),
-    "kmnist": Normalization(26, False),
-    "emnist_letters": Normalization(24, False),
-}
 
 
 def decode(data: bytes, dataset: str) -> np.ndarray:
@@ -142,16 +114,11 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     """
     spec = _spec_with_images(dataset)
     picture = np.asarray(picture)
-    if (
-        picture.ndim == 3
-        and picture.shape[2] == 3
-        and dataset not in (*FRAMINGS, NIST_DATASET)
-        and picture.dtype == np.uint8
-    ):
+    if picture.ndim == 3 and picture.shape[2] == 3 and spec.framing is None and picture.dtype == np.uint8:
         return _letterbox(picture, spec)
     if spec.channels == 3:
         raise UserError(f"A drawing is gray; {spec.title} is in color: upload a picture instead.")
-    framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * spec.size), False)
+    framing = spec.framing or Framing(box=round(0.8 * spec.size))
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a gray uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
     steps = [PreparationStep("gray", picture)]
@@ -169,7 +136,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
     ink = digit_image.crop(ink, 0)
     steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
-    if dataset == NIST_DATASET:
+    if framing.block_counts:
         return _prepare_digit(ink, steps)
 
     ink = _scale(ink, framing.box)

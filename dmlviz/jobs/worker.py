@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import limit_to_one_thread, lower_priority
@@ -188,8 +189,10 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _trial_step
-    for module in ("layout", "tsne", "umap"):
-        yield partial(import_module, f"dmlviz.projection.{module}")
+    for module in dict.fromkeys(
+        ["dmlviz.projection.layout", *(one.module for one in PROJECTIONS.values() if one.module)]
+    ):
+        yield partial(import_module, module)
 
 
 @cache

@@ -16,7 +16,8 @@ from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
 from dmlviz.projection.progress import ProgressReporter
-from dmlviz.projection.tsne import Layout
+from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
+from dmlviz.projection.threads import one_thread
 
 _BATCHES = 16  # steps per iteration (umap-learn's epoch): neighbors are worse with 8, and no better with 32
 _NEGATIVE_SAMPLES = 4  # per point and step
@@ -76,6 +77,27 @@ def fit(
             frames.report(done, iterations, None, _rows(y))
     frames.report(done, iterations, None, _rows(y))
     return Layout(_rows(y), None, done)
+
+
+@REGISTRY.register("umap")
+class UMAP(Method):
+    """UMAP as this module computes it."""
+
+    def fit(self, rows: np.ndarray, request: Request) -> Layout:
+        """Return the layout, computed on one thread."""
+        config = request.config
+        params = {name: value for name, value in config.params.items() if name != "supervised"}
+        with one_thread(len(rows)):
+            return fit(
+                rows,
+                **params,
+                dims=config.dims,
+                seed=config.seed,
+                frames=request.frames,
+                start=request.start,
+                begun=request.begun,
+                labels=request.labels,
+            )
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

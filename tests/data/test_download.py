@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmlviz.data import download, load
+from dmlviz.catalog.dataset_sources import SOURCES, DatasetSource, RemoteFile
 from dmlviz.data import download_dataset as fetch_dataset
-from dmlviz.data.download import SOURCES, DatasetSource, RemoteFile, download_dataset
+from dmlviz.data import load
+from dmlviz.data.download import download_dataset
 from dmlviz.errors import DataUnavailableError
 
 CONTENT = bytes(range(256)) * 1000
@@ -134,13 +135,13 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(mirror: Mirror, tmp_pat
 
 def test_an_offline_error_lists_the_available_data_sets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     offline = DatasetSource("MNIST/raw", (dead_url(),), SOURCES["mnist"].files)
-    monkeypatch.setitem(download.SOURCES, "mnist", offline)
+    monkeypatch.setitem(SOURCES, "mnist", offline)
     with pytest.raises(DataUnavailableError, match=r"^MNIST is not on disk\. .*Available now: digits\.$"):
         load("mnist", tmp_path)
 
 
 def test_only_missing_files_are_downloaded(monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path) -> None:
-    monkeypatch.setitem(download.SOURCES, "mnist", source(mirror.url))
+    monkeypatch.setitem(SOURCES, "mnist", source(mirror.url))
     mirror.files = {"file.gz": PACKED, "other.gz": PACKED}
     (tmp_path / "X" / "raw").mkdir(parents=True)
     (tmp_path / "X" / "raw" / "file").write_bytes(CONTENT)
@@ -201,7 +202,7 @@ def test_emnist_letters_are_unpacked_upright_with_labels_from_0(
     monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
 ) -> None:
     files = letters()
-    monkeypatch.setitem(download.SOURCES, "emnist_letters", from_here(mirror, "emnist_letters", zipped(files)))
+    monkeypatch.setitem(SOURCES, "emnist_letters", from_here(mirror, "emnist_letters", zipped(files)))
     heard: list[tuple[int, int]] = []
     found = load("emnist_letters", tmp_path, lambda done, total: heard.append((done, total)))
     assert np.array_equal(found.train.images[3], files["emnist-letters-train-images-idx3-ubyte"][3].T)
@@ -230,7 +231,7 @@ def test_kmnist_is_downloaded_by_the_names_of_its_server(
         files[f"{part}-labels-idx1-ubyte"] = np.arange(count) % 10
     packed = {name: gzip.compress(idx_bytes(array), mtime=0) for name, array in files.items()}
     remotes = {name: RemoteFile(hashlib.md5(data).hexdigest(), len(data)) for name, data in packed.items()}
-    monkeypatch.setitem(download.SOURCES, "kmnist", DatasetSource("KMNIST/raw", (mirror.url,), remotes))
+    monkeypatch.setitem(SOURCES, "kmnist", DatasetSource("KMNIST/raw", (mirror.url,), remotes))
     mirror.files = {f"{name}.gz": data for name, data in packed.items()}
     found = load("kmnist", tmp_path)
     assert np.array_equal(found.test.images, files["t10k-images-idx3-ubyte"])

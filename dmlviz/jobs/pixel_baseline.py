@@ -1,4 +1,4 @@
-"""Retrieval scores of raw pixels, a baseline without a net: `python -m dmlviz.runs.pixel_baseline RUN`.
+"""Retrieval scores of raw pixels, a baseline without a net: `python -m dmlviz.jobs.pixel_baseline RUN`.
 
 Runs as a separate process at low priority, because thousands of images of 784 pixels take seconds. Imports no torch.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from dmlviz import metrics
 from dmlviz.data import load
+from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import lower_priority
 from dmlviz.runs.run import Run, RunNotFoundError
 
@@ -31,11 +32,12 @@ def pixel_scores_for_run(run: Run, data_root: Path | None = None) -> dict[str, f
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the scores as one line of JSON."""
-    parser = argparse.ArgumentParser(prog="python -m dmlviz.runs.pixel_baseline", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.pixel_baseline", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of the run")
     parser.add_argument("--data", type=Path, help="data folder")
     options = parser.parse_args(arguments)
     lower_priority()
+    load_plugins()
     print(json.dumps(pixel_scores_for_run(Run(options.run), options.data)))
 
 
