@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from starlette.middleware import Middleware
 
 from app.api import routes
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
@@ -27,7 +26,6 @@ __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
 APP_DIR = Path(__file__).resolve().parent
 PAGE = APP_DIR / "page.py"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> None:
@@ -39,14 +37,15 @@ def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         chosen = dict(_flat(tomllib.load(file)))
-    chosen |= {"server.address": settings.host, "server.port": settings.port}
-    if settings.host in LOOPBACK:
-        chosen["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
-    return chosen
+    return chosen | {
+        "server.address": settings.host,
+        "server.port": settings.port,
+        "server.baseUrlPath": settings.hosting.base_path.strip("/"),
+    }
 
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
-    """The ASGI app: pages, /api, the cookie that tells browsers apart."""
+    """The ASGI app: pages, our own routes, the cookie that tells browsers apart."""
     return st.App(PAGE, **app_options(settings, on_ready))
 
 
@@ -60,7 +59,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         _close_streams_on_signals()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
-        on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}")
+        on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}{settings.hosting.base_path}")
         try:
             yield {}
         finally:
@@ -68,8 +67,8 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
             await asyncio.to_thread(services.stop_services)
 
     return {
-        "routes": routes.routes(),
-        "middleware": [Middleware(each) for each in MIDDLEWARE],
+        "routes": routes.routes(settings.hosting.base_path),
+        "middleware": middleware(settings.hosting, settings.host),
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }

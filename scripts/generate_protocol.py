@@ -17,7 +17,7 @@ HEAD = "// Written by scripts/generate_protocol.py from app/payloads/protocol.py
 
 def typescript() -> str:
     """All of app/payloads/protocol.py as TypeScript."""
-    parts = [HEAD]
+    parts = [HEAD, *(f'export const {name} = "{value}";\n' for name, value in CONSTANTS.items())]
     for name, value in NAMED.items():
         parts.append(_interface(name, value) if is_typeddict(value) else f"export type {name} = {_written(value)};\n")
     props = [f"  {name}: {value.__name__};" for name, value in protocol.PROPS.items()]
@@ -30,6 +30,7 @@ def _is_type(value: Any) -> bool:
     return own or get_origin(value) is dict or isinstance(value, types.UnionType)
 
 
+CONSTANTS = {name: value for name, value in vars(protocol).items() if name.isupper() and isinstance(value, str)}
 NAMED = {name: value for name, value in vars(protocol).items() if _is_type(value)}
 
 

@@ -29,7 +29,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 def routes() -> list[Route]:
     """One for each picture; a question is JSON, since it holds what a person has just dragged."""
-    return [Route("/api/losses/{loss}/{picture}.json", picture, methods=["POST"])]
+    return [Route("/losses/{loss}/{picture}.json", picture, methods=["POST"])]
 
 
 async def picture(request: Request) -> Response:

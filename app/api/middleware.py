@@ -5,14 +5,18 @@ import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.headers import CookieMiddleware, SecurityHeadersMiddleware
+from app.payloads.protocol import ROUTES
+from app.runtime.hosting import Hosting
 from app.runtime.session_owner import COOKIE, owner_from_cookies
 
 _YEAR_S = 365 * 24 * 3600
-_HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -25,24 +29,26 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 class SameOriginMiddleware:
-    """ASGI middleware: refuses requests for /api that come from pages of other sites."""
+    """ASGI middleware: refuses requests for our routes that come from pages of other sites."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.prefix = f"{base_path}/{ROUTES}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self.app
-        if scope["type"] == "http" and scope["path"].startswith("/api/") and not is_same_origin(Headers(scope=scope)):
+        ours = scope["type"] == "http" and scope["path"].startswith(self.prefix)
+        if ours and not is_same_origin(Headers(scope=scope)):
             app = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
         await app(scope, receive, send)
 
 
 class BrowserCookieMiddleware:
-    """ASGI middleware: gives each new browser its cookie with the first page; `secure` sends it over HTTPS only."""
+    """ASGI middleware: gives each new browser its cookie with the first page."""
 
-    def __init__(self, app: ASGIApp, secure: bool = False) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
-        self.secure = "; Secure" if secure else ""
+        self.path = base_path or "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
@@ -53,8 +59,9 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    cookie = f"{COOKIE}={secrets.token_hex(16)}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
-                    headers.append("set-cookie", cookie + self.secure)
+                    name = f"{COOKIE}={secrets.token_hex(16)}"
+                    cookie = f"{name}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    headers.append("set-cookie", cookie)
             await send(message)
 
         await self.app(scope, receive, with_cookie)
@@ -63,11 +70,12 @@ class BrowserCookieMiddleware:
 class ImmutableAssetMiddleware:
     """ASGI middleware: lets browsers keep files whose address names their content, which Streamlit does not say."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.hashed = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _HASHED_ASSET.fullmatch(scope["path"]):
+        if scope["type"] != "http" or not self.hashed.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
 
@@ -79,4 +87,15 @@ class ImmutableAssetMiddleware:
         await self.app(scope, receive, with_cache)
 
 
-MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware)
+def middleware(hosting: Hosting, host: str) -> list[Middleware]:
+    """What a server that listens on `host` puts before its routes, outermost first."""
+    base_path = hosting.base_path
+    answered = hosting.answered_hosts(host)
+    return [
+        *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
+        Middleware(SecurityHeadersMiddleware, hosting.embedders),
+        Middleware(CookieMiddleware, bool(hosting.embedders)),
+        Middleware(SameOriginMiddleware, base_path),
+        Middleware(BrowserCookieMiddleware, base_path),
+        Middleware(ImmutableAssetMiddleware, base_path),
+    ]

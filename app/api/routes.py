@@ -1,4 +1,4 @@
-"""The routes under /api: frames, sprite sheets, labels, live events, files. Every id is checked."""
+"""The routes: frames, sprite sheets, labels, live events, files. Every id is checked."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from app.api import batches, losses
 from app.payloads import downloads, sprites, thumbnails
@@ -22,6 +22,7 @@ from app.payloads.per_query import per_query_bytes
 from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
 from app.payloads.projection_info import projection_infos as about_methods
+from app.payloads.protocol import ROUTES
 from app.runtime.event_stream import StreamHub
 from app.runtime.services import services
 from dmlviz import __version__
@@ -44,32 +45,33 @@ MAX_IMPORT_BYTES = 400_000_000  # bytes of a file that comes in
 event_hub = StreamHub()
 
 
-def routes() -> list[Route]:
-    """Every route. They answer GET, but for those that are sent a run or a question about a loss."""
-    return [
-        Route("/api/health", health),
-        Route("/api/runs/import", import_archive, methods=["POST"]),
-        Route("/api/methods.json", methods),
-        Route("/api/runs/{run}/events", run_events),
-        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
-        Route("/api/runs/{run}/layout.json", tracked_items),
-        Route("/api/runs/{run}/nearest.bin", nearest),
+def routes(base_path: str = "") -> list[Mount]:
+    """Every route, below `base_path`. They answer GET, but for those that are sent a run or a question about a loss."""
+    answered = [
+        Route("/health", health),
+        Route("/runs/import", import_archive, methods=["POST"]),
+        Route("/methods.json", methods),
+        Route("/runs/{run}/events", run_events),
+        Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/runs/{run}/layout.json", tracked_items),
+        Route("/runs/{run}/nearest.bin", nearest),
         *batches.routes(),
         *losses.routes(),
-        Route("/api/runs/{run}/judged.bin", judged),
-        Route("/api/runs/{run}/pixels.json", pixel_baseline_route),
-        Route("/api/runs/{run}/neighbor-history/{item:int}.json", neighbor_history_route),
-        Route("/api/runs/{run}/portrait-{theme}.png", portrait),
-        Route("/api/runs/{run}/export/{format}", export),
-        Route("/api/runs/{run}/run.zip", export_archive),
-        Route("/api/runs/{run}/values/{view}/{measure}.f32", point_values_route),
-        Route("/api/agreement/{a}/{b}.json", agreement),
-        Route("/api/frames/{run}/{frame}.i16", frame),
-        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
-        Route("/api/data/{dataset}/{hash}/labels.u8", labels),
-        Route("/api/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
-        Route("/api/{rest:path}", not_found),
+        Route("/runs/{run}/judged.bin", judged),
+        Route("/runs/{run}/pixels.json", pixel_baseline_route),
+        Route("/runs/{run}/neighbor-history/{item:int}.json", neighbor_history_route),
+        Route("/runs/{run}/portrait-{theme}.png", portrait),
+        Route("/runs/{run}/export/{format}", export),
+        Route("/runs/{run}/run.zip", export_archive),
+        Route("/runs/{run}/values/{view}/{measure}.f32", point_values_route),
+        Route("/agreement/{a}/{b}.json", agreement),
+        Route("/frames/{run}/{frame}.i16", frame),
+        Route("/frames/{run}/{projection}/{frame}.i16", frame),
+        Route("/data/{dataset}/{hash}/labels.u8", labels),
+        Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
+        Route("/{rest:path}", not_found),
     ]
+    return [Mount(f"{base_path}/{ROUTES}", routes=answered)]
 
 
 def user_error(_request: Request, error: Exception) -> Response:

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.payloads.protocol import ROUTES
 from app.state.current_view import RunView
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
@@ -44,6 +45,6 @@ def _file_row(kept: RunExport, format: str) -> dict[str, str]:
     return {
         "title": FORMATS[format].title,
         "summary": FORMATS[format].summary,
-        "url": f"/api/runs/{kept.run.id}/export/{format}{view}",
+        "url": f"{ROUTES}/runs/{kept.run.id}/export/{format}{view}",
         "name": kept.file_name(format),
     }

@@ -8,6 +8,9 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # of Python 3.11 pydantic, which checks them in the tests, takes no other
 
+ROUTES = "dmlviz"
+"""The first part of the address of every route. The page sets it behind its own base, wherever that is."""
+
 # ---- a run's events
 
 
@@ -647,7 +650,7 @@ class MapAtRProps(TypedDict):
 
 
 class BatchTerms(TypedDict):
-    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+    """dmlviz/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
 
     terms: list[list[float]]
 
@@ -688,7 +691,7 @@ class CurveSide(TypedDict):
 
 
 class LossCurve(TypedDict):
-    """/api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
+    """dmlviz/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
 
     axis: CurveAxis
     names: list[str]
@@ -703,7 +706,7 @@ class LossCurve(TypedDict):
 
 
 class LossForces(TypedDict):
-    """/api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1."""
+    """dmlviz/losses/NAME/forces.json: the loss of a few points, and where it pushes each. `active`: a share."""
 
     loss: float
     active: float
@@ -712,7 +715,7 @@ class LossForces(TypedDict):
 
 
 class LossGround(TypedDict):
-    """/api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
+    """dmlviz/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
 
     values: list[float | None]
 
@@ -764,7 +767,7 @@ class LossOfBatch(TypedDict):
 
 
 class BatchAnswer(TypedDict):
-    """/api/runs/…/batches/STEP.json"""
+    """dmlviz/runs/…/batches/STEP.json"""
 
     step: int
     loss: float
@@ -794,7 +797,7 @@ class BatchAnswer(TypedDict):
 
 
 class DistancesAnswer(TypedDict):
-    """/api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
+    """dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
 
     step: int
     measure: Literal["euclidean", "sqeuclidean", "cosine"]

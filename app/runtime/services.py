@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.runtime.active_sessions import ActiveSessions
+from app.runtime.hosting import Hosting
 from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
@@ -34,6 +35,7 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    hosting: Hosting = field(default_factory=Hosting)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.payloads.agreement import agreement_table
+from app.payloads.protocol import ROUTES
 from app.state.compare import LINK, CompareState, Pair, to_explore_state
 from app.state.current_view import RunView
 from app.widgets import component_props
@@ -31,7 +32,7 @@ def versus_data(pair: Pair) -> dict[str, Any]:
     if pair.complete:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
-        data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
+        data["cells_url"] = f"{ROUTES}/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     elif pair.complete:
         data["cells"] = agreement_table(pair.a.run, pair.b.run)
     return data

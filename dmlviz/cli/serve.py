@@ -31,9 +31,36 @@ def serve(
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
+    base_path: Annotated[str, typer.Option(metavar="PATH", help="path that a proxy has before the app: /x/y")] = "",
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            envvar="DMLVIZ_ALLOWED_HOSTS",
+            help="name by which the server may be asked besides localhost; may be repeated; * for any "
+            "(default: any, but on loopback)",
+        ),
+    ] = None,
+    embed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            envvar="DMLVIZ_EMBED",
+            help="site that may show the app in a frame, such as https://school.example; may be repeated",
+        ),
+    ] = None,
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
+        ),
+    ] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
+    from app.runtime.hosting import Hosting
     from app.server import Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
@@ -47,9 +74,17 @@ def serve(
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
+    hosting = Hosting(
+        base_path=base_path,
+        allowed_hosts=tuple(allowed_host or ()),
+        embedders=tuple(embed or ()),
+    )
+    os.environ["FORWARDED_ALLOW_IPS"] = forwarded_allow_ips  # uvicorn reads it, and else believes all of this machine
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
-    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit)
+    settings = Settings(
+        runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit, hosting=hosting
+    )
     serve_app(settings, on_ready=ready)
 
 

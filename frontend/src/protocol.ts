@@ -1,5 +1,7 @@
 // Written by scripts/generate_protocol.py from app/payloads/protocol.py: change that, not this.
 
+export const ROUTES = "dmlviz";
+
 /** Where the bytes of a frame are, and what they mean: world = center + q / 32767 · scale. */
 export interface FrameMeta {
   id: string;
@@ -569,7 +571,7 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+/** dmlviz/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
 export interface BatchTerms {
   terms: number[][];
 }
@@ -605,7 +607,7 @@ export interface CurveSide {
   slope: (number | null)[];
 }
 
-/** /api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
+/** dmlviz/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
 export interface LossCurve {
   axis: CurveAxis;
   names: string[];
@@ -619,7 +621,7 @@ export interface LossCurve {
   far: CurveSide;
 }
 
-/** /api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1. */
+/** dmlviz/losses/NAME/forces.json: the loss of a few points, and where it pushes each. `active`: a share. */
 export interface LossForces {
   loss: number;
   active: number;
@@ -627,7 +629,7 @@ export interface LossForces {
   on_weights: number[][];
 }
 
-/** /api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
+/** dmlviz/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
 export interface LossGround {
   values: (number | null)[];
 }
@@ -673,7 +675,7 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** /api/runs/…/batches/STEP.json */
+/** dmlviz/runs/…/batches/STEP.json */
 export interface BatchAnswer {
   step: number;
   loss: number;
@@ -702,7 +704,7 @@ export interface BatchAnswer {
   sheet?: SpriteSheets;
 }
 
-/** /api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
+/** dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
 export interface DistancesAnswer {
   step: number;
   measure: "euclidean" | "sqeuclidean" | "cosine";

@@ -49,10 +49,10 @@ def test_the_answers_about_batches_distances_and_methods_are_as_declared(client,
     trained = next(known for known in ready if known.recorded_batch_steps)
     step = trained.recorded_batch_steps[0]
     wanted = {
-        f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
-        f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
-        f"/api/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.NeighborHistory,
-        "/api/methods.json": dict[str, protocol.MethodInfo],
+        f"/dmlviz/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
+        f"/dmlviz/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
+        f"/dmlviz/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.NeighborHistory,
+        "/dmlviz/methods.json": dict[str, protocol.MethodInfo],
     }
     for address, declared in wanted.items():
         answer = client.get(address)

@@ -1,7 +1,7 @@
 // What the loss sees of one batch: its picture, its distances, what is compared, and one step in slow motion.
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
-import type { BatchAnswer, BatchTerms } from "../protocol.ts";
+import { ROUTES, type BatchAnswer, type BatchTerms } from "../protocol.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { classColors } from "../lib/palette.ts";
 import { tileStyle } from "../lib/sprites.ts";
@@ -202,7 +202,7 @@ export class BatchView {
 
   private load(): void {
     if (this.step === null) return;
-    const url = `/api/runs/${this.run}/batches/${this.step}.json?${this.begun}${this.final ? "" : "-live"}`;
+    const url = `${ROUTES}/runs/${this.run}/batches/${this.step}.json?${this.begun}${this.final ? "" : "-live"}`;
     if (url === this.url) return;
     const answer = this.answers.get(url);
     if (!answer) return;
@@ -227,7 +227,7 @@ export class BatchView {
   /** The terms of a loss that the page has no formula with numbers of. */
   private loadTerms(batch: LoadedBatch): void {
     if (batch.terms || batch.formula.text) return;
-    const answer = this.termAnswers.get(`/api/runs/${this.run}/batches/${batch.step}/terms.json?${this.begun}`);
+    const answer = this.termAnswers.get(`${ROUTES}/runs/${this.run}/batches/${batch.step}/terms.json?${this.begun}`);
     if (!answer || "error" in answer) return;
     batch.terms = answer.terms;
     this.chosen = mostInformative(batch);

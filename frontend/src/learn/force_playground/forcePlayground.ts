@@ -23,6 +23,7 @@ import {
   ring,
   stepped,
 } from "./arrangement.ts";
+import { ROUTES } from "../../protocol.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import style from "./forcePlayground.css";
 
@@ -162,7 +163,7 @@ class Plane {
   ask() {
     this.question = questionOf(this.now, { ...this.params });
     this.current = false;
-    this.forceQuestions.ask(`/api/losses/${this.loss}/forces.json`, this.question);
+    this.forceQuestions.ask(`${ROUTES}/losses/${this.loss}/forces.json`, this.question);
     this.draw();
   }
 
@@ -338,7 +339,7 @@ class Plane {
       index: chosen,
       places: now.circle ? ring(SEGMENTS) : grid(CELLS),
     };
-    this.groundQuestions.ask(`/api/losses/${this.loss}/ground.json`, question);
+    this.groundQuestions.ask(`${ROUTES}/losses/${this.loss}/ground.json`, question);
   }
 
   shaded({ values }) {

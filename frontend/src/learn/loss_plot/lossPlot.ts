@@ -7,6 +7,7 @@ import { ticks } from "../../charts/lossSeries.ts";
 import { h } from "../../lib/dom.ts";
 import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
 import { mount } from "../../lib/mount.ts";
+import { ROUTES } from "../../protocol.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import { pointsOf, readAt } from "./curve.ts";
 import style from "./lossPlot.css";
@@ -94,7 +95,7 @@ class LossPlot {
   ask(samples) {
     const question = { params: { ...this.params }, held: { ...this.kept }, samples };
     this.asked = question;
-    this.questions.ask(`/api/losses/${this.loss}/curve.json`, question);
+    this.questions.ask(`${ROUTES}/losses/${this.loss}/curve.json`, question);
   }
 
   answered(curve, question) {

@@ -3,6 +3,7 @@ import type { FrameMeta } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
+import { fetchServer } from "../../lib/server.ts";
 
 const CACHE_BYTES = 48e6;
 const MAX_DECODED = 10;
@@ -128,7 +129,7 @@ export class Frames {
     pivot,
     fed = () => undefined,
     raw = new Map(),
-    fetch = globalThis.fetch.bind(globalThis),
+    fetch = fetchServer,
     now = Date.now,
   }: FrameSource & Surroundings) {
     this.url = url;
