@@ -59,7 +59,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         _close_streams_on_signals()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
-        on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}{settings.hosting.base_path}")
+        on_ready(settings.hosting.link(settings.host, st.get_option("server.port")))
         try:
             yield {}
         finally:
@@ -102,12 +102,6 @@ def _close_streams_on_signals() -> None:
                 before(received, stack)
 
         signal.signal(number, handle)
-
-
-def _readable(host: str) -> str:
-    if host in ("0.0.0.0", "::"):
-        return "localhost"
-    return f"[{host}]" if ":" in host else host
 
 
 def _flat(section: dict[str, Any], prefix: str = "") -> Any:

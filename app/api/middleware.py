@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.access_token import AccessTokenMiddleware
 from app.api.headers import CookieMiddleware, SecurityHeadersMiddleware
 from app.payloads.protocol import ROUTES
 from app.runtime.hosting import Hosting
@@ -95,6 +96,7 @@ def middleware(hosting: Hosting, host: str) -> list[Middleware]:
         *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
         Middleware(SecurityHeadersMiddleware, hosting.embedders),
         Middleware(CookieMiddleware, bool(hosting.embedders)),
+        *([Middleware(AccessTokenMiddleware, hosting.token, base_path)] if hosting.token else []),
         Middleware(SameOriginMiddleware, base_path),
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),

@@ -24,6 +24,7 @@ from app.payloads.point_values import point_values
 from app.payloads.projection_info import projection_infos as about_methods
 from app.payloads.protocol import ROUTES
 from app.runtime.event_stream import StreamHub
+from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
@@ -49,6 +50,7 @@ def routes(base_path: str = "") -> list[Mount]:
     """Every route, below `base_path`. They answer GET, but for those that are sent a run or a question about a loss."""
     answered = [
         Route("/health", health),
+        Route("/health/ready", readiness),
         Route("/runs/import", import_archive, methods=["POST"]),
         Route("/methods.json", methods),
         Route("/runs/{run}/events", run_events),
@@ -82,6 +84,12 @@ def user_error(_request: Request, error: Exception) -> Response:
 async def health(_request: Request) -> Response:
     """Whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
+
+
+async def readiness(_request: Request) -> Response:
+    """Whether a job can start (200), or what keeps it from that (503)."""
+    reasons = await asyncio.to_thread(obstacles, services())
+    return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, NO_STORE)
 
 
 async def methods(_request: Request) -> Response:

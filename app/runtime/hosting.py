@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dmlviz.errors import UserError
 
 MIN_TOKEN_LENGTH = 16
+ANY_ADDRESS = ("0.0.0.0", "::", "")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
 _BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
@@ -56,6 +57,12 @@ class Hosting:
                 f"A token has at least {MIN_TOKEN_LENGTH} letters, digits or . _ ~ -, so that nobody guesses it; "
                 f"got {len(self.token)} characters. Leave it out to have one made."
             )
+
+    def link(self, host: str, port: int) -> str:
+        """The address to open in a browser, with the token, where the server listens on `host` and `port`."""
+        name = "localhost" if host in ANY_ADDRESS else f"[{host}]" if ":" in host else host
+        address = f"http://{name}:{port}{self.base_path}"
+        return f"{address}/?token={self.token}" if self.token else address
 
     def answered_hosts(self, host: str) -> tuple[str, ...]:
         """Names that a request may ask for where the server listens on `host`; empty for any."""

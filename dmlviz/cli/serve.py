@@ -2,11 +2,13 @@
 
 import errno
 import os
+import secrets
 import socket
 import sys
 import threading
 import webbrowser
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -14,7 +16,6 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()
-ANY_HOST = ("0.0.0.0", "::", "")
 
 
 @app.command()
@@ -49,6 +50,16 @@ def serve(
             help="site that may show the app in a frame, such as https://school.example; may be repeated",
         ),
     ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            envvar="DMLVIZ_TOKEN",
+            help="access token that a browser must know, at least 16 characters "
+            "(default: a new one at each start; none on loopback)",
+        ),
+    ] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="let everybody in who reaches the server")] = False,
     forwarded_allow_ips: Annotated[
         str,
         typer.Option(
@@ -60,7 +71,7 @@ def serve(
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
-    from app.runtime.hosting import Hosting
+    from app.runtime.hosting import ANY_ADDRESS, LOOPBACK, Hosting
     from app.server import Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
@@ -69,8 +80,12 @@ def serve(
 
     def ready(address: str) -> None:
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
-        if host in ANY_HOST:
-            print("  Warning: anyone on this network can open it and start trainings.", flush=True)
+        if host in ANY_ADDRESS and (name := network_address()) is not None:
+            print(f"  In this network:   {hosting.link(name, urlsplit(address).port or port)}", flush=True)
+        if hosting.token and host not in LOOPBACK:
+            print("  Whoever has this link can open the app, train and delete: it holds the access token.", flush=True)
+        elif host not in LOOPBACK:
+            print("  Warning: anyone who reaches this machine can open the app, train and delete.", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
@@ -78,6 +93,7 @@ def serve(
         base_path=base_path,
         allowed_hosts=tuple(allowed_host or ()),
         embedders=tuple(embed or ()),
+        token=None if no_token else token or (None if host in LOOPBACK else secrets.token_hex(16)),
     )
     os.environ["FORWARDED_ALLOW_IPS"] = forwarded_allow_ips  # uvicorn reads it, and else believes all of this machine
     print("Starting …", end="\r", flush=True)
@@ -105,6 +121,16 @@ def check_port_free(host: str, port: int) -> None:
         if error.errno == errno.EACCES:
             raise UserError(f"Permission denied for port {port}; use one above 1023.") from None
         raise UserError(f"Cannot listen on {host} port {port}: {error.strerror}.") from None
+
+
+def network_address() -> str | None:
+    """Return the address by which other machines see this one; None without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses the interface
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
 
 
 def has_browser() -> bool:

@@ -1,12 +1,16 @@
 """Where the server may be reached: what the options take, and what every answer tells the browser."""
 
+import shutil
+
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from app.api.middleware import middleware
+from app.runtime import readiness
 from app.runtime.hosting import Hosting, hosting_from_environment
 from dmlviz.errors import UserError
 
@@ -109,3 +113,86 @@ def test_cookies_are_secure_where_the_way_is(embedders, framed):
         assert cookie.lower().count("samesite") == 1
         assert ("SameSite=None" in cookie) == ("Partitioned" in cookie) == framed
     assert sum("Path=/x/y;" in cookie for cookie in secure) == 1
+
+
+TOKEN = "0123456789abcdef"
+PAGE = {"Accept": "text/html,*/*"}
+
+
+@pytest.fixture
+def stranger():
+    """Who asks a server that wants a token, below a path."""
+    client = asked(Hosting(base_path="/x/y", token=TOKEN), "0.0.0.0", "http://school.example")
+    client.follow_redirects = False
+    return client
+
+
+def test_the_link_with_the_token_lets_a_browser_in_for_good(stranger):
+    answer = stranger.get(f"/x/y/?run=a1&token={TOKEN}", headers=PAGE)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "./?run=a1"
+    (cookie,) = cookies(answer)
+    assert "HttpOnly" in cookie
+    assert "Path=/x/y;" in cookie
+    assert TOKEN not in cookie
+    assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+def test_a_page_without_the_token_asks_for_it(stranger):
+    answer = stranger.get("/x/y/", headers=PAGE)
+    assert answer.status_code == 401
+    assert "<form" in answer.text
+    assert "not the token" not in answer.text
+    wrong = stranger.post("/x/y/", data={"token": "fedcba9876543210"}, headers=PAGE)
+    assert (wrong.status_code, cookies(wrong)) == (401, [])
+    assert "not the token" in wrong.text
+    assert stranger.post("/x/y/", data={"token": f" {TOKEN} "}, headers=PAGE).status_code == 303
+    assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer fedcba9876543210"},
+        {"Cookie": f"dmlviz_access={TOKEN}"},
+        {"Cookie": "dmlviz_access=é".encode()},
+    ],
+)
+def test_whatever_else_is_asked_without_the_token_is_refused_in_a_sentence(stranger, headers):
+    answer = stranger.get("/x/y/dmlviz/runs/a1/layout.json", headers=headers)
+    assert answer.status_code == 401
+    assert "access token" in answer.json()["error"]
+
+
+def test_a_program_shows_the_token_in_a_header(stranger):
+    assert stranger.get("/x/y/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_the_health_of_the_server_is_no_secret_but_nothing_that_looks_like_it(stranger):
+    assert stranger.get("/x/y/dmlviz/health").status_code == 404  # there is none here, but it was looked for
+    for path in ("/x/y/dmlviz/healthy", "/dmlviz/health", "/x/y/dmlviz/health/x"):
+        assert stranger.get(path).status_code == 401
+
+
+def test_a_websocket_without_the_token_is_closed(stranger):
+    with pytest.raises(WebSocketDisconnect) as closed, stranger.websocket_connect("/x/y/_stcore/stream"):
+        pass
+    assert closed.value.code == 1008
+
+
+def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
+    answer = client.get("/dmlviz/health/ready")
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": []})
+
+    monkeypatch.setattr(readiness, "MIN_FREE_BYTES", 10**18)
+    answer = client.get("/dmlviz/health/ready")
+    assert answer.status_code == 503
+    assert "MB left" in answer.json()["reasons"][0]
+
+    monkeypatch.undo()
+    here.jobs.close()
+    assert client.get("/dmlviz/health/ready").json()["reasons"] == ["No worker is ready yet."]
+    shutil.rmtree(here.settings.runs)
+    assert "folder of runs: No such file" in client.get("/dmlviz/health/ready").json()["reasons"][0]
+    assert client.get("/dmlviz/health").status_code == 200  # alive all the same
