@@ -74,41 +74,60 @@ class Proxy:
 
 
 BASE = "/x/y"
-CUT = """
+TOKEN = "a-token-for-the-stories"
+OTHERS = """
     server {
-        listen %d;
+        listen $cut;
         location /cut/ {
-            proxy_pass %s/;  # the path is cut off, as many hosts do it
+            proxy_pass $server/;  # the path is cut off, as many hosts do it
             proxy_http_version 1.1;
-            proxy_set_header Host $http_host;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection $connection_upgrade;
+            proxy_set_header Host $$http_host;
+            proxy_set_header Upgrade $$http_upgrade;
+            proxy_set_header Connection $$connection_upgrade;
         }
+        location = /frame { return 200 '<iframe src="http://localhost:$cut/cut/" width=1200 height=700></iframe>'; }
+    }
+    server {
+        listen $school ssl;
+        ssl_certificate $folder/fullchain.pem;
+        ssl_certificate_key $folder/privkey.pem;
+        location = /frame { return 200 '<iframe src="$app/?token=$token" width=1200 height=700></iframe>'; }
     }
 """
 
 
 class Hosted:
-    """A server as the proxy shows it; `cut` is where the same proxy shows a server that knows of no path."""
+    """A server as the proxy shows it.
 
-    def __init__(self, url: str, cut: str) -> None:
-        self.url = url
-        self.cut = cut
+    Attributes:
+        url: Its address, below a path.
+        link: The same with the token that it asks for.
+        school: Another site, which may show it in a frame and does so at /frame.
+        cut: Where the proxy shows a server that knows of no path; at /frame beside it is a frame of that.
+    """
+
+    def __init__(self, port: int, school: int, cut: int) -> None:
+        self.url = f"https://localhost:{port}{BASE}"
+        self.link = f"{self.url}/?token={TOKEN}"
+        self.school = f"https://127.0.0.1:{school}"
+        self.cut = f"http://localhost:{cut}/cut"
+        self.frame_of_cut = f"http://127.0.0.1:{cut}/frame"
 
 
 @pytest.fixture(scope="session")
 def hosted(runs: Path, server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """A server below a path, behind TLS."""
+    """A server below a path, behind TLS, that asks for a token and that one other site may show in a frame."""
     if NGINX is None or OPENSSL is None:
         pytest.skip("there is no nginx or no openssl on this machine")
-    port, cut = free_port(), free_port()
+    folder, port, school, cut = tmp_path_factory.mktemp("nginx"), free_port(), free_port(), free_port()
+    hosted = Hosted(port, school, cut)
     command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--runs", str(runs)]
-    started = type(server)(
-        [*command, "--base-path", BASE, "--forwarded-allow-ips", "127.0.0.1"], {"NUMBA_DISABLE_JIT": "1"}
-    )
-    app = started.url.removeprefix("http://").removesuffix(BASE)
-    proxy = Proxy(tmp_path_factory.mktemp("nginx"), port, app, BASE, CUT % (cut, server.url))
-    yield Hosted(f"https://localhost:{port}{BASE}", f"http://localhost:{cut}/cut")
+    options = ["--base-path", BASE, "--forwarded-allow-ips", "127.0.0.1", "--embed", hosted.school, "--token", TOKEN]
+    started = type(server)([*command, *options], {"NUMBA_DISABLE_JIT": "1"})
+    app = started.url.removeprefix("http://").partition("/")[0]
+    values = {"cut": cut, "server": server.url, "school": school, "folder": folder, "app": hosted.url, "token": TOKEN}
+    proxy = Proxy(folder, port, app, BASE, Template(OTHERS).substitute(values))
+    yield hosted
     proxy.close()
     started.close()
     assert "Traceback" not in started.log
