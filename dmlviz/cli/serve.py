@@ -32,7 +32,10 @@ def serve(
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
-    base_path: Annotated[str, typer.Option(metavar="PATH", help="path that a proxy has before the app: /x/y")] = "",
+    base_path: Annotated[
+        str,
+        typer.Option(metavar="PATH", envvar="DMLVIZ_BASE_PATH", help="path that a proxy has before the app: /x/y"),
+    ] = "",
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +62,9 @@ def serve(
             "(default: a new one at each start; none on loopback)",
         ),
     ] = None,
-    no_token: Annotated[bool, typer.Option("--no-token", help="let everybody in who reaches the server")] = False,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", envvar="DMLVIZ_NO_TOKEN", help="let everybody in who reaches the server")
+    ] = False,
     forwarded_allow_ips: Annotated[
         str,
         typer.Option(
