@@ -1,10 +1,11 @@
 """Does what the Dockerfile says in a fresh Debian root, where no container engine is at hand.
 
-    sudo python3 deploy/try_dockerfile.py FOLDER [--build-arg NAME=VALUE] [--mount DIR]
+    sudo python3 deploy/try_dockerfile.py FOLDER [--build-arg NAME=VALUE] [--mount PATH]
 
 debootstrap makes the root; chroot runs the steps there, the last ones as the Dockerfile's own user. Then the app is
 started as its ENTRYPOINT and CMD say, until its HEALTHCHECK holds, and ended by SIGTERM. It prints sizes and memory.
-`--mount` shows a folder of this machine inside, such as one of wheels; PIP_* of the environment are passed on.
+`--mount` shows a file or folder of this machine to the first stage, such as one of wheels; PIP_* of the environment are
+passed on.
 """
 
 import argparse
@@ -115,7 +116,9 @@ def build(folder: Path, arguments: dict[str, str], mounted: list[Path]) -> Stage
             if called != "last":
                 stage.environment |= {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
                 for each in mounted:
-                    shutil.copytree(each, root / str(each).lstrip("/"), dirs_exist_ok=True)
+                    goal = root / str(each).lstrip("/")
+                    goal.parent.mkdir(parents=True, exist_ok=True)
+                    subprocess.run(["cp", "-rLT", "--remove-destination", each, goal], check=True)
         elif name == "ARG":
             key, _, value = rest.partition("=")
             stage.environment[key] = arguments.get(key, value)
@@ -186,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--mount", action="append", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--mount", action="append", default=[], type=Path, metavar="PATH")
     given = parser.parse_args()
     if os.geteuid():
         sys.exit("Only root may change the root folder: use sudo.")

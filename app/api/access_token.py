@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.payloads.protocol import ROUTES
+from app.payloads.protocol.common import ROUTES
 
 COOKIE = "dmlviz_access"
 PARAMETER = "token"
@@ -57,6 +57,7 @@ class AccessTokenMiddleware:
         self.health = (f"{base_path}/{ROUTES}/health", f"{base_path}/{ROUTES}/health/ready")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, let its browser in, or refuse it with status 401; a WebSocket is closed."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return

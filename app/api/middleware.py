@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.access_token import AccessTokenMiddleware
-from app.api.headers import CookieMiddleware, SecurityHeadersMiddleware
-from app.payloads.protocol import ROUTES
+from app.api.security import CookieMiddleware, SecurityHeadersMiddleware
+from app.payloads.protocol.common import ROUTES
 from app.runtime.hosting import Hosting
 from app.runtime.session_owner import COOKIE, owner_from_cookies
 
@@ -37,6 +37,7 @@ class SameOriginMiddleware:
         self.prefix = f"{base_path}/{ROUTES}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request for a route from another site, with status 403; pass on all others."""
         app = self.app
         ours = scope["type"] == "http" and scope["path"].startswith(self.prefix)
         if ours and not is_same_origin(Headers(scope=scope)):
@@ -52,6 +53,7 @@ class BrowserCookieMiddleware:
         self.path = base_path or "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the first page that a browser gets carries its cookie."""
         if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
@@ -76,6 +78,7 @@ class ImmutableAssetMiddleware:
         self.hashed = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; files named by their content get a cache header."""
         if scope["type"] != "http" or not self.hashed.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
@@ -88,16 +91,67 @@ class ImmutableAssetMiddleware:
         await self.app(scope, receive, with_cache)
 
 
+class BaseAddressMiddleware:
+    """ASGI middleware: tells Streamlit's page where its server is.
+
+    Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in the console of
+    everybody, and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
+    `tests/browser/test_direct_load.py` fails when it moves.
+    """
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.prefix = f"{base_path}/{ROUTES}/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; a page of Streamlit gets its base address in `<head>`."""
+        if scope["type"] != "http" or not self.asks_for_page(scope):
+            await self.app(scope, receive, send)
+            return
+        # The page is wanted whole and uncompressed: it is changed below.
+        headers = [(name, value) for name, value in scope["headers"] if name not in _ABOUT_STORED_COPY]
+        start: Message = {}  # held back until the length is known
+        parts: list[bytes] = []
+
+        async def with_address(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                body = b"".join(parts).replace(b"<head>", b"<head><script>" + BASE_ADDRESS_SCRIPT + b"</script>", 1)
+                answer = MutableHeaders(raw=start["headers"])
+                answer["content-length"] = str(len(body))
+                for name in ("etag", "last-modified"):  # those of the file, which is another text
+                    del answer[name]
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+
+        await self.app({**scope, "headers": headers}, receive, with_address)
+
+    def asks_for_page(self, scope: Scope) -> bool:
+        """Whether a browser's address bar or a link asks for one of Streamlit's pages."""
+        ours = scope["path"].startswith(self.prefix)
+        return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+# The folder of the page's address, from which the browser loads the page's scripts too.
+BASE_ADDRESS_SCRIPT = b'window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }'
+_ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+
+
 def middleware(hosting: Hosting, host: str) -> list[Middleware]:
     """What a server that listens on `host` puts before its routes, outermost first."""
     base_path = hosting.base_path
     answered = hosting.answered_hosts(host)
     return [
         *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
-        Middleware(SecurityHeadersMiddleware, hosting.embedders),
+        Middleware(SecurityHeadersMiddleware, hosting.embedders, (BASE_ADDRESS_SCRIPT,)),
         Middleware(CookieMiddleware, bool(hosting.embedders)),
         *([Middleware(AccessTokenMiddleware, hosting.token, base_path)] if hosting.token else []),
         Middleware(SameOriginMiddleware, base_path),
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),
+        Middleware(BaseAddressMiddleware, base_path),
     ]

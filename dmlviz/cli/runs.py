@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dmlviz.catalog.metrics import metric_title
 from dmlviz.cli import RunId, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
-SCORES = {"precision_at_1": "P@1", "map_at_r": "MAP@R"}
+SCORES = ("precision_at_1", "map_at_r")
 
 
 @app.callback(invoke_without_command=True)
@@ -91,7 +92,8 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
 
 
 def _print_list(store: Runs) -> None:
-    from dmlviz.runs.damage import damage_summary, run_damage
+    from dmlviz.runs.damage import damage_summary
+    from dmlviz.runs.damage_cache import run_damage
     from dmlviz.runs.quota import format_bytes, total_size
 
     console = Console(highlight=False)
@@ -99,13 +101,13 @@ def _print_list(store: Runs) -> None:
     if not readable and not damaged:
         console.print(f"No runs in {store.folder}. Start one with `dmlviz train`.", soft_wrap=True)
         return
-    table = Table("run", "title", *SCORES.values(), "state", "created", box=None, pad_edge=False)
+    table = Table("run", "title", *map(metric_title, SCORES), "state", "created", box=None, pad_edge=False)
     for column in table.columns:
         column.no_wrap = column.header != "title"
     for run in readable:
         config = run.config
         scores = [run.score(key) for key in SCORES]
-        warning = damage_summary(run_damage(run))
+        warning = damage_summary(run_damage(run, store.damage_cache))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,

@@ -72,22 +72,22 @@ class RpcWorker:
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
         self._events: EventQueue = queue.SimpleQueue()
         self._worker: WorkerProcess | None = None
         self._closed = False
 
     def start(self) -> None:
         """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
-        if self._asking.acquire(blocking=False):
+        if self._lock.acquire(blocking=False):
             try:
                 self._ensure_started()
             finally:
-                self._asking.release()
+                self._lock.release()
 
     def call(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
         """Its answer; raise UserError when it says what is wrong, ends, or says nothing for `timeout` seconds."""
-        with self._asking:
+        with self._lock:
             worker = self._ensure_started()
             try:
                 worker.send(question)
@@ -95,7 +95,7 @@ class RpcWorker:
             except (BrokenPipeError, queue.Empty):
                 worker.kill()
                 worker.join(5)
-                answer = {"error": "The picture could not be placed: its worker gave no answer. Try once more."}
+                answer = {"error": "The worker gave no answer in time: try once more."}
         if "error" in answer:
             raise UserError(answer["error"])
         return answer
@@ -109,7 +109,7 @@ class RpcWorker:
 
     def _ensure_started(self) -> WorkerProcess:
         if self._closed:
-            raise UserError("The server is closing down.")
+            raise UserError("The server is shutting down: try again when it is back.")
         if self._worker is None or not self._worker.alive:
             self._events = queue.SimpleQueue()  # what the one before said answers nothing
             self._worker = WorkerProcess(self._arguments, self._events)
@@ -120,6 +120,6 @@ class RpcWorker:
             event = self._events.get(timeout=timeout)
             assert event is not None
             if event.message is None:
-                return {"error": f"The picture could not be placed. {event.why}"}
+                return {"error": f"No answer: {event.why} Try once more."}
             if "ready" not in event.message:
                 return event.message

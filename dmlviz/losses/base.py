@@ -1,6 +1,6 @@
 """The one mechanism behind every loss: a checked batch in, terms and a mask out, reduced to a scalar."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,8 +10,12 @@ from torch import Tensor, nn
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
-from dmlviz.ops.pairwise import check_batch, clamp_range, cosine_matrix, distance_matrix, without_autocast
+from dmlviz.ops.labeled_batch import LabeledBatch
+from dmlviz.ops.pairwise import clamp_range, without_autocast
 from dmlviz.ops.reductions import keep_graph, reduce
+
+Numbers = Mapping[str, Tensor | float]
+"""What stands in the formula of a term, by its symbol in LaTeX; tensors can be broadcast to the values of the terms."""
 
 
 class Terms(NamedTuple):
@@ -19,18 +23,26 @@ class Terms(NamedTuple):
 
     A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
     is left. Other terms are active when they are not 0.
+
+    `numbers` fills the formula of a term (`LossSpec.term`); it is called only when somebody looks at a batch.
+    `term_of` (n) says which term an image takes part in, −1 for none, where the shape of the values does not: they are
+    n × n for pairs, n for images, as long as the tuples that a miner listed.
     """
 
     values: Tensor
     mask: Tensor | None
     reduction: str = "mean"
     smooth: bool = False
+    numbers: Callable[[], Numbers] | None = None
+    term_of: Tensor | None = None
 
     def reduce(self) -> Tensor:
+        """Return the loss that these terms make."""
         return reduce(self.values, self.mask, self.reduction)
 
     def detach(self) -> "Terms":
-        return self._replace(values=self.values.detach())
+        """Return the terms without their graph, which the numbers would keep alive."""
+        return self._replace(values=self.values.detach(), numbers=None)
 
 
 class SummedTerms(NamedTuple):
@@ -46,6 +58,7 @@ class SummedTerms(NamedTuple):
     nonzero: Tensor | None = None
 
     def reduce(self) -> Tensor:
+        """Return the loss that these terms make; raise UserError for a reduction that needs each of them."""
         if self.reduction == "none":
             raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
         if self.reduction == "sum":
@@ -54,6 +67,7 @@ class SummedTerms(NamedTuple):
         return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
 
     def detach(self) -> "SummedTerms":
+        """Return the sum without its graph."""
         return self._replace(sum=self.sum.detach())
 
 
@@ -64,9 +78,10 @@ LossParts = Terms | SummedTerms | Sequence[Terms | SummedTerms | Tensor]
 class Batch:
     """What a formula sees: embeddings, labels, and which pairs count: all of the batch, or those of a miner."""
 
-    def __init__(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | Triplets | None = None) -> None:
-        self.embeddings = embeddings
-        self.labels = labels
+    def __init__(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> None:
+        self.shared = shared
+        self.embeddings = shared.embeddings
+        self.labels = shared.labels
         self.tuples = tuples
 
     def __len__(self) -> int:
@@ -77,15 +92,15 @@ class Batch:
         """The embeddings in float32 (or float64), held within the range in which losses add up."""
         return clamp_range(self.embeddings)
 
-    @cached_property
+    @property
     def same_class(self) -> Tensor:
         """n × n: which images are of one class, each with itself included."""
-        return self.labels[:, None] == self.labels
+        return self.shared.same_class
 
-    @cached_property
+    @property
     def off_diagonal(self) -> Tensor:
         """n × n: every pair but of an image with itself."""
-        return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+        return self.shared.off_diagonal
 
     @cached_property
     def _masks(self) -> tuple[Tensor, Tensor]:
@@ -114,10 +129,20 @@ class Batch:
         return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
 
     def terms(
-        self, values: Tensor, mask: Tensor | None = None, reduction: str = "mean", *, smooth: bool = False
+        self,
+        values: Tensor,
+        mask: Tensor | None = None,
+        reduction: str = "mean",
+        *,
+        smooth: bool = False,
+        numbers: Callable[[], Numbers] | None = None,
     ) -> Terms:
         """Return `Terms`, for a plug-in: its file need not import torch, which the server does without."""
-        return Terms(values, mask, reduction, smooth)
+        return Terms(values, mask, reduction, smooth, numbers)
+
+    def counts(self) -> Numbers:
+        """How many positives and negatives each anchor has (n), for the sentence below a formula."""
+        return {"positives": self.positive.sum(dim=1), "negatives": self.negative.sum(dim=1)}
 
     def class_indices(self, count: int) -> Tensor:
         """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
@@ -131,11 +156,11 @@ class Batch:
 
     def distances(self, kind: str) -> Tensor:
         """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
-        return distance_matrix(self.embeddings, kind)
+        return self.shared.distances(kind)
 
     def cosine(self) -> Tensor:
         """n × n: cosines s_ij; the shared matrix, not to be written into."""
-        return cosine_matrix(self.embeddings)
+        return self.shared.cosine()
 
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return what a pair loss runs over: values of the matrix, which of them are positive, which of them count.
@@ -210,23 +235,35 @@ class Loss(nn.Module):
         return self._last_parts
 
     def terms(self, batch: Batch) -> LossParts:
+        """Return the terms of a batch, or several terms and scalars."""
         raise NotImplementedError
+
+    def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Batch:
+        """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does."""
+        return Batch(LabeledBatch(embeddings, labels), self._accepted(tuples))
+
+    def parts(self, batch: Batch) -> list[Terms | SummedTerms | Tensor]:
+        """Return `terms` as a list."""
+        parts = self.terms(batch)
+        return [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
 
     def forward(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Tensor:
         """Return the loss of n × d embeddings with n labels, over the tuples of a miner when these are given.
 
         Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind.
         """
-        embeddings, labels = check_batch(embeddings, labels)
-        batch = Batch(embeddings, labels, self._accepted(tuples))
-        with without_autocast(embeddings.device):
-            parts = self.terms(batch)
-            parts = [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
+        return self.compute(LabeledBatch(embeddings, labels), tuples)
+
+    def compute(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> Tensor:
+        """Return the loss of a batch whose matrices a miner or another loss uses too; as `forward` otherwise."""
+        batch = Batch(shared, self._accepted(tuples))
+        with without_autocast(batch.embeddings.device):
+            parts = self.parts(batch)
             reduced = [part if isinstance(part, Tensor) else part.reduce() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
-            loss = keep_graph(loss, embeddings)
+            loss = keep_graph(loss, batch.embeddings)
         self._images = len(batch)
         self._last_parts = [part.detach() for part in parts if not isinstance(part, Tensor)]
         return loss
@@ -264,7 +301,9 @@ class FunctionLoss(Loss):
         self.params = params
 
     def terms(self, batch: Batch) -> LossParts:
+        """Return what the function makes of the batch."""
         return self.formula(batch, **self.params)
 
     def extra_repr(self) -> str:
+        """Name the function and the parameters."""
         return ", ".join([self.formula.__name__, *(f"{name}={value!r}" for name, value in self.params.items())])

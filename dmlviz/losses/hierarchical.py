@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
+from dmlviz.losses.base import Batch, Loss, Numbers, SummedTerms, Terms
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import l2_normalize
@@ -85,5 +85,10 @@ class HierarchicalTriplet(Loss):
         if isinstance(batch.tuples, Triplets):
             a, p, n = batch.tuples
             values = (d[a, p] - below[a, n]).relu()
-            return Terms(values, None, self.reduction)
+
+            def numbers() -> Numbers:
+                apart = d[a, n]
+                return {"d_{ap}^2": d[a, p], "d_{an}^2": apart, r"\beta+d_H-s_y": apart - below[a, n]}
+
+            return Terms(values, None, self.reduction, numbers=numbers)
         return all_triplets.hinge_sum(batch, d, below, self.reduction)

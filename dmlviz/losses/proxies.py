@@ -1,12 +1,21 @@
 """Losses with class weights: an image is compared with a learned vector for each class, not with other images."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.losses.base import Batch, Terms
-from dmlviz.losses.class_weights import ClassWeights, cos_with_margin, per_image, replace_at_label
+from dmlviz.losses.base import Batch, Numbers, Terms
+from dmlviz.losses.class_weights import (
+    ClassWeights,
+    cos_with_margin,
+    cross_entropy_numbers,
+    degrees,
+    per_image,
+    replace_at_label,
+)
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 
@@ -24,6 +33,11 @@ class Softmax(ClassWeights):
     def scores(self, batch: Batch) -> Tensor:
         return linear(batch.x, self.weight.to(batch.x.dtype), self.bias.to(batch.x.dtype))
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the inner product with the class's weight, and the class's bias."""
+        product = (batch.x * self.weight.to(batch.x.dtype)[batch.labels]).sum(dim=1)
+        return {r"w_y\cdot f": product, "b_y": self.bias[batch.labels]}
+
 
 @implements("center")
 class Center(Softmax):
@@ -38,9 +52,14 @@ class Center(Softmax):
         return self.centers.detach().float()
 
     def terms(self, batch: Batch) -> Terms:
-        self.check_batch(batch)
+        entropy = super().terms(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
-        return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
+
+        def numbers() -> Numbers:
+            own = {} if entropy.numbers is None else entropy.numbers()
+            return {**own, r"\lambda": self.pull, r"\|f-c_y\|^2": to_center}
+
+        return per_image(entropy.values + self.pull * to_center, numbers)
 
 
 @implements("normalized_softmax")
@@ -54,6 +73,10 @@ class NormalizedSoftmax(ClassWeights):
     def scores(self, batch: Batch) -> Tensor:
         return self.scale * cross_cosine(batch.embeddings, self.weight)
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the scale and the angle to the class's weight."""
+        return {"s": self.scale, r"\theta_y": degrees(_own_cosine(self, batch))}
+
 
 class AngleMargin(ClassWeights):
     """Cross-entropy of cosines, that of the image's own class made worse by margins; subclasses say the lengths."""
@@ -66,6 +89,16 @@ class AngleMargin(ClassWeights):
 
     def scales(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
         raise NotImplementedError
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return ψ(θ) of the class's angle, and the lengths that multiply it."""
+        cosine = _own_cosine(self, batch)
+        return {
+            r"\theta_y": degrees(cosine),
+            r"\psi(\theta_y)": cos_with_margin(cosine, *self.margins),
+            r"\|f\|": safe_norm(batch.embeddings),
+            r"\|w_y\|": safe_norm(self.weight.to(batch.x.dtype))[batch.labels],
+        }
 
     def scores(self, batch: Batch) -> Tensor:
         cosine = cross_cosine(batch.embeddings, self.weight)
@@ -106,6 +139,10 @@ class CombinedMargin(AngleMargin):
     def scales(self, batch: Batch) -> float:
         return self.scale
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the scale, the angle to the class's weight in degrees, and ψ of it."""
+        return {**super().score_numbers(batch), "s": self.scale}
+
 
 @implements("cosface")
 class CosFace(CombinedMargin):
@@ -114,6 +151,10 @@ class CosFace(CombinedMargin):
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1, m2=0.0, m3=margin, scale=scale, **sizes)
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return those of the combined margin, and the margin."""
+        return {**super().score_numbers(batch), "m": self.margins[2]}
+
 
 @implements("arcface")
 class ArcFace(CombinedMargin):
@@ -121,6 +162,10 @@ class ArcFace(CombinedMargin):
 
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1, m2=margin, m3=0.0, scale=scale, **sizes)
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return those of the combined margin, and the margin in degrees."""
+        return {**super().score_numbers(batch), "m": math.degrees(self.margins[1])}
 
 
 @implements("proxy_nca")
@@ -133,6 +178,10 @@ class ProxyNCA(ClassWeights):
 
     def scores(self, batch: Batch) -> Tensor:
         return -(self.scale**2) * (2 - 2 * cross_cosine(batch.embeddings, self.weight))
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the squared distance to the class's proxy."""
+        return {r"\|\tilde f-\tilde p_y\|^2": self.scale**2 * (2 - 2 * _own_cosine(self, batch))}
 
 
 @implements("soft_triple")
@@ -159,6 +208,11 @@ class SoftTriple(ClassWeights):
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
         return self.lambda_ * replace_at_label(similarity, batch.labels, own - self.margin)
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the similarity to the class, and what is done to it."""
+        own = self.scores(batch).gather(1, batch.labels[:, None]).squeeze(1)
+        return {r"\lambda": self.lambda_, "S_y": own / self.lambda_ + self.margin, r"\delta": self.margin}
+
 
 @register_loss("prototypical")
 def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
@@ -177,4 +231,14 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     prototypes = members.T @ x / members.sum(dim=0)[:, None]
     scores = -cross_distance(x, prototypes, distance)
     values = cross_entropy(scores, index, reduction="none") if len(batch) else x.sum(dim=1)
-    return Terms(values, ~supports, smooth=True)
+
+    def numbers() -> Numbers:
+        found = cross_entropy_numbers(scores, index)
+        return {**found, "d(f,c_y)": -scores.gather(1, index[:, None]).squeeze(1)}
+
+    return Terms(values, ~supports, smooth=True, numbers=numbers)
+
+
+def _own_cosine(loss: ClassWeights, batch: Batch) -> Float[Tensor, " n"]:
+    """The cosine of each image with the weight of its class."""
+    return cross_cosine(batch.embeddings, loss.weight).gather(1, batch.labels[:, None]).squeeze(1)

@@ -27,9 +27,10 @@ from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.errors import UserError
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
@@ -37,9 +38,10 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 STEPS = 30
 
-for declared in vars(protocol).values():
-    if is_typeddict(declared):
-        declared.__pydantic_config__ = {"extra": "forbid", "strict": True}
+for module in protocol.MODULES:
+    for kind in vars(module).values():
+        if is_typeddict(kind):
+            kind.__pydantic_config__ = {"extra": "forbid", "strict": True}
 
 
 @cache
@@ -50,7 +52,7 @@ def adapter(name: str) -> TypeAdapter[Any]:
 
 @pytest.fixture(autouse=True)
 def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a page sends to a component in a test is what app/payloads/protocol.py declares, no more and no less."""
+    """Whatever a page sends to a component in a test is what app/payloads/protocol declares, no more and no less."""
     renderer = components._renderer
 
     def checked(name: str) -> Any:

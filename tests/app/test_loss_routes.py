@@ -1,4 +1,4 @@
-"""What Learn's plots ask the server: answered by the worker, from the library's losses."""
+"""The routes of Learn's plots: the worker answers from the library's losses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,9 +33,9 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
 @pytest.mark.parametrize(
     ("picture", "body", "kind"),
     [
-        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.LossCurve),
-        ("forces", TRIANGLE, protocol.LossForces),
-        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.LossGround),
+        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.losses.LossCurve),
+        ("forces", TRIANGLE, protocol.losses.LossForces),
+        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.losses.LossGround),
     ],
 )
 def test_a_picture_is_what_the_protocol_declares(
@@ -46,7 +46,7 @@ def test_a_picture_is_what_the_protocol_declares(
     TypeAdapter(kind).validate_json(answer.content)
 
 
-def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
+def test_equal_questions_reach_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
     said = [client.post("/dmlviz/losses/triplet/forces.json", json=TRIANGLE).json() for _ in range(3)]
     assert said[0] == said[1] == said[2]
     assert len(asked) == 1
@@ -59,20 +59,20 @@ def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked
         ("tripel/curve", {}, "did you mean 'triplet'"),
         ("triplet/poem", {}, "drawn as curve, forces, ground; got poem"),
         ("triplet/curve", {"params": {"marjin": 1}}, "no parameter 'marjin'"),
-        ("triplet/curve", {"pages": 1}, "names held, params, samples"),
-        ("triplet/curve", [1], "names held, params, samples"),
-        ("triplet/forces", {"points": [[0, 1]]}, "needs labels, points of these"),
+        ("triplet/curve", {"pages": 1}, "The fields for curve.json are held, params, samples"),
+        ("triplet/curve", [1], "is a JSON object; got list"),
+        ("triplet/forces", {"points": [[0, 1]]}, "(required: labels, points); got points."),
         ("triplet/forces", {"points": [[0, 1]], "labels": [0, 1]}, "one class number from 0 for each point"),
         ("triplet/curve", {"samples": 10**9}, "A curve has 2 to 1000 steps"),
     ],
 )
-def test_a_wrong_question_is_answered_in_a_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
+def test_an_invalid_question_is_one_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
     answer = client.post(f"/dmlviz/losses/{path}.json", json=body)
     assert answer.status_code == 404
     assert sentence in answer.json()["error"]
 
 
-def test_what_is_no_json_or_too_long_is_refused(client: TestClient) -> None:
+def test_a_body_that_is_not_json_or_too_long_is_refused(client: TestClient) -> None:
     for content in (b"{", b" " * (losses.MAX_BODY_BYTES + 1)):
         answer = client.post("/dmlviz/losses/triplet/curve.json", content=content)
         assert answer.status_code == 404

@@ -1,6 +1,8 @@
-"""The whole server: options, cookie, pages and routes together, without torch, gone when asked."""
+"""The whole server: options, cookie, pages and routes together, without torch; it ends on a signal."""
 
 import asyncio
+import base64
+import hashlib
 import re
 import signal
 import subprocess
@@ -16,7 +18,7 @@ from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app.api import routes
+from app.api import events
 from app.api.middleware import middleware
 from app.runtime import services
 from app.runtime.hosting import Hosting
@@ -35,7 +37,7 @@ def test_every_option_is_one_that_streamlit_has(settings):
         assert name in streamlit_config._config_options_template, name
 
 
-def test_the_collection_after_every_run_is_off(settings):
+def test_streamlits_garbage_collection_after_reruns_is_off(settings):
     assert options(settings)["runner.postScriptGC"] is False
 
 
@@ -70,11 +72,11 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_nothing_is_reported_to_anybody(settings):
+def test_usage_statistics_are_off(settings):
     assert options(settings)["browser.gatherUsageStats"] is False
 
 
-def test_pages_and_routes_never_load_torch_or_its_kin(tmp_path):
+def test_pages_and_routes_load_no_torch(tmp_path):
     script = f"""
 import sys
 from importlib.resources import files
@@ -112,7 +114,7 @@ def served(tmp_path_factory):
         app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
-    routes.event_hub.closing.clear()
+    events.event_hub.closing.clear()
     Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
 
 
@@ -122,7 +124,7 @@ def client(served):
     return served
 
 
-def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
+def test_a_browser_gets_one_http_only_cookie(client):
     first = client.get("/")
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
@@ -131,16 +133,35 @@ def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
     assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
 
 
-def test_a_name_that_is_not_ours_is_replaced(client):
+def test_an_invalid_cookie_is_replaced(client):
     answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
     assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
 
 
-def test_files_of_the_page_carry_no_cookie(client):
+def test_a_page_says_where_its_server_is(client):
+    as_browser = {"Accept": "text/html,*/*;q=0.8", "Accept-Encoding": "gzip", "If-None-Match": "*"}
+    page = client.get("/runs", headers=as_browser)
+    assert page.status_code == 200
+    assert page.text.count('BACKEND_BASE_URL: new URL(".", location).href') == 1
+    assert len(page.content) == int(page.headers["content-length"])
+    assert "etag" not in page.headers  # it would be that of the file, which has another text
+    assert "BACKEND_BASE_URL" not in client.get("/dmlviz/health", headers=as_browser).text
+
+
+def test_only_the_scripts_that_a_page_has_may_run_in_it(client):
+    page = client.get("/", headers={"Accept": "text/html"})
+    scripts = re.findall(r"<script>(.*?)</script>", page.text, re.DOTALL)
+    assert len(scripts) == 2  # Streamlit's own, and where its server is
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
+
+
+def test_static_files_set_no_cookie(client):
     assert COOKIE not in client.get("/_stcore/health").headers.get("set-cookie", "")
 
 
-def test_pages_and_routes_stand_side_by_side(client):
+def test_pages_and_routes_are_served_together(client):
     assert client.get("/dmlviz/health").json()["ok"] is True
     assert "text/html" in client.get("/").headers["content-type"]
     assert client.get("/dmlviz/nothing").status_code == 404

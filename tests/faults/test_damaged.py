@@ -1,8 +1,9 @@
-"""A damaged run says which file it is, and takes nothing from anybody else. The whole corpus is `damage.py`."""
+"""A damaged run names its damaged file and affects no other run. The corpus is `damage.py`."""
 
 import ast
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ import app
 import dmlviz
 from app.state import run_list
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs import damage_cache
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.store import Runs
 
 DAMAGED = len(KINDS)
@@ -109,13 +112,45 @@ def test_damage_is_noticed_after_the_first_look(run):
     assert run_damage(found)[0].file == "labels.npy"
 
 
+@pytest.mark.parametrize("name", ["snapshots/0.npy", "batches/*.npz", "projections/*/frames/*"])
+def test_damage_between_two_starts_is_noticed(run, name):
+    runs = Runs(run.parent)
+    look = partial(run_damage, runs.get(run.name), runs.damage_cache)
+    assert look() == ()
+    path = next(run.glob(name))
+    path.write_bytes(path.read_bytes()[:40])  # in place: no folder changes, nor any other file
+    damage_cache._damage.cache_clear()  # as a new process begins
+    damage = look()
+    assert [error.file for error in damage] == [str(path.relative_to(run))]
+    damage_cache._damage.cache_clear()
+    assert [str(error) for error in look()] == [str(error) for error in damage]
+
+
+def test_a_run_is_checked_once_and_not_again_by_the_next_process(run, monkeypatch):
+    runs = Runs(run.parent)
+    (run / "labels.npy").unlink()
+    first = run_damage(runs.get(run.name), runs.damage_cache)
+    damage_cache._damage.cache_clear()
+    monkeypatch.setattr(damage_cache, "check", None)  # cannot be called
+    assert damage_summary(run_damage(runs.get(run.name), runs.damage_cache)) == damage_summary(first) != ""
+
+
+def test_a_spoiled_cache_is_made_anew(run):
+    runs = Runs(run.parent)
+    for text in ("", "[]", '{"fingerprint": 3}'):
+        damage_cache._damage.cache_clear()
+        runs.damage_cache.mkdir(exist_ok=True)
+        (runs.damage_cache / f"{run.name}.json").write_text(text)
+        assert run_damage(runs.get(run.name), runs.damage_cache) == ()
+
+
 def test_a_run_is_trained_again_over_its_damaged_remains(run):
     config = Runs(run.parent).get(run.name).config
     (run / "run.json").write_text("[]")
     assert Runs(run.parent).create(config).config == config
 
 
-def test_values_are_told_while_another_thread_parses_headers(run, probe, monkeypatch):
+def test_point_values_work_while_another_thread_parses_headers(run, probe, monkeypatch):
     # CPython before 3.11.8 lets `ast.literal_eval` fail so, and np.load reads every header with it (gh-106905).
     def failing(_text):
         raise SystemError("AST constructor recursion depth mismatch")
@@ -143,7 +178,7 @@ def test_disk_use_counts_what_is_damaged(run, probe):
     assert total_size(probe.here.runs) > 0
 
 
-def test_the_list_has_the_others(run, probe):
+def test_a_damaged_run_does_not_hide_other_runs(run, probe):
     (run / "run.json").write_bytes(np.random.default_rng(0).bytes(200))
     assert [one.id for one in probe.here.runs.list()] == [OTHER]
     with pytest.raises(DamagedFileError, match=r"run\.json"):

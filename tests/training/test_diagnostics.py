@@ -1,12 +1,13 @@
-"""What goes wrong in a training is noticed, named, and met with something that can be tried."""
+"""Problems of a training are detected and named, with suggestions that can be applied."""
 
 import numpy as np
 import pytest
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.training.diagnostics import NORM_GROWTH_FACTOR, SUGGESTIONS, WINDOW_STEPS, TrainingMonitor, suggestions
+from dmlviz.training.diagnostics import NORM_GROWTH_FACTOR, WINDOW_STEPS, TrainingMonitor
 from dmlviz.training.events import Failed, Snapshot, Step
+from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 HEALTHY = {
     "precision_at_1": 0.9,

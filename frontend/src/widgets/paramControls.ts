@@ -12,8 +12,7 @@ interface Range {
 
 /** A parameter, or a setting of the page's own, which brings its range. */
 export type Control = Pick<LossParameter, "name" | "default"> &
-  Partial<LossParameter> &
-  Partial<Range> & { label?: string };
+  Partial<LossParameter> & { label?: string; low?: number; high?: number };
 
 /** Parameters that decide nothing in a picture of a few points. */
 const HIDDEN_PARAMS = ["reduction", "per_class", "hidden", "support"];

@@ -4,7 +4,7 @@ import { css, type Theme } from "../../lib/theme.ts";
 import type { MapState } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
-import type { Playback } from "../playback/playback.ts";
+import type { Replay } from "./replay.ts";
 import type { Scene } from "./scene.ts";
 
 type Context = CanvasRenderingContext2D;
@@ -61,7 +61,7 @@ export const between = <T extends number[][] | undefined>(
   a && b?.length === a.length ? a.map((point, i) => point.map((v, axis) => v + (b[i][axis] - v) * share)) : a;
 
 /** Draw what belongs to the space that is shown. */
-export function drawSpace(context: Context, state: MapState, playback: Playback, orbit: Orbit, scene: Scene): void {
+export function drawSpace(context: Context, state: MapState, playback: Replay, orbit: Orbit, scene: Scene): void {
   const space = state.data.picture?.space;
   const { player, entries, shown } = playback;
   if (!space || !shown) return;
