@@ -12,6 +12,7 @@ from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root
+from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.quota import enforce, parse_limit
 from dmlviz.runs.run import Run, RunNotFoundError
@@ -25,7 +26,8 @@ SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks seve
 class Settings:
     """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None.
 
-    `disk_limit` is how many bytes the runs may take.
+    `disk_limit` is how many bytes the runs may take; `fleet` the address of other machines that train, and
+    `certificates` the folder with what lets this one talk to them.
     """
 
     runs: Path = field(default_factory=runs_folder)
@@ -34,6 +36,8 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    fleet: str | None = None
+    certificates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,18 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, fleet=_fleet(settings))
         _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs))
         return _services
+
+
+def _fleet(settings: Settings) -> Fleet | None:
+    """The machines that train besides this one; None without any. Dask is loaded only here."""
+    if settings.fleet is None:
+        return None
+    from dmlviz.fleet.dask_fleet import DaskFleet
+
+    return DaskFleet(settings.fleet, settings.certificates)
 
 
 def services() -> Services:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import CertificatesFolder, DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()
@@ -30,6 +30,15 @@ def serve(
             help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
         ),
     ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(min=0, max=256, help="trainings at a time on this machine (default: the cores less one)"),
+    ] = None,
+    fleet: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="train on the machines at tls://HOST:PORT first"),
+    ] = None,
+    certificates: CertificatesFolder = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
@@ -49,7 +58,16 @@ def serve(
 
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
-    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit)
+    settings = Settings(
+        runs=ensure_dir(runs_folder(runs)),
+        data=data,
+        slots=slots,
+        host=host,
+        port=port,
+        disk_limit=limit,
+        fleet=fleet,
+        certificates=certificates,
+    )
     serve_app(settings, on_ready=ready)
 
 

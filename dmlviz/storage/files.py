@@ -73,12 +73,15 @@ class EventLog:
 
     def append(self, event: dict[str, Any]) -> None:
         """Append one line, after removing an incomplete last line. NaN and infinity become null."""
-        line = json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        self.append_lines([json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode()])
+
+    def append_lines(self, lines: list[bytes]) -> None:
+        """Append lines as they are, without their ends, after removing an incomplete last line."""
         with open(self.path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
                 file.truncate(self._last_newline(file, end))
-            file.write(line)
+            file.write(b"".join(line + b"\n" for line in lines))
 
     def lines(self, after: int = 0) -> list[bytes]:
         """Return the complete lines from number `after` (0-based) on, unparsed."""
