@@ -53,9 +53,7 @@ def make_certificates(folder: Path) -> list[Path]:
     start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)  # clocks may differ
     end = start + datetime.timedelta(days=VALID_DAYS)
 
-    def certificate(
-        name: str, key: ec.EllipticCurvePrivateKey, issuer: str, authority: bool
-    ) -> x509.CertificateBuilder:
+    def certificate(name: str, key: ec.EllipticCurvePrivateKey, authority: bool) -> x509.CertificateBuilder:
         return (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))

@@ -29,16 +29,18 @@ CONFIG: dict[str, Any] = {
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.low-level-log-length": 100,  # messages that the scheduler keeps, each with a frame
+    "logging.distributed": "critical",  # what people should know, we say ourselves
     "distributed.admin.tick.limit": "30s",  # no warnings about a busy machine
 }
 
 
 def configure_dask() -> None:
     """Set Dask's options for this process; raise FleetError where Dask is not installed."""
-    import_extra("distributed")
+    import_extra("dask")
     import dask
 
     dask.config.set(CONFIG)
+    import_extra("distributed")  # it sets up its logging when it is imported
 
 
 def check_address(address: str) -> str:
@@ -71,6 +73,15 @@ def is_this_machine(address: str) -> bool:
         family, kind, protocol, _, place = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.bind(place)
+    except OSError:
+        return False
+    return True
+
+
+def is_listening(address: str) -> bool:
+    """Return whether somebody listens at an address."""
+    try:
+        socket.create_connection(host_and_port(address), timeout=1).close()
     except OSError:
         return False
     return True

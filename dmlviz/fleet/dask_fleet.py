@@ -23,6 +23,7 @@ from dmlviz.fleet.dask_config import (
     TOPIC,
     check_address,
     configure_dask,
+    is_listening,
     is_this_machine,
     why_unreachable,
 )
@@ -172,7 +173,7 @@ class DaskFleet:
                 self._machines[address].name,
                 self._events,
                 connect=lambda job: _DaskLink(client, order, address, job, self._calls),
-                on_end=lambda job: self._forget(order, job),
+                on_end=lambda job, lost: self._forget(order, job, lost),
             )
             self._jobs[job] = address
             self._orders[order] = job
@@ -191,13 +192,14 @@ class DaskFleet:
         self._thread.join(5)
         self._calls.shutdown(wait=False, cancel_futures=True)
         self._disconnect()
-        if self._scheduler is not None:
-            self._scheduler.terminate()
-            self._scheduler.wait()
+        self._end_scheduler()
 
-    def _forget(self, order: str, job: RemoteJob) -> None:
+    def _forget(self, order: str, job: RemoteJob, lost: bool) -> None:
         with self._change:
-            del self._jobs[job], self._orders[order]
+            address = self._jobs.pop(job)
+            del self._orders[order]
+            if lost:  # until the next look the job must not go there again
+                self._machines.pop(address, None)
 
     def _watch(self) -> None:
         """Connect, and connect again; look which machines there are."""
@@ -221,13 +223,10 @@ class DaskFleet:
             self._disconnect()
         if self._client is None:
             if self._scheduler is not None and self._scheduler.poll() is not None:
-                self._scheduler = None
-            try:
-                self._client = connect(self.address, self._security)
-            except FleetError as error:
-                if self._scheduler is None and "certificates" not in str(error) and is_this_machine(self.address):
-                    self._scheduler = start_scheduler(self.address, self._certificates)
-                raise
+                self._end_scheduler()
+            if self._scheduler is None and is_this_machine(self.address) and not is_listening(self.address):
+                self._scheduler = start_scheduler(self.address, self._certificates)
+            self._client = connect(self.address, self._security)
             self._client.subscribe_topic(TOPIC, self._on_event)
             self.trouble = ""
 
@@ -264,6 +263,12 @@ class DaskFleet:
             job = self._orders.get(message["order"])
         if job is not None:
             job.on_message(message)
+
+    def _end_scheduler(self) -> None:
+        scheduler, self._scheduler = self._scheduler, None
+        if scheduler is not None:
+            scheduler.terminate()
+            scheduler.communicate()
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None

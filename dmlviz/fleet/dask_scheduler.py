@@ -6,7 +6,6 @@ It carries orders, messages and results. Which job goes where is decided by each
 import argparse
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import subprocess
@@ -26,8 +25,6 @@ async def run_scheduler(address: str, certificates: Path | None) -> None:
     from distributed import Scheduler
 
     host, port = host_and_port(address)
-    for name in ("distributed.scheduler", "distributed.core"):
-        logging.getLogger(name).setLevel(logging.WARNING)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

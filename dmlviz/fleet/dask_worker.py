@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import socket
@@ -96,8 +95,6 @@ async def run_worker(
     security = load_security(certificates)
     name = name or socket.gethostname()
     _machine = machine = await asyncio.to_thread(Machine, slots, data)
-    for logger in ("distributed.worker", "distributed.core", "distributed.comm", "distributed.batched"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL)
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

@@ -42,7 +42,7 @@ class RemoteJob:
         machine: The machine's name.
         events: Where to put its messages and its end.
         connect: Sends the order and returns the link; the link's owner calls `on_message`, `on_result`, `on_lost`.
-        on_end: Called before its end is told.
+        on_end: Called before its end is told, with whether the machine was lost.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RemoteJob:
         machine: str,
         events: EventQueue,
         connect: Callable[["RemoteJob"], Link],
-        on_end: Callable[["RemoteJob"], object],
+        on_end: Callable[["RemoteJob", bool], object],
     ) -> None:
         self.run = run
         self.machine = machine
@@ -109,7 +109,7 @@ class RemoteJob:
             self.run.lock.release()
             if link is not None:
                 link.close()
-            self._on_end(self)
+            self._on_end(self, lost)
             self._events.put(WorkerEvent(self, None, why, lost))
 
     def _follow(self, link: Link) -> None:
