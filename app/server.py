@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app.api import routes
+from app.api import events, routes
 from app.api.middleware import MIDDLEWARE
 from app.payloads import sprites
 from app.runtime import services
@@ -21,7 +21,7 @@ from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
 from dmlviz.process_setup import freeze_garbage_collector
-from dmlviz.runs.damage import run_damage
+from dmlviz.runs.damage_cache import run_damage
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
@@ -38,11 +38,11 @@ def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address
 def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
-        chosen = dict(_flat(tomllib.load(file)))
-    chosen |= {"server.address": settings.host, "server.port": settings.port}
+        settings_by_name = dict(_flatten(tomllib.load(file)))
+    settings_by_name |= {"server.address": settings.host, "server.port": settings.port}
     if settings.host in LOOPBACK:
-        chosen["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
-    return chosen
+        settings_by_name["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
+    return settings_by_name
 
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
@@ -51,8 +51,11 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
-    """What `st.App` is told besides its script: routes, middleware, what happens before the first and after the last
-    request. Starts the services.
+    """Start the services and return the options of `st.App`: routes, middleware, error handlers, lifespan.
+
+    Args:
+        settings: Folders, address, limits.
+        on_ready: Gets the address once the server answers.
     """
     services.start_services(settings)
 
@@ -60,16 +63,16 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         _close_streams_on_signals()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
-        on_ready(f"http://{_readable(settings.host)}:{st.get_option('server.port')}")
+        on_ready(f"http://{_url_host(settings.host)}:{st.get_option('server.port')}")
         try:
             yield {}
         finally:
-            routes.event_hub.close()
+            events.event_hub.close()
             await asyncio.to_thread(services.stop_services)
 
     return {
         "routes": routes.routes(),
-        "middleware": [Middleware(each) for each in MIDDLEWARE],
+        "middleware": [Middleware(kind) for kind in MIDDLEWARE],
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }
@@ -84,8 +87,9 @@ def _warm_up(settings: Settings) -> None:
             sprites.image_tiles(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it
             continue
-    for run in services.services().runs.list():  # its card says so where a file is damaged; the page should not wait
-        run_damage(run)
+    runs = services.services().runs
+    for run in runs.list():  # its card says so where a file is damaged; the page should not wait
+        run_damage(run, runs.damage_cache)
     freeze_garbage_collector()
 
 
@@ -95,25 +99,25 @@ def _close_streams_on_signals() -> None:
         return
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        before = signal.getsignal(number)
+        previous = signal.getsignal(number)
 
-        def handle(received: int, stack: Any, before: Any = before) -> None:
-            loop.call_soon_threadsafe(routes.event_hub.close)
-            if callable(before):
-                before(received, stack)
+        def handle(received: int, stack: Any, previous: Any = previous) -> None:
+            loop.call_soon_threadsafe(events.event_hub.close)
+            if callable(previous):
+                previous(received, stack)
 
         signal.signal(number, handle)
 
 
-def _readable(host: str) -> str:
+def _url_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):
         return "localhost"
     return f"[{host}]" if ":" in host else host
 
 
-def _flat(section: dict[str, Any], prefix: str = "") -> Any:
+def _flatten(section: dict[str, Any], prefix: str = "") -> Any:
     for name, value in section.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

@@ -28,7 +28,7 @@ from dmlviz.catalog.parameters import LossSpec, brief
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.errors import UnknownNameError, UserError
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 MAX_COMPLAINTS = 5
 MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries

@@ -1,4 +1,4 @@
-"""Writes frontend/src/protocol.ts: the types of app/payloads/protocol.py for the page. Run it after a change there."""
+"""Write frontend/src/protocol.ts: the types of app/payloads/protocol for the page. Run it after a change there."""
 
 import sys
 import types
@@ -11,26 +11,37 @@ from typing_extensions import is_typeddict
 from app.payloads import protocol
 
 OUT = Path(__file__).resolve().parents[1] / "frontend" / "src" / "protocol.ts"
-PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
-HEAD = "// Written by scripts/generate_protocol.py from app/payloads/protocol.py: change that, not this.\n"
+TYPES = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
+HEAD = "// Written by scripts/generate_protocol.py from app/payloads/protocol: change that, not this.\n"
 
 
 def typescript() -> str:
-    """All of app/payloads/protocol.py as TypeScript."""
+    """All of app/payloads/protocol as TypeScript."""
     parts = [HEAD]
-    for name, value in NAMED.items():
-        parts.append(_interface(name, value) if is_typeddict(value) else f"export type {name} = {_written(value)};\n")
+    for module in protocol.MODULES:
+        parts.append(f"// ---- {module.__name__.rpartition('.')[2]}: {_first_line(module)}\n")
+        parts += [_declaration(name, NAMED[name]) for name in vars(module) if HOMES.get(name) is module]
     props = [f"  {name}: {value.__name__};" for name, value in protocol.PROPS.items()]
     parts.append("\n".join(["/** What each component is given. */", "export interface Props {", *props, "}"]) + "\n")
     return "\n".join(parts)
 
 
-def _is_type(value: Any) -> bool:
-    own = is_typeddict(value) and value.__module__ == protocol.__name__
-    return own or get_origin(value) is dict or isinstance(value, types.UnionType)
+def _is_type(value: Any, module: types.ModuleType) -> bool:
+    if is_typeddict(value):
+        return str(value.__module__) == module.__name__
+    return get_origin(value) is dict or isinstance(value, types.UnionType)
 
 
-NAMED = {name: value for name, value in vars(protocol).items() if _is_type(value)}
+HOMES = {name: module for module in protocol.MODULES for name in vars(module) if _is_type(vars(module)[name], module)}
+NAMED = {name: vars(module)[name] for name, module in HOMES.items()}
+
+
+def _first_line(module: types.ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n")[0]
+
+
+def _declaration(name: str, value: Any) -> str:
+    return _interface(name, value) if is_typeddict(value) else f"export type {name} = {_type(value)};\n"
 
 
 def _interface(name: str, value: Any) -> str:
@@ -38,33 +49,32 @@ def _interface(name: str, value: Any) -> str:
     hints = typing.get_type_hints(value, include_extras=True)
     if not hints:
         return "\n".join([*about, f"export type {name} = Record<string, never>;"]) + "\n"
-    fields = [
-        f"  {field}{'?' if field in value.__optional_keys__ else ''}: {_named(hint)};" for field, hint in hints.items()
-    ]
+    optional = value.__optional_keys__
+    fields = [f"  {field}{'?' if field in optional else ''}: {_type_name(hint)};" for field, hint in hints.items()]
     return "\n".join([*about, f"export interface {name} {{", *fields, "}"]) + "\n"
 
 
-def _named(hint: Any) -> str:
-    """A type by its name where it has one."""
-    return next((name for name, value in NAMED.items() if value is hint), None) or _written(hint)
+def _type_name(hint: Any) -> str:
+    """The name of a type that has one, otherwise the type written out."""
+    return next((name for name, value in NAMED.items() if value is hint), None) or _type(hint)
 
 
-def _written(hint: Any) -> str:
+def _type(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is NotRequired:
-        return _named(arguments[0])
+        return _type_name(arguments[0])
     if origin is Literal:
         return " | ".join(f'"{argument}"' for argument in arguments)
     if origin in (types.UnionType, Union):
-        return " | ".join(dict.fromkeys(_named(argument) for argument in arguments))
+        return " | ".join(dict.fromkeys(_type_name(argument) for argument in arguments))
     if origin is list or (origin is tuple and arguments[-1] is Ellipsis):
-        inner = _named(arguments[0])
+        inner = _type_name(arguments[0])
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if origin is tuple:
-        return f"[{', '.join(_named(argument) for argument in arguments)}]"
+        return f"[{', '.join(_type_name(argument) for argument in arguments)}]"
     if origin is dict:
-        return f"Record<string, {_named(arguments[1])}>"
-    return PLAIN[hint]
+        return f"Record<string, {_type_name(arguments[1])}>"
+    return TYPES[hint]
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ The differences between good losses are of the size of the spread: MNIST tells w
 
 
 class Row(NamedTuple):
+    """A row of the table: how the loss was trained, and its result with each seed."""
+
     title: str
     miner: str
     batch: int

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 PICTURE = Path(__file__).resolve().parent.parent / "assets" / "playing.webp"
-WINDOW = {"width": 1280, "height": 720}
+WINDOW: ViewportSize = {"width": 1280, "height": 720}
 WIDTH = 900  # pixels of the moving picture
 PINNED = 5
 STEPS = (0, 5, 15, 30, 50, 80, 120, 170, 230, 300, 400, 550, 700, 900)

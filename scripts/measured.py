@@ -35,7 +35,7 @@ class Learned:
 def setup(loss: str, seed: int = 0, **changes: object) -> TrainConfig:
     """The training of the table: 10,000 images, `small`, 64 dimensions, 400 steps, all else as the loss recommends."""
     fixed = {"dataset": "mnist", "max_train_images": TRAIN_IMAGES, "net": "small", "embedding_dim": 64, "steps": STEPS}
-    return TrainConfig(**{**fixed, "loss": loss, "seed": seed, "eval_subset_size": 2000, "num_snapshots": 8, **changes})  # type: ignore[arg-type]
+    return TrainConfig(**{**fixed, "loss": loss, "seed": seed, "eval_subset_size": 2000, "num_snapshots": 8, **changes})
 
 
 class Measured:
@@ -48,7 +48,7 @@ class Measured:
     def __init__(self, path: Path = RESULTS, choosing: bool = False) -> None:
         self.path = path.with_stem(path.stem + "_choosing") if choosing else path
         self.choosing = choosing
-        self.known = {}
+        self.known: dict[str, Learned] = {}
         self.data: Dataset | None = None
         if self.path.exists():
             for line in self.path.read_text().splitlines():
@@ -57,6 +57,7 @@ class Measured:
                 self.known[identity] = Learned(**entry)
 
     def __call__(self, config: TrainConfig) -> Learned:
+        """The scores of a config; it is trained where its result is not in the file yet."""
         if config.id not in self.known:
             self.data = self.data or _data(self.choosing)
             self.known[config.id] = result = learn(config, self.data)

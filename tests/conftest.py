@@ -23,6 +23,7 @@ os.environ["DMLVIZ_RUNS"] = tempfile.mkdtemp(prefix="dmlviz-tests-")
 atexit.register(shutil.rmtree, os.environ["DMLVIZ_RUNS"], ignore_errors=True)
 
 CHECKED = (
+    "dmlviz.ops.labeled_batch",
     "dmlviz.ops.pairwise",
     "dmlviz.ops.reductions",
     "dmlviz.losses.all_triplets",

@@ -6,12 +6,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE
 from app.payloads import batches
 from app.payloads.distance_histograms import histograms
 from app.runtime.services import services
-
-PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
-NO_STORE = {"Cache-Control": "no-store"}
 
 
 def routes() -> list[Route]:
@@ -27,30 +25,28 @@ def routes() -> list[Route]:
 async def batch(request: Request) -> Response:
     """What the loss saw; it changes its picture once, when the run ends."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(batches.batch_payload, run, request.path_params["step"])
-    return JSONResponse(found, headers=PRIVATE_IMMUTABLE if found["final"] else NO_STORE)
+    payload = await asyncio.to_thread(batches.batch_payload, run, request.path_params["step"])
+    return JSONResponse(payload, headers=PRIVATE_IMMUTABLE if payload["final"] else NO_STORE)
 
 
 async def terms(request: Request) -> Response:
     """The terms that each comparison of a batch takes part in, as the worker computes them: they do not change."""
-    here = services()
-    run, step = here.runs.get(request.path_params["run"]), request.path_params["step"]
+    run, step = services().runs.get(request.path_params["run"]), request.path_params["step"]
     await asyncio.to_thread(run.batch, step)  # says what is wrong with it, if anything
     question = {"run": str(run.path.resolve()), "batch": step}
-    found = await asyncio.to_thread(here.jobs.inference_worker.call, question)
-    return JSONResponse(found, headers=PRIVATE_IMMUTABLE)
+    payload = await asyncio.to_thread(services().jobs.inference_worker.call, question)
+    return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 
 async def sheet(request: Request) -> Response:
     """The training images of a batch."""
-    here = services()
-    run = here.runs.get(request.path_params["run"])
-    path = await asyncio.to_thread(batches.batch_sprite_sheet, run, request.path_params["step"], here.data, here.cache)
+    run, step = services().runs.get(request.path_params["run"]), request.path_params["step"]
+    path = await asyncio.to_thread(batches.batch_sprite_sheet, run, step, services().data, services().cache)
     return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
 async def distances(request: Request) -> Response:
     """How many pairs of test images lie how far apart."""
     run = services().runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(histograms, run, request.path_params["step"])
-    return JSONResponse(found, headers=PRIVATE_IMMUTABLE)
+    payload = await asyncio.to_thread(histograms, run, request.path_params["step"])
+    return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)

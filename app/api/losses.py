@@ -9,22 +9,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.api.headers import NO_STORE
 from app.runtime.services import services
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.errors import UserError
 
 MAX_BODY_BYTES = 200_000
-_NEEDED: dict[str, set[str]] = {
+_REQUIRED: dict[str, set[str]] = {
     "curve": set(),
     "forces": {"points", "labels"},
     "ground": {"points", "labels", "index", "places"},
 }
-_SENT = {
+_ALLOWED = {
     "curve": frozenset({"params", "held", "samples"}),
     "forces": frozenset({"params", "points", "labels", "weights", "triplet"}),
     "ground": frozenset({"params", "points", "labels", "weights", "triplet", "index", "places"}),
 }
-NO_STORE = {"Cache-Control": "no-store"}
 
 
 def routes() -> list[Route]:
@@ -35,27 +35,32 @@ def routes() -> list[Route]:
 async def picture(request: Request) -> Response:
     """Values and slopes of a loss on a few points."""
     kind, loss = request.path_params["picture"], LOSSES[request.path_params["loss"]]
-    if kind not in _SENT:
-        raise UserError(f"A loss is drawn as {', '.join(_SENT)}; got {kind[:40]}.")
-    given = await _question(request, kind)
-    given["params"] = loss.with_defaults(given.get("params", {}))
-    question = json.dumps({"loss": kind, "name": loss.name} | given, sort_keys=True)
+    if kind not in _ALLOWED:
+        raise UserError(f"A loss is drawn as {', '.join(_ALLOWED)}; got {kind[:40]}.")
+    fields = await _question(request, kind)
+    fields["params"] = loss.with_defaults(fields.get("params", {}))
+    question = json.dumps({"loss": kind, "name": loss.name} | fields, sort_keys=True)
     return JSONResponse(await asyncio.to_thread(_answer, question), headers=NO_STORE)
 
 
 async def _question(request: Request, kind: str) -> dict[str, Any]:
-    if int(request.headers.get("content-length", MAX_BODY_BYTES + 1)) > MAX_BODY_BYTES:
-        raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes.")
+    length = request.headers.get("content-length", "")
+    if not length or int(length) > MAX_BODY_BYTES:
+        got = f"{int(length):,} bytes" if length else "a body of unknown length"
+        raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes; got {got}.")
     try:
-        given = json.loads(await request.body())
+        fields = json.loads(await request.body())
     except ValueError:
-        raise UserError("A question about a loss is JSON; this is not.") from None
-    if not isinstance(given, dict) or not _NEEDED[kind] <= given.keys() <= _SENT[kind]:
-        needed = ", ".join(sorted(_NEEDED[kind])) or "nothing"
-        raise UserError(f"A question about a loss names {', '.join(sorted(_SENT[kind]))}, and needs {needed} of these.")
-    if not isinstance(given.get("params", {}), dict) or not isinstance(given.get("held", {}), dict):
-        raise UserError("Parameters are given by name.")
-    return given
+        raise UserError("A question about a loss is a JSON object; this body is not JSON.") from None
+    if not isinstance(fields, dict):
+        raise UserError(f"A question about a loss is a JSON object; got {type(fields).__name__}.")
+    if not _REQUIRED[kind] <= fields.keys() <= _ALLOWED[kind]:
+        required = ", ".join(sorted(_REQUIRED[kind])) or "none"
+        allowed, got = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(fields))[:100] or "none"
+        raise UserError(f"The fields for {kind}.json are {allowed} (required: {required}); got {got}.")
+    if not isinstance(fields.get("params", {}), dict) or not isinstance(fields.get("held", {}), dict):
+        raise UserError("`params` and `held` are JSON objects with a value for each name; send {} for none.")
+    return fields
 
 
 @lru_cache(maxsize=256)

@@ -31,6 +31,7 @@ class SameOriginMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request for /api from another site, with status 403; pass on all others."""
         app = self.app
         if scope["type"] == "http" and scope["path"].startswith("/api/") and not is_same_origin(Headers(scope=scope)):
             app = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
@@ -45,6 +46,7 @@ class BrowserCookieMiddleware:
         self.secure = "; Secure" if secure else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the first page that a browser gets carries its cookie."""
         if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
@@ -67,6 +69,7 @@ class ImmutableAssetMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; files named by their content get a cache header."""
         if scope["type"] != "http" or not _HASHED_ASSET.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
@@ -79,4 +82,53 @@ class ImmutableAssetMiddleware:
         await self.app(scope, receive, with_cache)
 
 
-MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware)
+class BaseAddressMiddleware:
+    """ASGI middleware: tells Streamlit's page where its server is.
+
+    Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in the console of
+    everybody, and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
+    `tests/browser/test_direct_load.py` fails when it moves.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _asks_for_page(scope):
+            await self.app(scope, receive, send)
+            return
+        # The page is wanted whole and uncompressed: it is changed below.
+        headers = [(name, value) for name, value in scope["headers"] if name not in _ABOUT_STORED_COPY]
+        start: Message = {}  # held back until the length is known
+        parts: list[bytes] = []
+
+        async def with_address(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                body = b"".join(parts).replace(b"<head>", b"<head>" + _BASE_ADDRESS, 1)
+                answer = MutableHeaders(raw=start["headers"])
+                answer["content-length"] = str(len(body))
+                for name in ("etag", "last-modified"):  # those of the file, which is another text
+                    del answer[name]
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+
+        await self.app({**scope, "headers": headers}, receive, with_address)
+
+
+# The folder of the page's address, from which the browser loads the page's scripts too.
+_BASE_ADDRESS = b'<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }</script>'
+_ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+
+
+def _asks_for_page(scope: Scope) -> bool:
+    """Whether a browser's address bar or a link asks for one of Streamlit's pages."""
+    ours = scope["path"].startswith("/api/")
+    return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware, BaseAddressMiddleware)

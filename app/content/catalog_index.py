@@ -51,19 +51,19 @@ def search(kind: Kind, text: str) -> list[Spec]:
     """The entries whose name, title, family, sentence, use or reference has every word of `text`."""
     words = text.lower().split()
 
-    def told(entry: Spec) -> str:
+    def searchable(entry: Spec) -> str:
         parts = (entry.name, entry.title, entry.family, entry.summary, entry.when_to_use, entry.reference)
         return " ".join(parts).lower()
 
-    return [entry for entry in kind.catalog.values() if all(word in told(entry) for word in words)]
+    return [entry for entry in kind.catalog.values() if all(word in searchable(entry) for word in words)]
 
 
 def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:
     """Group the entries by family, in order of appearance."""
-    grouped: dict[str, list[Spec]] = {}
+    families: dict[str, list[Spec]] = {}
     for entry in entries:
-        grouped.setdefault(entry.family, []).append(entry)
-    return grouped
+        families.setdefault(entry.family, []).append(entry)
+    return families
 
 
 def related_entries(entry: Spec) -> list[tuple[Kind, str]]:
@@ -98,8 +98,12 @@ def recommended(entry: Spec) -> dict[str, str]:
     """The settings that a loss brings along, label by label, where they differ from the usual ones."""
     if not isinstance(entry, LossSpec):
         return {}
-    usual, own = TrainConfig(), TrainConfig(loss=entry.name)
-    return {_LABELS[name]: _value(name, own) for name in _LABELS if getattr(own, name) != getattr(usual, name)}
+    default_config, config = TrainConfig(), TrainConfig(loss=entry.name)
+    return {
+        _LABELS[name]: _value(name, config)
+        for name in _LABELS
+        if getattr(config, name) != getattr(default_config, name)
+    }
 
 
 def recommended_in_dimensions(entry: Spec) -> dict[int, dict[str, str]]:
@@ -147,8 +151,8 @@ def limits(parameter: Parameter) -> str:
         return ", ".join(parameter.choices) if len(parameter.choices) < 5 else f"one of {len(parameter.choices)}"
     if parameter.minimum is None or parameter.maximum is None:
         return "a number"
-    words = "".join(f" or {word}" for word in parameter.special_values)
-    return f"{parameter.minimum:g} to {parameter.maximum:g}{words}".replace("-", "−")
+    specials = "".join(f" or {word}" for word in parameter.special_values)
+    return f"{parameter.minimum:g} to {parameter.maximum:g}{specials}".replace("-", "−")
 
 
 def default(parameter: Parameter) -> str:
@@ -172,11 +176,11 @@ def to_json(entry: LossSpec) -> dict[str, Any]:
         "scene": None if entry.plot_scene is None else entry.plot_scene.to_json(),
         "needs_classes": entry.needs_classes,
         "takes_triplets": "triplets" in entry.tuple_kinds and "pairs" not in entry.tuple_kinds,
-        "parameters": [_plain(parameter) for parameter in entry.parameters],
+        "parameters": [_parameter_json(parameter) for parameter in entry.parameters],
     }
 
 
-def _plain(parameter: Parameter) -> dict[str, Any]:
+def _parameter_json(parameter: Parameter) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "kind": parameter.kind.__name__,

@@ -1,0 +1,1 @@
+"""The parts of the pages: sidebar, map, inspector, curves, dialogs."""

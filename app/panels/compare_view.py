@@ -43,14 +43,14 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
                 getattr(ui, side),
                 choose,
                 options=list(runs),
-                format_func=lambda run: _named(runs[run]) if run in runs else "–",
+                format_func=lambda run: _run_label(runs[run]) if run in runs else "–",
                 label_visibility="collapsed",
                 placeholder="Choose a run",
             )
     st.caption(_differences_text(pair))
 
 
-def _named(run: Run) -> str:
+def _run_label(run: Run) -> str:
     score = run.score("precision_at_1")
     facts = [run.title, f"{run.config.embedding_dim}-d", f"{run.config.steps:,} steps"]
     return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
@@ -62,13 +62,13 @@ def _differences_text(pair: Pair) -> str:
         data = DATASETS[pair.a.run.config.dataset].title
         return f"No other run of {data} yet: train one here (Change one setting) or in Explore."
     if not pair.same_dataset:
-        one, other = (DATASETS[shown.run.config.dataset].title for shown in (pair.a, pair.b))
+        first, second = (DATASETS[run_view.run.config.dataset].title for run_view in (pair.a, pair.b))
         return (
-            f":orange[The first run is of {one}, the second of {other}: neither their images nor their scores can be "
-            "set side by side. Choose two runs of the same data.]"
+            f":orange[The first run is of {first}, the second of {second}: neither images nor scores can be "
+            "compared. Choose two runs of the same data set.]"
         )
     a, b = pair.a.run.config, pair.b.run.config
-    parts = [f"{name} {one} → {other}" for name, one, other in compare.differences(a, b)]
+    parts = [f"{name} {first} → {second}" for name, first, second in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
     if a.steps == b.steps:
         return f"{differ}. Maps play in step."
@@ -85,33 +85,33 @@ def progress(ui: CompareState, services: Services, pair: Pair) -> None:
         map_panel.progress_panel(compare.to_explore_state(live, ui), services, live)
 
 
-def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
+def map_pair(ui: CompareState, services: Services, page_pair: Pair) -> None:
     """Render both maps, and below them scores, agreement and neighbors."""
-    here = compare.resolve_pair(ui, services, None)
-    if here is None or compare_footer(here) != compare_footer(seen):
+    pair = compare.resolve_pair(ui, services, None)
+    if pair is None or compare_footer(pair) != compare_footer(page_pair):
         st.rerun()
     columns = st.columns(2)
-    for column, side, one in zip(columns, SIDES, (here.a, here.b), strict=True):
-        if one is None:
+    for column, side, run_view in zip(columns, SIDES, (pair.a, pair.b), strict=True):
+        if run_view is None:
             continue
         with column:
             mount(
                 "map",
                 key=f"map.{side}",
-                data=compare_props.map_data(one, ui, here.same_dataset),
+                data=compare_props.map_data(run_view, ui, pair.same_dataset),
                 on_pinned_change=_copy_from_map(ui, f"map.{side}", "pinned"),
                 on_selected_change=lambda: None,
                 on_ended_change=lambda: None,
             )
-    if not here.same_dataset:
+    if not pair.same_dataset:
         return
     table, *panels = st.columns([4, 3, 3])
     with table:
-        mount("compare_scores", key="compare_scores", data=compare_props.versus_data(here))
-    for column, side, one in zip(panels, SIDES, (here.a, here.b), strict=True):
-        if one is not None:
+        mount("compare_scores", key="compare_scores", data=compare_props.versus_data(pair))
+    for column, side, run_view in zip(panels, SIDES, (pair.a, pair.b), strict=True):
+        if run_view is not None:
             with column:
-                data = _neighbors(ui, one, side)
+                data = _neighbors(ui, run_view, side)
                 mount(
                     "inspector",
                     key=f"inspector.{side}",
@@ -123,16 +123,18 @@ def map_pair(ui: CompareState, services: Services, seen: Pair) -> None:
 def compare_footer(pair: Pair) -> list[tuple[Any, ...] | None]:
     """Key of the pair on the page: where it changes, the whole page is rerun."""
     return [
-        None if one is None else (one.run.id, one.live, one.complete, component_props.run_version(one))
-        for one in (pair.a, pair.b)
+        None
+        if run_view is None
+        else (run_view.run.id, run_view.live, run_view.complete, component_props.run_version(run_view))
+        for run_view in (pair.a, pair.b)
     ]
 
 
-def _neighbors(ui: CompareState, one: RunView, side: str) -> dict[str, Any]:
+def _neighbors(ui: CompareState, run_view: RunView, side: str) -> dict[str, Any]:
     try:
         if ui.pinned is not None:
-            near = one.run.neighbors(ui.pinned, 10)
-            data = component_props.pinned_data(one, compare.to_explore_state(one, ui), ui.pinned, near)
+            neighbors = run_view.run.neighbors(ui.pinned, 10)
+            data = component_props.pinned_data(run_view, compare.to_explore_state(run_view, ui), ui.pinned, neighbors)
             return data | {"metric": "", "sheet": side == "a"}
     except UserError:  # not embedded at this step
         pass
@@ -140,7 +142,7 @@ def _neighbors(ui: CompareState, one: RunView, side: str) -> dict[str, Any]:
 
 
 def _copy_from_map(ui: CompareState, key: str, name: str) -> Callable[[], None]:
-    def changed() -> None:
+    def copy() -> None:
         ui.pinned = st.session_state[key].get(name)
 
-    return changed
+    return copy

@@ -16,34 +16,34 @@ SCRIPTS = {"python": as_python, "command": as_command}
 NOT_READY_MESSAGE = "Files are available when training has finished."
 
 
-def export_menu(shown: RunView) -> None:
+def export_menu(run_view: RunView) -> None:
     """Render the popover; its content is built only when it is open."""
     menu = st.popover("Export", type="tertiary", key="export", on_change="rerun")
     if menu.open:
         with menu, st.container(width=WIDTH):
-            mount("export", key="export-panel", data=export_panel(shown))
+            mount("export", key="export-panel", data=export_panel(run_view))
 
 
-def export_panel(shown: RunView) -> dict[str, Any]:
+def export_panel(run_view: RunView) -> dict[str, Any]:
     """Props of the export panel: scripts as text, files as URLs."""
-    finished = shown.drawing is not None and not shown.drawing_live and shown.drawing.coordinates is not None
-    kept = RunExport(shown.run, shown.drawing if finished else None)
-    given = DATASETS[shown.run.config.dataset].size == 0  # nothing was trained that could be trained again
-    made = {} if given else SCRIPTS
-    scripts = [{"title": FORMATS[name].title, "text": write(kept)} for name, write in made.items()]
-    about: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
-    if not shown.complete:
-        return about | {"note": NOT_READY_MESSAGE}
-    weights = (shown.run.path / "weights.safetensors").exists()
-    files = [_file_row(kept, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
-    return about | {"files": files, "loading": loading(kept) if weights else ""}
+    finished = run_view.drawing is not None and not run_view.drawing_live and run_view.drawing.coordinates is not None
+    run_export = RunExport(run_view.run, run_view.drawing if finished else None)
+    # Imported embeddings come without images: there is no training that a script could repeat.
+    writers = {} if DATASETS[run_view.run.config.dataset].size == 0 else SCRIPTS
+    scripts = [{"title": FORMATS[name].title, "text": write(run_export)} for name, write in writers.items()]
+    panel: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
+    if not run_view.complete:
+        return panel | {"note": NOT_READY_MESSAGE}
+    weights = (run_view.run.path / "weights.safetensors").exists()
+    files = [_file_row(run_export, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
+    return panel | {"files": files, "loading": loading(run_export) if weights else ""}
 
 
-def _file_row(kept: RunExport, format: str) -> dict[str, str]:
-    view = f"?view={kept.drawing.id}" if kept.drawing is not None else ""
+def _file_row(run_export: RunExport, format: str) -> dict[str, str]:
+    view = f"?view={run_export.drawing.id}" if run_export.drawing is not None else ""
     return {
         "title": FORMATS[format].title,
         "summary": FORMATS[format].summary,
-        "url": f"/api/runs/{kept.run.id}/export/{format}{view}",
-        "name": kept.file_name(format),
+        "url": f"/api/runs/{run_export.run.id}/export/{format}{view}",
+        "name": run_export.file_name(format),
     }

@@ -29,70 +29,70 @@ NO_PLOT = (
 
 def render_entry(kind: Kind, name: str) -> None:
     """Draw it."""
-    declared: Spec = kind.catalog[name]
-    family = f" · {declared.family}" if declared.family else ""
-    st.markdown(f"### {declared.title}\n:small[{kind.noun}{family} · `{declared.name}`]")
+    spec: Spec = kind.catalog[name]
+    family = f" · {spec.family}" if spec.family else ""
+    st.markdown(f"### {spec.title}\n:small[{kind.noun}{family} · `{spec.name}`]")
     left, right = st.columns([5, 3], gap="large")
     with left:
-        st.markdown(declared.summary)
-        if declared.formula:
-            st.markdown(rf"$\displaystyle {declared.formula}$")
-        if declared.when_to_use:
-            st.markdown(f"**When to use it.** {declared.when_to_use}")
-        if caveat(declared):
-            st.markdown(f"**Caution.** {caveat(declared)}")
+        st.markdown(spec.summary)
+        if spec.formula:
+            st.markdown(rf"$\displaystyle {spec.formula}$")
+        if spec.when_to_use:
+            st.markdown(f"**When to use it.** {spec.when_to_use}")
+        if caveat(spec):
+            st.markdown(f"**Caution.** {caveat(spec)}")
     with right:
-        _facts(kind, declared)
-    if isinstance(declared, LossSpec):
-        _illustration(declared)
-    _parameters(declared)
+        _facts(kind, spec)
+    if isinstance(spec, LossSpec):
+        _illustration(spec)
+    _parameters(spec)
 
 
-def _facts(kind: Kind, declared: Spec) -> None:
-    if isinstance(declared, MetricSpec):
-        st.markdown(f"**Range.** {declared.range[0].upper()}{declared.range[1:]}")
-    others = related_entries(declared)
-    if others or no_miner_note(declared):
+def _facts(kind: Kind, spec: Spec) -> None:
+    if isinstance(spec, MetricSpec):
+        st.markdown(f"**Range.** {spec.range[0].upper()}{spec.range[1:]}")
+    related = related_entries(spec)
+    if related or no_miner_note(spec):
         st.markdown("**Combines with**")
         with st.container(horizontal=True, gap="small"):
-            for other, name in others:
-                navigation.link("learn", other.catalog[name].title, {other.name: name})
-        if not others:
-            st.caption(no_miner_note(declared))
-    advised = recommended(declared)
-    if advised:
-        said = " · ".join(f"{label} {value}" for label, value in advised.items())
-        st.markdown(f"**Recommended settings.** {said}")
-    for dimensions, advice in recommended_in_dimensions(declared).items():
-        said = " · ".join(f"{label} {value}" for label, value in advice.items())
-        st.markdown(f"**In {dimensions} dimensions.** {said}")
-    if declared.reference:
-        st.markdown(f"**Reference.** {declared.reference}")
-    if declared.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
+            for related_kind, name in related:
+                navigation.link("learn", related_kind.catalog[name].title, {related_kind.name: name})
+        if not related:
+            st.caption(no_miner_note(spec))
+    settings = recommended(spec)
+    if settings:
+        text = " · ".join(f"{label} {value}" for label, value in settings.items())
+        st.markdown(f"**Recommended settings.** {text}")
+    for dimensions, advice in recommended_in_dimensions(spec).items():
+        text = " · ".join(f"{label} {value}" for label, value in advice.items())
+        st.markdown(f"**In {dimensions} dimensions.** {text}")
+    if spec.reference:
+        st.markdown(f"**Reference.** {spec.reference}")
+    if spec.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
         navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
         st.button(
             "Try it in Explore",
-            key=f"try.{kind.name}.{declared.name}",
+            key=f"try.{kind.name}.{spec.name}",
             on_click=_request_training,
-            args=(kind, declared),
+            args=(kind, spec),
         )
-        if st.session_state.pop(_ASKED, None):
+        if st.session_state.pop(_REQUEST_KEY, None):
             navigation.switch_to("explore")
 
 
-_ASKED = "learn.asked"
+_REQUEST_KEY = "learn.asked"
 
 
-def _request_training(kind: Kind, declared: Spec) -> None:
+def _request_training(kind: Kind, spec: Spec) -> None:
     """Set up Explore's settings; the page switches to Explore later, which a callback cannot do."""
     ui = explore.saved_state()
-    if isinstance(declared, MinerSpec):
-        takes = [name for name, loss in LOSSES.items() if declared.tuple_kind in loss.tuple_kinds]
+    if isinstance(spec, MinerSpec):
+        takes = [name for name, loss in LOSSES.items() if spec.tuple_kind in loss.tuple_kinds]
         if ui.settings.get("loss", TrainConfig.model_fields["loss"].default) not in takes:
             ui.set("loss", takes[0])
-    ui.set(kind.name, declared.name)
-    st.session_state[_ASKED] = True
+    ui.set(kind.name, spec.name)
+    st.session_state[_REQUEST_KEY] = True
 
 
 def _illustration(loss: LossSpec) -> None:
@@ -101,14 +101,14 @@ def _illustration(loss: LossSpec) -> None:
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
-    said = mount(
+    result = mount(
         "loss_plot",
         key="loss_plot",
         data={"loss": loss.name, "parameters": data["parameters"]},
         on_go_change=lambda: None,
     )
-    if said.go:
-        _prepare_config(loss, said.go)
+    if result.go:
+        _prepare_config(loss, result.go)
         navigation.switch_to("explore")
     st.markdown("##### Forces in the plane")
     force_playground(loss.name)
@@ -116,8 +116,8 @@ def _illustration(loss: LossSpec) -> None:
 
 def force_playground(name: str) -> None:
     """Render the force playground with loss `name` selected."""
-    offered = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
-    mount("force_playground", key="force_playground", data={"loss": name, "losses": offered})
+    losses = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
+    mount("force_playground", key="force_playground", data={"loss": name, "losses": losses})
 
 
 def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
@@ -129,13 +129,13 @@ def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
             ui.set_param("loss", loss, parameter, parameter.check(loss.name, params[parameter.name]))
 
 
-def _parameters(declared: Spec) -> None:
-    if not declared.parameters:
+def _parameters(spec: Spec) -> None:
+    if not spec.parameters:
         return
     st.markdown("##### Parameters")
     rows = ["| Parameter | Default | May be | |", "|---|---|---|---|"]
     rows += [
         f"| `{parameter.name}` | {default(parameter)} | {limits(parameter)} | {parameter.help} |"
-        for parameter in declared.parameters
+        for parameter in spec.parameters
     ]
     st.markdown("\n".join(rows))

@@ -12,7 +12,7 @@ from app.widgets.parameters import bound_widget
 def index(ui: LearnState) -> None:
     """Draw it."""
 
-    def searched(text: str) -> None:
+    def on_search(text: str) -> None:
         ui.search = text.strip()[:80]
 
     bound_widget(
@@ -20,7 +20,7 @@ def index(ui: LearnState) -> None:
         "Search",
         "learn.search",
         ui.search,
-        searched,
+        on_search,
         placeholder="Search losses, miners, metrics, authors …",
         label_visibility="collapsed",
         width=420,
@@ -39,10 +39,10 @@ def index(ui: LearnState) -> None:
             _line("topic", name, title, summary)
     for kind in KINDS.values():
         st.markdown(f"##### {kind.title}")
-        grouped = by_family(list(kind.catalog.values()))
-        columns = st.columns(max(len(grouped), 3)) if len(grouped) > 1 else [st.container(horizontal=True)]
-        for column, (family, entries) in zip(columns, grouped.items(), strict=False):
-            with column, st.container(gap="medium" if len(grouped) == 1 else None, horizontal=len(grouped) == 1):
+        families = by_family(list(kind.catalog.values()))
+        columns = st.columns(max(len(families), 3)) if len(families) > 1 else [st.container(horizontal=True)]
+        for column, (family, entries) in zip(columns, families.items(), strict=False):
+            with column, st.container(gap="medium" if len(families) == 1 else None, horizontal=len(families) == 1):
                 if family:
                     st.caption(family.capitalize())
                 for entry in entries:

@@ -56,9 +56,9 @@ def map_at_r_demo() -> None:
 
 @cache
 def _spaces() -> list[dict[str, Any]]:
-    return json.loads(
-        (Path(__file__).resolve().parents[1] / "content" / "three_spaces.json").read_text(encoding="utf-8")
-    )
+    path = Path(__file__).resolve().parents[1] / "content" / "three_spaces.json"
+    spaces: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return spaces
 
 
 TOPICS = {"forces": forces, "three-spaces": map_at_r_demo}

@@ -9,7 +9,8 @@ from app.payloads.query import QueryResult
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
-from app.state.explore import COLOR_MODES, UIState
+from app.state.explore import UIState
+from app.state.explore_options import COLOR_MODES
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
@@ -17,20 +18,20 @@ from dmlviz.runs.run import Neighbor
 from dmlviz.training.diagnostics import SUGGESTIONS, suggestions
 
 
-def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
+def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
     """How far the run (or the projection) is, with its own Stop."""
-    status = shown.status if shown.drawing_status is None else shown.drawing_status
-    running = shown.drawing_live if shown.drawing is not None else shown.live
+    status = run_view.status if run_view.drawing_status is None else run_view.drawing_status
+    running = run_view.drawing_live if run_view.drawing is not None else run_view.live
 
-    wanted = shown.drawing.config if shown.drawing is not None else None
+    projection_config = run_view.drawing.config if run_view.drawing is not None else None
 
     def stop() -> None:
-        projection = shown.drawing.id if shown.drawing is not None else None
-        services.jobs.stop(shown.run.id, projection, session_owner())
+        projection = run_view.drawing.id if run_view.drawing is not None else None
+        services.jobs.stop(run_view.run.id, projection, session_owner())
 
     def resume() -> None:
         ui.messages.clear()
-        projection_picker.start_projection(ui, services, shown, resume=True)
+        projection_picker.start_projection(ui, services, run_view, resume=True)
 
     def cancel() -> None:
         stop()
@@ -40,17 +41,17 @@ def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
     mount(
         "progress",
         key="progress",
-        data=component_props.run_source(shown)
+        data=component_props.run_source(run_view)
         | {
-            "title": shown.run.title if wanted is None else wanted.declared.title,
+            "title": run_view.run.title if projection_config is None else projection_config.declared.title,
             "phase": status.phase,
             "position": status.position,
             "of": status.of,
             "reason": status.reason,
             "running": running,
-            "drawing": wanted is not None,
-            "pausable": wanted is not None and wanted.resumable,
-            "waits_for_pictures": shown.pictures is None,
+            "drawing": projection_config is not None,
+            "pausable": projection_config is not None and projection_config.resumable,
+            "waits_for_pictures": run_view.pictures is None,
         },
         on_stop_change=stop,
         on_resume_change=resume,
@@ -59,34 +60,34 @@ def progress_panel(ui: UIState, services: Services, shown: RunView) -> None:
     )
 
 
-def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
+def map_view(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
     """Render the map."""
 
-    def pinned() -> None:
-        said = st.session_state["map"]
-        if "pinned" in said:  # another value that the map sets comes without those that Python set
-            ui.pinned = said["pinned"]
+    def on_pin() -> None:
+        values = st.session_state["map"]
+        if "pinned" in values:  # another value that the map sets comes without those that Python set
+            ui.pinned = values["pinned"]
 
-    def colored() -> None:
-        chosen = st.session_state["map"].get("color")
-        ui.color = chosen if chosen in COLOR_MODES else ui.color
+    def on_color() -> None:
+        color = st.session_state["map"].get("color")
+        ui.color = color if color in COLOR_MODES else ui.color
 
-    def left_standing() -> None:
+    def on_step() -> None:
         ui.step = st.session_state["map"].get("step")
 
-    def selected() -> None:
-        said = st.session_state["map"]
-        if "selected" not in said:
+    def on_select() -> None:
+        values = st.session_state["map"]
+        if "selected" not in values:
             return
-        ui.selected = Selection(shown.run.config.dataset, said["selected"]["bits"]) if said["selected"] else None
+        ui.selected = Selection(run_view.run.config.dataset, values["selected"]["bits"]) if values["selected"] else None
         if ui.selected is not None:  # what is selected is shown where what is pinned is
             st.session_state[inspector.KEY] = inspector.SIDES[0]
 
-    def remedied() -> None:
-        chosen = st.session_state["map"].get("remedy") or {}
-        offered = suggestions(chosen["alarm"], shown.run.config) if chosen.get("alarm") in SUGGESTIONS else []
-        if isinstance(chosen.get("index"), int) and 0 <= chosen["index"] < len(offered):
-            ui.load(shown.run.config.replace(**offered[chosen["index"]].changes))
+    def on_remedy() -> None:
+        remedy = st.session_state["map"].get("remedy") or {}
+        choices = suggestions(remedy["alarm"], run_view.run.config) if remedy.get("alarm") in SUGGESTIONS else []
+        if isinstance(remedy.get("index"), int) and 0 <= remedy["index"] < len(choices):
+            ui.load(run_view.run.config.replace(**choices[remedy["index"]].changes))
 
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:
@@ -99,22 +100,22 @@ def map_view(ui: UIState, shown: RunView, neighbors: list[Neighbor], answer: Que
     mount(
         "map",
         key="map",
-        data=component_props.map_data(shown, ui, neighbors, answer),
-        on_pinned_change=pinned,
-        on_color_change=colored,
-        on_selected_change=selected,
-        on_step_change=left_standing,
+        data=component_props.map_data(run_view, ui, neighbors, answer),
+        on_pinned_change=on_pin,
+        on_color_change=on_color,
+        on_selected_change=on_select,
+        on_step_change=on_step,
         on_ended_change=lambda: None,
-        on_remedy_change=remedied,
+        on_remedy_change=on_remedy,
     )
 
 
-def scores_panel(shown: RunView) -> None:
+def scores_panel(run_view: RunView) -> None:
     """Render scores and loss curve; the run's events update both."""
     left, right = st.columns([3, 2])
-    data = component_props.run_source(replace(shown, drawing=None))
+    data = component_props.run_source(replace(run_view, drawing=None))
     with left:
         mount("scores", key="scores", data=data)
     with right:
         mount("loss_curve", key="loss_curve", data=data)
-    mount("detail", key="detail", data=data | component_props.sprite_props(shown))
+    mount("detail", key="detail", data=data | component_props.sprite_props(run_view))

@@ -33,14 +33,14 @@ def pages() -> dict[str, Any]:
     }
 
 
-def top_bar(known: dict[str, Any], here: Any) -> None:
+def top_bar(pages_by_name: dict[str, Any], current: Any) -> None:
     """Render the brand, a link to each page, and a slot for the current page: see `top_bar_slot`."""
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
-        brand = "brand" if here is known[HOME] else "brand without-sidebar"
+        brand = "brand" if current is pages_by_name[HOME] else "brand without-sidebar"
         st.html(f'<span class="{brand}">dmlviz</span>', width="content")
-        for name, page in known.items():
+        for name, page in pages_by_name.items():
             # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
-            st.page_link(page, query_params=None if page is here else query(name))
+            st.page_link(page, query_params=None if page is current else query(name))
         st.session_state[_SLOT_KEY] = st.container(key="beside-pages")
 
 
@@ -56,9 +56,9 @@ def query(name: str) -> dict[str, str]:
     return {} if state is None else state.to_query()
 
 
-def link(name: str, label: str, to: dict[str, str], **more: Any) -> None:
+def link(name: str, label: str, to: dict[str, str], **kwargs: Any) -> None:
     """Render a link to a page with the URL parameters `to`."""
-    st.page_link(f"{PAGES_DIR.name}/{name}.py", label=label, query_params=to, **more)
+    st.page_link(f"{PAGES_DIR.name}/{name}.py", label=label, query_params=to, **kwargs)
 
 
 def switch_to(name: str) -> None:

@@ -7,7 +7,8 @@ import streamlit as st
 from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
-from app.state.explore import OURS, PROJECTION_VIEWS, UIState
+from app.state.explore import UIState
+from app.state.explore_options import OURS, PROJECTION_VIEWS
 from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS
@@ -19,28 +20,28 @@ from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import LIVE, Run
 
 POPOVER = 340  # pixels
-ASKED = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
+ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
 END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
 SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
-def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
+def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render the projection methods and the parameters of the selected one."""
-    native = shown.run.default_view
-    offered = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
-    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in offered}
+    native = run_view.run.default_view
+    views = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
+    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
-    def chosen(view: str) -> None:
+    def on_view(view: str) -> None:
         ui.messages.clear()
         ui.set_view(view)
-        start_projection(ui, services, shown, resume=True)
+        start_projection(ui, services, run_view, resume=True)
 
     bound_widget(
         st.segmented_control,
         "Projection",
         "view",
         ui.view if ui.view in names else LIVE,
-        chosen,
+        on_view,
         options=list(names),
         format_func=names.__getitem__,
         label_visibility="collapsed",
@@ -50,77 +51,77 @@ def projection_picker(ui: UIState, services: Services, shown: RunView) -> None:
     menu = st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary", key="view-menu", on_change="rerun")
     if menu.open:
         with menu, st.container(width=POPOVER):
-            declared = PROJECTIONS[native if ui.view == LIVE else ui.view]
-            st.caption(declared.summary)
+            spec = PROJECTIONS[native if ui.view == LIVE else ui.view]
+            st.caption(spec.summary)
             if ui.view == LIVE:
-                st.caption(declared.caution)
+                st.caption(spec.caution)
             else:
-                _form(ui, services, shown)
+                _form(ui, services, run_view)
 
 
-def start_projection(ui: UIState, services: Services, shown: RunView, *, resume: bool = False) -> None:
+def start_projection(ui: UIState, services: Services, run_view: RunView, *, resume: bool = False) -> None:
     """Start or resume the selected projection; on failure note the message and restore the previous view."""
     try:
-        wanted = ui.projection()
-        if wanted is not None:
-            services.jobs.project(shown.run.id, wanted, session_owner(), resume=resume)
+        config = ui.projection()
+        if config is not None:
+            services.jobs.project(run_view.run.id, config, session_owner(), resume=resume)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
 
 
-def _form(ui: UIState, services: Services, shown: RunView) -> None:
-    wanted, run = ui.projection(), shown.run
-    if wanted is None:
+def _form(ui: UIState, services: Services, run_view: RunView) -> None:
+    config, run = ui.projection(), run_view.run
+    if config is None:
         return
-    engine = _engine(ui, wanted, run) if ui.view in REFERENCES else wanted.engine
-    declared, values = declaration(ui.view, engine), ui.params_with(engine)
+    engine = _engine(ui, config, run) if ui.view in REFERENCES else config.engine
+    spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
-        st.caption(declared.summary)
-    n, dimension = run.embeddings_at(run.embedded_steps[0] if wanted.all_epochs else wanted.step)[0].shape
+        st.caption(spec.summary)
+    n, dimension = run.embeddings_at(run.embedded_steps[0] if config.all_epochs else config.step)[0].shape
 
     def send() -> None:
         ui.messages.clear()
-        form_values(ui, "view", declared)
+        form_values(ui, "view", spec)
         epoch = st.session_state["view.epoch"]
-        more: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "engine": engine,
             "dims": st.session_state["view.dims"],
             "all_epochs": epoch == ALL_EPOCHS,
         }
-        more["step"] = epoch if isinstance(epoch, int) else None
-        more["seed"] = st.session_state.get("view.seed", wanted.seed)
+        fields["step"] = epoch if isinstance(epoch, int) else None
+        fields["seed"] = st.session_state.get("view.seed", config.seed)
         try:
-            ui.set_projection(**more)
+            ui.set_projection(**fields)
             _ = ui.projection()  # its parameters may not go together
         except UserError as error:
             ui.messages.append(str(error))
             ui.drop_projection(ui.view)
-        start_projection(ui, services, shown)
+        start_projection(ui, services, run_view)
 
-    with st.form(f"view.{declared.name}", border=False):
-        parameters = [clamp_parameter(parameter, n, dimension) for parameter in declared.parameters]
-        form_fields("view", declared, [one for one in parameters if one.name != "z" or wanted.dims == 3], values)
+    with st.form(f"view.{spec.name}", border=False):
+        parameters = [clamp_parameter(parameter, n, dimension) for parameter in spec.parameters]
+        form_fields("view", spec, [field for field in parameters if field.name != "z" or config.dims == 3], values)
         left, right = st.columns(2)
         with left:
-            _dimensions(wanted, engine, n)
-        if "iterations" in wanted.params:
+            _dimensions(config, engine, n)
+        if "iterations" in config.params:
             with right:
                 help = "random seed; try another to see what depends on chance"
-                bound_widget(st.number_input, "Seed", "view.seed", wanted.seed, None, min_value=0, step=1, help=help)
-        _epoch_fields(wanted, run)
+                bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
+        _epoch_fields(config, run)
         st.form_submit_button("Draw", on_click=send, width="stretch")
 
 
-def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
+def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     """Render the engine selector; it changes only the form below until that is submitted."""
-    about = run.id, wanted.id
-    asked = st.session_state.get(ASKED)
-    value: Engine = asked[1] if asked and asked[0] == about else wanted.engine
+    form_id = run.id, config.id
+    picked = st.session_state.get(ENGINE_KEY)
+    value: Engine = picked[1] if picked and picked[0] == form_id else config.engine
 
-    def chosen(engine: Engine) -> None:
-        st.session_state[ASKED] = about, engine
+    def on_engine(engine: Engine) -> None:
+        st.session_state[ENGINE_KEY] = form_id, engine
 
     names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
     bound_widget(
@@ -128,7 +129,7 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
         "Engine",
         "view.engine",
         value,
-        chosen,
+        on_engine,
         options=list(names),
         format_func=names.__getitem__,
         required=True,
@@ -137,15 +138,15 @@ def _engine(ui: UIState, wanted: ProjectionConfig, run: Run) -> Engine:
     return value
 
 
-def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
+def _dimensions(config: ProjectionConfig, engine: Engine, n: int) -> None:
     help = "3-D maps can be rotated"
-    if n > SLOW_IN_3D and wanted.method == "tsne" and engine == OURS:
+    if n > SLOW_IN_3D and config.method == "tsne" and engine == OURS:
         help += f"; t-SNE of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
     bound_widget(
         st.segmented_control,
         "Dimensions",
         "view.dims",
-        wanted.dims,
+        config.dims,
         None,
         options=[2, 3],
         format_func=lambda dims: f"{dims}-D",
@@ -154,25 +155,27 @@ def _dimensions(wanted: ProjectionConfig, engine: Engine, n: int) -> None:
     )
 
 
-def _epoch_fields(wanted: ProjectionConfig, run: Run) -> None:
+def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
     """Render the epoch selector: final, one epoch, or all epochs."""
     labels, tracked = run.labels, run.tracked_indices
-    counts = [0 if some is None else len(some) for some in (labels, tracked)]
+    counts = [0 if values is None else len(values) for values in (labels, tracked)]
     steps = run.embedded_steps
-    num_maps = len(epoch_steps(run, wanted))
-    words = {
+    num_maps = len(epoch_steps(run, config))
+    titles = {
         END: f"Final: all {counts[0]:,} test images",
         ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
-    chosen: str | int = ALL_EPOCHS if wanted.all_epochs else END if wanted.step not in steps else int(wanted.step or 0)
+    selected: str | int = (
+        ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
+    )
     bound_widget(
         st.selectbox,
         "Epoch",
         "view.epoch",
-        chosen,
+        selected,
         None,
-        options=list(words),
-        format_func=words.__getitem__,
+        options=list(titles),
+        format_func=titles.__getitem__,
         help="each epoch shows the same tracked images; in all epochs, each map starts from the previous one, aligned "
         "to it, so that they play as an animation",
     )

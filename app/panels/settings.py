@@ -16,25 +16,25 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
 
-def settings(ui: UIState, services: Services, shown: RunView | None, only: Sequence[str] | None = None) -> None:
+def settings(ui: UIState, services: Services, run_view: RunView | None, only: Sequence[str] | None = None) -> None:
     """Render Train and Stop, messages, and the training form.
 
     With `only`, the selection of a lesson, no other settings are offered.
     """
     available = services.available()
-    preferred = TrainConfig.model_fields["dataset"].default
+    default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
     with stop:
-        live = shown is not None and shown.live
-        st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, shown))
+        live = run_view is not None and run_view.live
+        st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
     for note in ui.messages:
         st.caption(f":orange[{escape_markdown(note)}]")
-    if config.dataset != preferred and "dataset" not in ui.settings and only is None:
-        wanted, set_up = DATASETS[preferred].title, DATASETS[config.dataset].title
-        st.caption(f"{wanted} is not downloaded; using {set_up}. Select it to download.")
+    if config.dataset != default and "dataset" not in ui.settings and only is None:
+        default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
+        st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
     if only is None:
         training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
     else:
@@ -56,10 +56,10 @@ def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
         ui.messages.append(str(error))
 
 
-def _stop(ui: UIState, services: Services, shown: RunView) -> None:
+def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
     ui.messages.clear()
     if (
-        not services.jobs.stop(shown.run.id, owner=session_owner())
-        and services.jobs.status(shown.run.id).phase == "running"
+        not services.jobs.stop(run_view.run.id, owner=session_owner())
+        and services.jobs.status(run_view.run.id).phase == "running"
     ):
         ui.messages.append("Another user requested this run too; it keeps running.")

@@ -12,24 +12,25 @@ from app.state import explore
 from app.state.current_view import PageContext, page_context
 from app.state.task_progress import TaskProgress
 
-_EXPLORED = "explored"
+_CONTEXT_KEY = "explored"
 
 
 def last_explored() -> tuple[PageContext, TaskProgress | None]:
     """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
-    return st.session_state[_EXPLORED]
+    context_and_progress: tuple[PageContext, TaskProgress | None] = st.session_state[_CONTEXT_KEY]
+    return context_and_progress
 
 
 def explore_sidebar() -> None:
     """Render the sidebar of Explore."""
-    now = page_context()
-    taught = task.active_lesson(now)
-    st.session_state[_EXPLORED] = now, taught
+    context = page_context()
+    progress = task.active_lesson(context)
+    st.session_state[_CONTEXT_KEY] = context, progress
     with st.sidebar:
-        if taught is None:
-            settings.settings(now.ui, now.services, now.shown)
+        if progress is None:
+            settings.settings(context.ui, context.services, context.run_view)
         else:
-            task.lesson_outline(now, taught)
+            task.lesson_outline(context, progress)
 
 
 def other_page_sidebar() -> None:

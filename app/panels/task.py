@@ -17,62 +17,62 @@ _GUESS_KEY = "lesson.guess"
 _VIEWED_KEY = "lesson.viewed"
 
 
-def active_lesson(now: PageContext) -> TaskProgress | None:
+def active_lesson(context: PageContext) -> TaskProgress | None:
     """Progress of the active lesson task, after setting the view that it asks for."""
-    found = task_progress(now.ui, now.services, settings.available_dataset(now.services))
-    if found is None or not found.over or found.run is None:
-        return found
-    if found.is_question_open and found.task.view_before_guess and now.ui.run != found.run.id:
-        now.ui.show(found.run.id)
+    progress = task_progress(context.ui, context.services, settings.available_dataset(context.services))
+    if progress is None or not progress.over or progress.run is None:
+        return progress
+    if progress.is_question_open and progress.task.view_before_guess and context.ui.run != progress.run.id:
+        context.ui.show(progress.run.id)
         st.rerun()
-    if now.ui.run != found.run.id:
-        return found
-    wanted, mark = task_view(found.task), (found.lesson.name, found.number, found.run.id)
-    if wanted.view != LIVE and st.session_state.get(_VIEWED_KEY) != mark:
+    if context.ui.run != progress.run.id:
+        return progress
+    view_state, mark = task_view(progress.task), (progress.lesson.name, progress.number, progress.run.id)
+    if view_state.view != LIVE and st.session_state.get(_VIEWED_KEY) != mark:
         st.session_state[_VIEWED_KEY] = mark
-        if now.ui.view == LIVE:
-            now.ui.set_view(wanted.view)
-            now.ui.params |= wanted.params
+        if context.ui.view == LIVE:
+            context.ui.set_view(view_state.view)
+            context.ui.params |= view_state.params
             st.rerun()
-    return found
+    return progress
 
 
-def lesson_outline(now: PageContext, found: TaskProgress) -> None:
+def lesson_outline(context: PageContext, progress: TaskProgress) -> None:
     """Render the tasks, the settings that the lesson opens, and the exits."""
-    ui = now.ui
-    st.markdown(f"**{found.lesson.title}**")
-    for number, task in enumerate(found.lesson.tasks, 1):
-        here = "**" if number == found.number else ""
-        st.markdown(f"{number}. {here}{task.title}{here}")
-    navigation.link("learn", "Lesson text", {"lesson": found.lesson.name})
+    ui = context.ui
+    st.markdown(f"**{progress.lesson.title}**")
+    for number, task in enumerate(progress.lesson.tasks, 1):
+        bold = "**" if number == progress.number else ""
+        st.markdown(f"{number}. {bold}{task.title}{bold}")
+    navigation.link("learn", "Lesson text", {"lesson": progress.lesson.name})
     st.button("Exit lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
-    if found.is_revealed and found.task.follow_up:
+    if progress.is_revealed and progress.task.follow_up:
         st.caption("Next, try it yourself:")
-        settings.settings(ui, now.services, now.shown, found.task.follow_up)
+        settings.settings(ui, context.services, context.run_view, progress.task.follow_up)
         return
     for note in ui.messages:
         st.caption(f":orange[{escape_markdown(note)}]")
 
 
-def panel(now: PageContext, found: TaskProgress) -> None:
+def panel(context: PageContext, progress: TaskProgress) -> None:
     """Render the task: question, then training, then answer."""
     with st.container(border=True, key="lesson", gap="small"):
-        st.markdown(f"**{found.task.title}** :small[task {found.number} of {len(found.lesson.tasks)}]")
-        if found.is_question_open:
-            _question(now, found)
-        elif found.is_revealed:
-            _answer(now, found)
+        st.markdown(f"**{progress.task.title}** :small[task {progress.number} of {len(progress.lesson.tasks)}]")
+        if progress.is_question_open:
+            _question(context, progress)
+        elif progress.is_revealed:
+            _answer(context, progress)
         else:
-            _wait(now, found)
+            _wait(context, progress)
 
 
-def _question(now: PageContext, found: TaskProgress) -> None:
-    task = found.task
+def _question(context: PageContext, progress: TaskProgress) -> None:
+    task = progress.task
     st.markdown(" ".join(filter(None, (task.instructions, task.question))))
-    chosen = st.session_state.get(_GUESS_KEY)
+    guess = st.session_state.get(_GUESS_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         options = list(range(1, len(task.guesses) + 1))
-        if chosen not in options:
+        if guess not in options:
             st.session_state[_GUESS_KEY] = None
         st.pills(
             "Your guess",
@@ -81,32 +81,32 @@ def _question(now: PageContext, found: TaskProgress) -> None:
             key=_GUESS_KEY,
             label_visibility="collapsed",
         )
-        label = "Commit" if found.over else "Commit and train"
-        picked = st.session_state[_GUESS_KEY] is not None
+        label = "Commit" if progress.over else "Commit and train"
+        has_guess = st.session_state[_GUESS_KEY] is not None
         st.button(
             label,
             type="primary",
             key="lesson.commit",
-            disabled=not picked,
+            disabled=not has_guess,
             on_click=_submit_guess,
-            args=(now.ui, now.services, found),
+            args=(context.ui, context.services, progress),
         )
 
 
-def _submit_guess(ui: UIState, services: Services, found: TaskProgress) -> None:
-    chosen = st.session_state.get(_GUESS_KEY)
-    if chosen is None:
+def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> None:
+    guess = st.session_state.get(_GUESS_KEY)
+    if guess is None:
         return
-    _train(ui, services, found)
+    _train(ui, services, progress)
     if not ui.messages:
-        ui.guess = chosen
+        ui.guess = guess
 
 
-def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
+def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
     """Show the run that gives the answer, after training it if needed; on failure note the message."""
     ui.messages.clear()
     try:
-        run = services.jobs.submit(found.config, session_owner())
+        run = services.jobs.submit(progress.config, session_owner())
     except UserError as error:
         ui.messages.append(str(error))
         return
@@ -114,46 +114,50 @@ def _train(ui: UIState, services: Services, found: TaskProgress) -> None:
         ui.show(run)
 
 
-def _wait(now: PageContext, found: TaskProgress) -> None:
-    said = [] if found.guess is None else [f"You guessed: {found.task.guesses[found.guess - 1]}."]
-    stalled = found.run is None or (now.shown is not None and found.run.id == now.shown.run.id and not now.shown.live)
-    if stalled or now.ui.run is None:
-        words = found.task.instructions or "A real run gives the answer."
-        st.markdown(" ".join([*said, words]))
-        st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(now.ui, now.services, found))
+def _wait(context: PageContext, progress: TaskProgress) -> None:
+    sentences = [] if progress.guess is None else [f"You guessed: {progress.task.guesses[progress.guess - 1]}."]
+    needs_training = progress.run is None or (
+        context.run_view is not None and progress.run.id == context.run_view.run.id and not context.run_view.live
+    )
+    if needs_training or context.ui.run is None:
+        instructions = progress.task.instructions or "A real run gives the answer."
+        st.markdown(" ".join([*sentences, instructions]))
+        st.button(
+            "Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services, progress)
+        )
         return
-    st.markdown(" ".join([*said, "Training … the answer appears when it finishes."]))
+    st.markdown(" ".join([*sentences, "Training … the answer appears when it finishes."]))
 
 
-def _answer(now: PageContext, found: TaskProgress) -> None:
-    assert found.guess is not None
-    assert found.run is not None
-    task = found.task
-    right = found.guess - 1 == task.answer
-    verdict = "Correct." if right else f"The run says: {task.guesses[task.answer]}."
+def _answer(context: PageContext, progress: TaskProgress) -> None:
+    assert progress.guess is not None
+    assert progress.run is not None
+    task = progress.task
+    correct = progress.guess - 1 == task.answer
+    verdict = "Correct." if correct else f"The run says: {task.guesses[task.answer]}."
     text, table = st.columns([3, 2])
     with text:
-        st.markdown(f"You guessed: {task.guesses[found.guess - 1]}. **{verdict}** {task.reveal}")
+        st.markdown(f"You guessed: {task.guesses[progress.guess - 1]}. **{verdict}** {task.reveal}")
         with st.container(horizontal=True):
-            _next_button(now, found)
+            _next_button(context, progress)
     with table:
-        st.markdown(_table(evaluate_answer(found, now.services)))
-        labels, config = found.run.labels, found.config
+        st.markdown(_table(evaluate_answer(progress, context.services)))
+        labels, config = progress.run.labels, progress.config
         count = "" if labels is None else f" {len(labels):,}"
         st.caption(f"On all{count} test images of {DATASETS[config.dataset].title}, after {config.steps:,} steps.")
 
 
-def _next_button(now: PageContext, found: TaskProgress) -> None:
-    assert found.run is not None
-    ui = now.ui
-    if found.number < len(found.lesson.tasks):
-        label = f"Next: {found.lesson.tasks[found.number].title}"
-        following = (found.lesson.name, found.number + 1)
-        st.button(label, type="primary", key="lesson.next", on_click=ui.start_task, args=following)
+def _next_button(context: PageContext, progress: TaskProgress) -> None:
+    assert progress.run is not None
+    ui = context.ui
+    if progress.number < len(progress.lesson.tasks):
+        label = f"Next: {progress.lesson.tasks[progress.number].title}"
+        next_task = (progress.lesson.name, progress.number + 1)
+        st.button(label, type="primary", key="lesson.next", on_click=ui.start_task, args=next_task)
     else:
         navigation.link("learn", "Back to the lessons", {})
-    if ui.run != found.run.id:
-        st.button("Show the run", key="lesson.again", on_click=ui.show, args=(found.run.id,))
+    if ui.run != progress.run.id:
+        st.button("Show the run", key="lesson.again", on_click=ui.show, args=(progress.run.id,))
 
 
 def _table(rows: list[tuple[str, dict[str, float]]]) -> str:

@@ -15,17 +15,17 @@ RUNS_LISTED = 12
 POPOVER = 320  # pixels
 
 
-def toolbar(ui: UIState, services: Services, shown: RunView) -> None:
+def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render projection picker, export menu and recent runs."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        projection_picker.projection_picker(ui, services, shown)
+        projection_picker.projection_picker(ui, services, run_view)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            export.export_menu(shown)
-            _runs(ui, services, shown)
+            export.export_menu(run_view)
+            _runs(ui, services, run_view)
 
 
-def _runs(ui: UIState, services: Services, shown: RunView) -> None:
-    menu = st.popover(escape_markdown(shown.run.title), type="tertiary", key="runs", on_change="rerun")
+def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
+    menu = st.popover(escape_markdown(run_view.run.title), type="tertiary", key="runs", on_change="rerun")
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):
@@ -33,15 +33,15 @@ def _runs(ui: UIState, services: Services, shown: RunView) -> None:
         for run in services.runs.list()[:RUNS_LISTED]:
             config = run.config
             score = run.score("precision_at_1")
-            when = "ready-made" if services.runs.is_bundled(run) else _ago(run.created)
-            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", when]
+            age = "ready-made" if services.runs.is_bundled(run) else _ago(run.created)
+            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", age]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
             st.button(
                 f"{escape_markdown(run.title)}  \n:small[{escape_markdown(' · '.join(facts))}]",
                 key=f"open.{run.id}",
                 type="tertiary",
                 width="stretch",
-                disabled=run.id == shown.run.id,
+                disabled=run.id == run_view.run.id,
                 on_click=ui.show,
                 args=(run.id,),
             )

@@ -49,23 +49,23 @@ def _close() -> None:
 @st.dialog("Upload data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
     with error_boundary():
-        reading = services.intake.status(session_owner())
-        if reading is None:
+        status = services.intake.status(session_owner())
+        if status is None:
             _choose_files(services)
-        elif reading.phase == "reading":
+        elif status.phase == "reading":
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
-        elif reading.phase == "failed":
-            st.caption(f":orange[{escape_markdown(reading.reason)}]")
+        elif status.phase == "failed":
+            st.caption(f":orange[{escape_markdown(status.reason)}]")
             st.button(
                 "Choose other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
             )
         else:
-            _preview(ui, services, reading)
+            _preview(ui, services, status)
 
 
 def _choose_files(services: Services) -> None:
-    for words in (PICTURES, VECTORS):
-        st.markdown(words)
+    for text in (PICTURES, VECTORS):
+        st.markdown(text)
     files = st.file_uploader(
         "Files",
         type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
@@ -85,23 +85,23 @@ def _choose_files(services: Services) -> None:
 
 
 def _show_progress(services: Services) -> None:
-    reading = services.intake.status(session_owner())
-    if reading is None or reading.phase != "reading":
+    status = services.intake.status(session_owner())
+    if status is None or status.phase != "reading":
         st.rerun()
-    st.progress(reading.share, "Reading …")
+    st.progress(status.share, "Reading …")
     if st.button("Cancel", key="custom-cancel"):
         services.intake.discard(session_owner())
         st.rerun()
 
 
-def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
-    look: dict[str, Any] = reading.preview or {}
-    pictures = look["kind"] == "pictures"
-    shown = {name: look[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
-    mount("import_preview", key="import_preview", data=shown | {"tiles": look.get("tiles")})
+def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
+    preview: dict[str, Any] = status.preview or {}
+    pictures = preview["kind"] == "pictures"
+    summary = {name: preview[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
+    mount("import_preview", key="import_preview", data=summary | {"tiles": preview.get("tiles")})
     if pictures:
         order = services.intake.request(session_owner())
-        left, middle, right = st.columns([2, 1, 1])
+        name_column, middle, right = st.columns([2, 1, 1])
         with middle:
             side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
@@ -110,19 +110,19 @@ def _preview(ui: UIState, services: Services, reading: ImportStatus) -> None:
             services.intake.reparse(session_owner(), side, color)
             st.rerun()
     else:
-        left = st.container()
-    with left:
-        title = st.text_input("Name", look["title"], key="custom-title", max_chars=60)
-    use, other, _ = st.columns([2, 2, 3])
+        name_column = st.container()
+    with name_column:
+        title = st.text_input("Name", preview["title"], key="custom-title", max_chars=60)
+    use, restart, _ = st.columns([2, 2, 3])
     with use:
-        used = st.button(
+        accepted = st.button(
             "Use this data set" if pictures else "Open embeddings", type="primary", width="stretch", key="custom-use"
         )
-    with other:
+    with restart:
         if st.button("Choose other files", width="stretch", key="custom-other"):
             services.intake.discard(session_owner())
             st.rerun()
-    if used:
+    if accepted:
         kind, name = services.intake.accept(session_owner(), title)
         if kind == "pictures":
             ui.set("dataset", name)

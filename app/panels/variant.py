@@ -89,12 +89,12 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
         "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
     )
     for dataset, kind in PRESETS:
-        here = dataset in services.available()
+        available = dataset in services.available()
         st.button(
             f"{DATASETS[dataset].title}, {kind}",
             width="stretch",
             key=f"preset.{dataset}.{kind}",
-            help=None if here else "Not downloaded yet: training starts with the download.",
+            help=None if available else "Not downloaded yet: training starts with the download.",
             on_click=_train_both,
             args=(ui, services, *preset(dataset, kind)),
         )
@@ -102,8 +102,8 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
 
 def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
     """Configurations of a preset: random tuples, then online mining."""
-    blind, mined = CLASSIC_PAIRS[kind]
-    second = TrainConfig(dataset=dataset, **mined)
+    blind, online = CLASSIC_PAIRS[kind]
+    second = TrainConfig(dataset=dataset, **online)
     common = second.model_dump(include={"embedding_dim", "normalize", "net", "steps", "seed", "learning_rate"})
     return TrainConfig(dataset=dataset, **common | blind), second
 
@@ -120,13 +120,13 @@ def _fields(config: TrainConfig) -> list[str]:
     accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
     left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
     left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
-    named = [name for name in EDITABLE_FIELDS if name not in left_out]
+    names = [name for name in EDITABLE_FIELDS if name not in left_out]
     for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
         numbers = [
             key for key, value in params.items() if isinstance(value, int | float) and not isinstance(value, bool)
         ]
-        named += [f"{role}.{key}" for key in numbers]
-    return named
+        names += [f"{role}.{key}" for key in numbers]
+    return names
 
 
 def _title(name: str) -> str:
@@ -140,39 +140,39 @@ def _current_value(config: TrainConfig, name: str) -> Any:
 
 
 def _value(config: TrainConfig, name: str) -> Any:
-    now, key = _current_value(config, name), f"change.{config.id}.{name}"
+    current, key = _current_value(config, name), f"change.{config.id}.{name}"
     choices = _choices(config, name)
     if choices is not None:
         options, titles = choices
-        return st.selectbox("Value", options, index=options.index(now), format_func=titles, key=key)
-    kind = type(now)
+        return st.selectbox("Value", options, index=options.index(current), format_func=titles, key=key)
+    kind = type(current)
     step = {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
-    least = None if "." in name else (0 if name in ("seed", "weight_decay") else 1e-6 if kind is float else 1)
+    minimum = None if "." in name else (0 if name in ("seed", "weight_decay") else 1e-6 if kind is float else 1)
     return st.number_input(
         "Value",
-        value=now,
+        value=current,
         step=kind(step),
-        min_value=None if least is None else kind(least),
+        min_value=None if minimum is None else kind(minimum),
         format="%g" if kind is float else None,
         key=key,
     )
 
 
 def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
-    def named(options: Sequence[Any], titles: Any) -> tuple[list[Any], Any]:
+    def options_and_titles(options: Sequence[Any], titles: Any) -> tuple[list[Any], Any]:
         return list(options), lambda value: titles[value] if isinstance(titles, dict) else titles[value].title
 
     if name == "miner":
         accepts = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
-        offered = [None, *(miner for miner in MINERS if MINERS[miner].tuple_kind in accepts)]
-        return offered, lambda value: NO_MINER if value is None else MINERS[value].title
+        miners = [None, *(miner for miner in MINERS if MINERS[miner].tuple_kind in accepts)]
+        return miners, lambda value: NO_MINER if value is None else MINERS[value].title
     if name == "embedding_dim":
         return sorted({*DIMENSIONS, config.embedding_dim}), str
     catalogs: dict[str, Any] = {"loss": LOSSES, "net": NETS, "sampler": SAMPLERS}
     if name in catalogs:
-        return named(catalogs[name], catalogs[name])
+        return options_and_titles(catalogs[name], catalogs[name])
     titles: dict[str, dict[Any, str]] = {"normalize": SPACES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
-    return named(list(titles[name]), titles[name]) if name in titles else None
+    return options_and_titles(list(titles[name]), titles[name]) if name in titles else None
 
 
 def _train(ui: CompareState, services: Services, run: Run, name: str, value: Any) -> None:

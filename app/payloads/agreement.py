@@ -24,8 +24,8 @@ def agreement_table(a: Run, b: Run) -> dict[str, Any]:
     if len(first) != len(second):
         raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
     cells = {}
-    for name, (one, other) in AGREEMENT_CELLS.items():
-        mask = (first == one) & (second == other)
+    for name, (first_correct, second_correct) in AGREEMENT_CELLS.items():
+        mask = (first == first_correct) & (second == second_correct)
         bits = np.packbits(mask, bitorder="little").tobytes()
         cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
     return cells
@@ -37,4 +37,5 @@ def is_correct(run: Run) -> np.ndarray:
     assert labels is not None  # there are embeddings
     items = np.frombuffer(content, "<i4", count=len(labels))
     labels = np.asarray(labels)
-    return labels[items] == labels
+    correct: np.ndarray = labels[items] == labels
+    return correct

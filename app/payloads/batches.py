@@ -41,11 +41,11 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
     """Encode a batch and its tuples as JSON types; arrays are base64, row-major."""
     if not np.isin(batch.labels, config.train_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
-    seer = ComparingLoss.from_config(config, batch)
-    if not _fitting(seer, batch, config):
+    comparing_loss = ComparingLoss.from_config(config, batch)
+    if not _weights_match(comparing_loss, batch, config):
         raise UserError(f"The batch of step {batch.step} holds weights of another loss than its run's.")
-    seen = classify_tuples(config, batch)
-    places = basis.project(batch.embeddings_before)[:, :2]
+    tuples = classify_tuples(config, batch)
+    positions = basis.project(batch.embeddings_before)[:, :2]
     return {
         "step": batch.step,
         "loss": batch.loss,
@@ -55,49 +55,49 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "images": batch.images.tolist(),
         "classes": list(DATASETS[config.dataset].classes),
         "before": encode_array(batch.embeddings_before, "<f4"),
-        "places": encode_array(places, "<f4"),
+        "places": encode_array(positions, "<f4"),
         "moved": encode_array(basis.project(batch.embeddings_after)[:, :2], "<f4"),
         "push": encode_array(-(batch.gradient @ basis.components[:2].T), "<f4"),
         "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
         "normalize": config.normalize,
-        "reach": asdict(seen.thresholds),
+        "reach": asdict(tuples.thresholds),
         "seen": {
-            "kind": seen.kind,
-            "by": seen.source,
-            "rows": encode_array(seen.indices, "<i2"),
-            "hardness": encode_array(seen.difficulty, "u1"),
-            "counts": list(seen.counts),
+            "kind": tuples.kind,
+            "by": tuples.source,
+            "rows": encode_array(tuples.indices, "<i2"),
+            "hardness": encode_array(tuples.difficulty, "u1"),
+            "counts": list(tuples.counts),
         },
         "selected_by": _selection(config),
         "anchored": batch.is_anchored,
         "learned": {
             name: {"shape": list(values.shape), "data": encode_array(values, "<f4")}
-            for name, values in seer.learned.items()
+            for name, values in comparing_loss.learned.items()
         },
         "seen_classes": list(config.train_classes),
-        "centers": _class_centers(seer, batch, basis, config.train_classes),
+        "centers": _class_centers(comparing_loss, batch, basis, config.train_classes),
         "loss_of": {
-            "name": seer.name,
-            "title": LOSSES[seer.name].title,
-            "formula": LOSSES[seer.name].formula,
-            "summary": LOSSES[seer.name].summary,
-            "params": dict(seer.params),
+            "name": comparing_loss.name,
+            "title": LOSSES[comparing_loss.name].title,
+            "formula": LOSSES[comparing_loss.name].formula,
+            "summary": LOSSES[comparing_loss.name].summary,
+            "params": dict(comparing_loss.params),
         },
     }
 
 
 def projection_for(run: Run, step: int) -> LinearProjection:
     """The run's linear projection; while it trains, that of the last snapshot up to `step`."""
-    found = run.linear_projection
-    if found is not None:
-        return found
-    shots = [shot for shot in run.snapshot_steps if shot <= step]
+    projection = run.linear_projection
+    if projection is not None:
+        return projection
+    steps = [snapshot_step for snapshot_step in run.snapshot_steps if snapshot_step <= step]
     labels, tracked = run.labels, run.tracked_indices
-    if not shots or labels is None or tracked is None:
+    if not steps or labels is None or tracked is None:
         raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
-    return default_projection(run.snapshot(shots[-1]), np.asarray(labels)[tracked])
+    return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[tracked])
 
 
 def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
@@ -105,37 +105,37 @@ def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
 
     Made for every batch that the run has kept, since reading the data set takes longer than all of them.
     """
-    wanted = _sheet(run, run.batch(step), cache)
-    if not wanted.exists():
+    requested_path = _sheet(run, run.batch(step), cache)
+    if not requested_path.exists():
         images = data.load(run.config.dataset, root).train.images
-        batches = list(_readable(run))
+        batches = list(_readable_batches(run))
         if not all(batch.images.max() < len(images) for batch in batches):
             raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
-        wanted.parent.mkdir(parents=True, exist_ok=True)
+        requested_path.parent.mkdir(parents=True, exist_ok=True)
         for batch in batches:
             path = _sheet(run, batch, cache)
             if not path.exists():
                 with atomic_write(path) as file:
                     picture = Image.fromarray(tile(images[batch.images], COLUMNS))
                     picture.save(file, "PNG", compress_level=COMPRESSION)
-    return wanted
+    return requested_path
 
 
-def _readable(run: Run) -> Iterator[BatchRecord]:
+def _readable_batches(run: Run) -> Iterator[BatchRecord]:
     """The batches that can be read; of those that cannot, the one that is asked for says so itself."""
     for step in run.recorded_batch_steps:
         with contextlib.suppress(DamagedFileError):
             yield run.batch(step)
 
 
-def _fitting(seer: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:
+def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:
     """Whether the loss's own weights are as many and as long as its run says."""
     classes, d = len(config.train_classes), config.embedding_dim
-    rows = classes * int(seer.params.get("centers", 1))
+    rows = classes * int(comparing_loss.params.get("centers", 1))
     shapes: dict[str, tuple[int, ...]] = {"weight": (rows, d), "centers": (classes, d)}
-    if "weight" in seer.learned:  # without one the bias is a single number
+    if "weight" in comparing_loss.learned:  # without one the bias is a single number
         shapes["bias"] = (classes,)
-    return all(values.shape == shapes.get(name, values.shape) for name, values in seer.learned.items())
+    return all(values.shape == shapes.get(name, values.shape) for name, values in comparing_loss.learned.items())
 
 
 def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
@@ -149,19 +149,19 @@ def encode_array(values: np.ndarray, kind: str) -> str:
 
 
 def _class_centers(
-    seer: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
+    comparing_loss: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
 ) -> dict[str, Any] | None:
     """What stands for each class: learned weights (brought to the images' mean length), centers, or means."""
-    stands_for = seer.spec.class_centers
-    if stands_for == "means":
-        found = list(prototypes(batch.embeddings_before, batch.labels, seer.params.get("support")))
-        labels, vectors = [label for label, _ in found], np.array([center for _, center in found])
+    representation = comparing_loss.spec.class_centers
+    if representation == "means":
+        means = list(prototypes(batch.embeddings_before, batch.labels, comparing_loss.params.get("support")))
+        labels, vectors = [label for label, _ in means], np.array([center for _, center in means])
         meaning = "mean"
-    elif stands_for == "points" and "centers" in seer.learned:
-        vectors, meaning = seer.learned["centers"], "center"
+    elif representation == "points" and "centers" in comparing_loss.learned:
+        vectors, meaning = comparing_loss.learned["centers"], "center"
         labels = list(classes)
-    elif stands_for and "weight" in seer.learned:
-        weight, meaning = seer.learned["weight"], "weight"
+    elif representation and "weight" in comparing_loss.learned:
+        weight, meaning = comparing_loss.learned["weight"], "weight"
         length = float(np.linalg.norm(batch.embeddings_before, axis=1).mean())
         vectors = weight * (length / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30))
         labels = [classes[row * len(classes) // len(weight)] for row in range(len(weight))]

@@ -31,13 +31,13 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
         path = run.path / "embeddings.npy"
     if not path.exists():
         raise RunNotFoundError(f"Run {run.id} has no embeddings at step {step}.")
-    to = _thresholds(run, step)
-    wanted = None if at_the_end else step
-    same, different, images, high = _histogram(run.path, wanted, path.stat().st_mtime_ns, to.measure)
+    thresholds = _thresholds(run, step)
+    snapshot_step = None if at_the_end else step
+    same, different, images, high = _histogram(run.path, snapshot_step, path.stat().st_mtime_ns, thresholds.measure)
     return {
         "step": step,
-        "measure": to.measure,
-        "reach": asdict(to),
+        "measure": thresholds.measure,
+        "reach": asdict(thresholds),
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,
@@ -48,10 +48,10 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
 
 def _thresholds(run: Run, step: int) -> PairThresholds:
     """The loss's, with what it had learned by the last batch that was kept."""
-    kept = [kept for kept in run.recorded_batch_steps if kept <= step] or run.recorded_batch_steps[:1]
-    if kept:
-        seer = ComparingLoss.from_config(run.config, run.batch(kept[-1]))
-        return seer.thresholds
+    steps = [recorded for recorded in run.recorded_batch_steps if recorded <= step] or run.recorded_batch_steps[:1]
+    if steps:
+        comparing_loss = ComparingLoss.from_config(run.config, run.batch(steps[-1]))
+        return comparing_loss.thresholds
     config = run.config
     loss = LOSSES[config.loss]
     if loss.parts(config.loss_params):
@@ -66,17 +66,17 @@ def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[
     x = run.embeddings if step is None else run.snapshot(step)
     if labels is None or tracked is None or x is None:
         raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
-    some = np.linspace(0, len(tracked) - 1, min(MAX_IMAGES, len(tracked))).round().astype(int)
-    x = np.asarray(x[tracked[some]] if step is None else x[some], np.float32)
-    labels, sphere = labels[tracked[some]], run.config.normalize
+    sample = np.linspace(0, len(tracked) - 1, min(MAX_IMAGES, len(tracked))).round().astype(int)
+    x = np.asarray(x[tracked[sample]] if step is None else x[sample], np.float32)
+    labels, sphere = labels[tracked[sample]], run.config.normalize
     finite = np.isfinite(x).all(axis=1)
     x, labels = x[finite], labels[finite]
     first, second = np.triu_indices(len(x), 1)
     d = np.maximum(distances(x, measure)[first, second], 0)
     same = labels[first] == labels[second]
     high = _MAX_ON_SPHERE[measure] if sphere or measure == "cosine" else _round_up(float(d.max(initial=0)))
-    counted = [np.histogram(np.minimum(part, high), BINS, (0, high))[0] for part in (d[same], d[~same])]
-    return counted[0].astype(np.uint32), counted[1].astype(np.uint32), len(x), high
+    counts = [np.histogram(np.minimum(part, high), BINS, (0, high))[0] for part in (d[same], d[~same])]
+    return counts[0].astype(np.uint32), counts[1].astype(np.uint32), len(x), high
 
 
 def _round_up(value: float) -> float:

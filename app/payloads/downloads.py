@@ -13,23 +13,31 @@ from dmlviz.runs.run import ProjectionRun, Run
 
 
 def create_download(
-    format: str, run: Run, drawing: ProjectionRun | None, find: Callable[[str], ImageTiles], cache: Path
+    format: str, run: Run, drawing: ProjectionRun | None, load_images: Callable[[str], ImageTiles], cache: Path
 ) -> tuple[Path, str]:
-    """A temporary file and the name that it is to have; whoever sends it removes it.
+    """Write a temporary file, which the caller removes.
 
-    `find` gives the pictures of a data set, or raises UserError where that is not here: then there are none.
+    Args:
+        format: Name of the export format.
+        run: The run.
+        drawing: The projection to export; None for the run's own view.
+        load_images: Loads the test images of a data set by name; where it raises UserError, the export has none.
+        cache: Folder of the sprite sheets.
+
+    Returns:
+        The file, and the name under which it is sent.
     """
     sheets = None
     with contextlib.suppress(UserError):
-        found = find(run.config.dataset)
-        pngs = tuple(found.sheet(number, cache).read_bytes() for number in range(found.sheets))
-        sheets = SpriteSheets(int(found.images.shape[1]), pngs)
-    kept = RunExport(run, drawing, sheets)
+        tiles = load_images(run.config.dataset)
+        pngs = tuple(tiles.sheet(number, cache).read_bytes() for number in range(tiles.sheets))
+        sheets = SpriteSheets(int(tiles.images.shape[1]), pngs)
+    run_export = RunExport(run, drawing, sheets)
     handle, name = tempfile.mkstemp(prefix="dmlviz-export-")
     try:
         with os.fdopen(handle, "wb") as file:
-            write(format, kept, file)
+            write(format, run_export, file)
     except BaseException:
         os.unlink(name)
         raise
-    return Path(name), kept.file_name(format)
+    return Path(name), run_export.file_name(format)

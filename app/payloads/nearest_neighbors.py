@@ -10,7 +10,11 @@ from dmlviz.runs.run import Run
 
 
 def nearest_neighbor_bytes(run: Run) -> bytes:
-    """n little-endian int32 indices, then n float32 distances; raise UserError before the run's end."""
+    """The nearest other test image of each: n little-endian int32 indices, then n float32 distances.
+
+    Raises:
+        UserError: Before the run's end.
+    """
     if run.embeddings is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     return _nearest(str(run.path), run.info["created"])
@@ -27,6 +31,7 @@ def _nearest(path: str, created: str) -> bytes:
         raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
     distances, items = Gallery(embeddings, np.asarray(run.labels), "euclidean").search(embeddings, 2)
     # Where several images coincide, an image need not be its own first hit.
-    other = (items[:, 0] == np.arange(len(items))).astype(np.int64)
+    column = (items[:, 0] == np.arange(len(items))).astype(np.int64)
     rows = np.arange(len(items))
-    return items[rows, other].astype("<i4").tobytes() + distances[rows, other].astype("<f4").tobytes()
+    content: bytes = items[rows, column].astype("<i4").tobytes() + distances[rows, column].astype("<f4").tobytes()
+    return content

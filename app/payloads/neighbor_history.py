@@ -13,7 +13,7 @@ from dmlviz.runs.run import Run
 MAX_NEIGHBORS = 30
 
 
-def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles, services: Services) -> dict[str, Any]:
+def neighbor_history(run: Run, item: int, k: int, metric: str, tiles: ImageTiles, services: Services) -> dict[str, Any]:
     """Find the k tracked images nearest to test image `item` at every snapshot and at the end of the run.
 
     Args:
@@ -21,7 +21,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles
         item: Index of a test image.
         k: Number of neighbors, at most `MAX_NEIGHBORS`.
         metric: "euclidean" or "cosine".
-        found: All test images, to embed `item` where it is not tracked.
+        tiles: All test images, to embed `item` where it is not tracked.
         services: Where the inference worker is.
 
     Returns:
@@ -40,9 +40,9 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, found: ImageTiles
     is_tracked = row < len(tracked) and tracked[row] == item
     if is_tracked:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
-    elif run.checkpoint_steps and run.embeddings is not None and item < len(found.images):
-        answer = services.jobs.embed(run.id, found.images[item][None], views=[], way=True)
-        points = {station.step: station.embedding for station in trajectory(answer)}
+    elif run.checkpoint_steps and run.embeddings is not None and item < len(tiles.images):
+        answer = services.jobs.embed(run.id, tiles.images[item][None], views=[], way=True)
+        points = {point.step: point.embedding for point in trajectory(answer)}
     else:
         raise UserError(
             f"No history for test image {item:,}: it is not among the {len(tracked):,} tracked images, and no "
@@ -57,7 +57,7 @@ def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> dict[str, A
     tracked = run.tracked_indices
     if tracked is None or not answer.trajectory:
         return None
-    points = {station.step: station.embedding for station in answer.trajectory}
+    points = {point.step: point.embedding for point in answer.trajectory}
     history = _history(run, points, answer.embedding, k, "euclidean")
     return {"item": None, "label": answer.label, "among": len(tracked), "nets": True} | history
 
@@ -69,14 +69,14 @@ def _history(
     labels, tracked, embeddings, end = run.labels, run.tracked_indices, run.embeddings, run.end
     assert labels is not None  # a run with embeddings has labels and tracked images
     assert tracked is not None
-    near = {step: _nearest(run.snapshot(step), point, k, metric, item, tracked) for step, point in points.items()}
+    neighbors = {step: _nearest(run.snapshot(step), point, k, metric, item, tracked) for step, point in points.items()}
     if embeddings is not None and last is not None and end is not None:
-        near[end["step"]] = _nearest(np.asarray(embeddings)[tracked], last, k, metric, item, tracked)
-    steps = sorted(near)
+        neighbors[end["step"]] = _nearest(np.asarray(embeddings)[tracked], last, k, metric, item, tracked)
+    steps = sorted(neighbors)
     return {
         "steps": steps,
-        "near": [near[step] for step in steps],
-        "labels": {str(other): int(labels[other]) for step in steps for other, _ in near[step]},
+        "near": [neighbors[step] for step in steps],
+        "labels": {str(neighbor): int(labels[neighbor]) for step in steps for neighbor, _ in neighbors[step]},
     }
 
 

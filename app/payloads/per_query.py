@@ -17,11 +17,11 @@ def per_query_bytes(run: Run, step: int | None) -> bytes:
     the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
     R. Raises UserError where these embeddings are not there, or not finite.
     """
-    return _judged(str(run.path), run.info["created"], step)
+    return _per_query(str(run.path), run.info["created"], step)
 
 
 @lru_cache(maxsize=32)
-def _judged(path: str, created: str, step: int | None) -> bytes:
+def _per_query(path: str, created: str, step: int | None) -> bytes:
     """`created` tells a run that was trained again from the one before."""
     run = Run(Path(path))
     labels, tracked = run.labels, run.tracked_indices
@@ -29,8 +29,14 @@ def _judged(path: str, created: str, step: int | None) -> bytes:
     if embeddings is None or labels is None or tracked is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     items = np.arange(len(labels)) if step is None else np.asarray(tracked)
-    judged = evaluate_per_query(embeddings, labels[items])
-    whole = (items[judged.queries], labels[items][judged.queries], items[judged.nearest], judged.first_hit, judged.vote)
-    parts = [column.astype("<i4") for column in whole]
-    parts += [judged.r_precision.astype("<f4"), judged.average_precision_at_r.astype("<f4")]
+    scores = evaluate_per_query(embeddings, labels[items])
+    columns = (
+        items[scores.queries],
+        labels[items][scores.queries],
+        items[scores.nearest],
+        scores.first_hit,
+        scores.vote,
+    )
+    parts = [column.astype("<i4") for column in columns]
+    parts += [scores.r_precision.astype("<f4"), scores.average_precision_at_r.astype("<f4")]
     return b"".join(part.tobytes() for part in parts)

@@ -26,18 +26,19 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
     path = folder / f"pixels-{hashlib.sha256(tracked.tobytes()).hexdigest()[:16]}.json"
     with _locks:
-        known = read_json(path)
-        if known is None:
-            known = _measured(run, data_root)
+        scores: dict[str, Any] | None = read_json(path)
+        if scores is None:
+            scores = _measure(run, data_root)
             folder.mkdir(parents=True, exist_ok=True)
-            write_json(path, known)
-    return known
+            write_json(path, scores)
+    return scores
 
 
-def _measured(run: Run, data_root: Path) -> dict[str, Any]:
+def _measure(run: Run, data_root: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "dmlviz.runs.pixel_baseline", str(run.path), "--data", str(data_root)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
-        return json.loads(done.stdout)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        scores: dict[str, Any] = json.loads(process.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):
         raise UserError("The raw-pixel baseline could not be computed.") from None
+    return scores

@@ -13,16 +13,25 @@ NEIGHBORS = 10
 
 
 def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes:
-    """n little-endian float32, one for each test image, NaN where it is not known; UserError before the end.
+    """A number for each test image, at the epoch that is drawn.
 
-    "faithfulness": the share of the 10 nearest in the embedding that are among the 10 nearest on the map; "center":
-    the distance to the mean of the image's class in the embedding. Both at the epoch that is drawn.
+    Args:
+        run: The run.
+        drawing: The projection on the map; None for the run's own view.
+        measure: "faithfulness", the share of an image's 10 nearest neighbors in the embedding that are among its 10
+            nearest on the map; or "center", its distance to the mean of its class in the embedding.
+
+    Returns:
+        n little-endian float32, NaN for an image without a value.
+
+    Raises:
+        UserError: Before the end of the run, or of the projection.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, drawing):
         raise UserError(f"{run.title} has no {measure[:20]} to color by yet.")
     stamp = (run.info["created"], None if drawing is None else drawing.id)
-    found = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
-    return found.astype("<f4").tobytes()
+    values = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
+    return values.astype("<f4").tobytes()
 
 
 def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
@@ -42,21 +51,21 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     step = None if drawing is None else drawing.config.step
     embeddings, labels = run.embeddings_at(step)
     if measure == "center":
-        known = distances_to_centers(embeddings, labels)
+        values = distances_to_centers(embeddings, labels)
     else:
-        known = _knn_recall(run, embeddings) if drawing is None else _measured(drawing)
+        values = _knn_recall(run, embeddings) if drawing is None else _map_quality(drawing)
     if step is None:
-        return known
-    every = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
-    every[run.tracked_indices] = known
-    return every
+        return values
+    padded = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
+    padded[run.tracked_indices] = values
+    return padded
 
 
-def _measured(drawing: ProjectionRun) -> np.ndarray:
-    found = drawing.quality.get("neighbors_kept")
-    if found is None:
+def _map_quality(drawing: ProjectionRun) -> np.ndarray:
+    values = drawing.quality.get("neighbors_kept")
+    if values is None:
         raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
-    return found
+    return values
 
 
 def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -65,7 +74,8 @@ def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
     sums = np.zeros((index.max() + 1, embeddings.shape[1]))
     np.add.at(sums, index, embeddings)
     centers = sums / np.bincount(index)[:, None]
-    return np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
+    distances: np.ndarray = np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
+    return distances
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
@@ -73,8 +83,9 @@ def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
 
     assert run.linear_projection is not None  # it is measurable
     k = min(NEIGHBORS, len(embeddings) - 1)
-    there, here = (
+    in_embedding, on_map = (
         nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
         for space in (embeddings, run.linear_projection.project(embeddings))
     )
-    return (there[:, :, None] == here[:, None, :]).any(axis=2).mean(axis=1)
+    recall: np.ndarray = (in_embedding[:, :, None] == on_map[:, None, :]).any(axis=2).mean(axis=1)
+    return recall

@@ -8,5 +8,5 @@ TAUGHT = "It was drawn with the classes: that they lie apart here says nothing a
 
 def projection_infos() -> dict[str, dict[str, str]]:
     """Collect title and caution of every projection, by name."""
-    known = [*PROJECTIONS.values(), *REFERENCES.values()]
-    return {one.name: {"title": one.title, "caution": one.caution} for one in known}
+    specs = [*PROJECTIONS.values(), *REFERENCES.values()]
+    return {spec.name: {"title": spec.title, "caution": spec.caution} for spec in specs}

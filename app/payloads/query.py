@@ -50,10 +50,10 @@ def decode_drawing(drawing: Any) -> np.ndarray | None:
     if drawing is None:
         return None
     try:
-        side, ink = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
+        side, pixels = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
         if not 1 <= side <= MAX_PAD_SIDE:
             raise ValueError(side)
-        return ink.reshape(side, side)
+        return pixels.reshape(side, side)
     except (KeyError, TypeError, ValueError):
         raise UserError("The drawing did not arrive whole; draw again.") from None
 
@@ -84,34 +84,41 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryRes
     if key not in _answers:
         while len(_answers) >= _CACHE_SIZE:
             _answers.pop(next(iter(_answers)), None)
-        _answers[key] = _ask(picture, run, services, k)
+        _answers[key] = _answer(picture, run, services, k)
     return _answers[key]
 
 
-def _ask(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
-    prepared = query_image.prepare(picture, run.config.dataset)
-    answer = services.jobs.embed(run.id, prepared.image[None], way=True)
+def _answer(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
+    image = query_image.prepare(picture, run.config.dataset)
+    answer = services.jobs.embed(run.id, image.image[None], way=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     neighbors = run.neighbors_of_point(embedding, k)
-    label, agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
+    label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer.get("places", {}).items()}
     return QueryResult(
-        prepared.steps, neighbors, label, agreeing, _far(run, neighbors), places, trajectory(answer), embedding
+        image.steps,
+        neighbors,
+        label,
+        num_agreeing,
+        _distance_warning(run, neighbors),
+        places,
+        trajectory(answer),
+        embedding,
     )
 
 
 def trajectory(answer: dict[str, Any]) -> list[TrajectoryPoint]:
     """Read the trajectory of a query image from the worker's answer."""
-    way = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
-    parts = zip(way["steps"], way["places"], way["embeddings"], strict=True)
-    return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in parts]
+    checkpoints = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
+    points = zip(checkpoints["steps"], checkpoints["places"], checkpoints["embeddings"], strict=True)
+    return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in points]
 
 
-def _far(run: Run, neighbors: list[Neighbor]) -> str:
-    usual = (run.end or {}).get("usual_distance")
-    if usual is None or not neighbors or neighbors[0].distance <= usual:
+def _distance_warning(run: Run, neighbors: list[Neighbor]) -> str:
+    limit = (run.end or {}).get("usual_distance")
+    if limit is None or not neighbors or neighbors[0].distance <= limit:
         return ""
     return (
-        f"Unlike every test image: its nearest is {neighbors[0].distance:.3f} away, farther than 99 % of the test "
-        f"images are from theirs ({usual:.3f}). The net has not seen such a picture; its neighbors mean little."
+        f"Unlike every test image: the nearest is {neighbors[0].distance:.3f} away; 99 % of the test images have one "
+        f"within {limit:.3f}. These neighbors mean little."
     )

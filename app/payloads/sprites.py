@@ -68,15 +68,15 @@ _cache: dict[tuple[str, Path], ImageTiles] = {}
 def image_tiles(dataset: str, root: Path) -> ImageTiles:
     """The test images of a data set that is on disk; raise UserError where it is not. Kept for the next call."""
     with _load_lock:
-        known = _cache.get((dataset, root))
-        if known is None:
+        tiles = _cache.get((dataset, root))
+        if tiles is None:
             if dataset not in data.available_datasets(root):
                 raise UserError(f"{dataset} is not on disk here, so there are no pictures of it: train on it once.")
-            whole = data.load(dataset, root)
-            test = whole.test
-            known = ImageTiles(dataset, whole.classes, test.images, test.labels.astype(np.uint8), _hash(test))
-            _cache[(dataset, root)] = known
-        return known
+            dataset_arrays = data.load(dataset, root)
+            test = dataset_arrays.test
+            tiles = ImageTiles(dataset, dataset_arrays.classes, test.images, test.labels.astype(np.uint8), _hash(test))
+            _cache[(dataset, root)] = tiles
+        return tiles
 
 
 def _hash(split: data.Split) -> str:

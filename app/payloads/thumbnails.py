@@ -44,8 +44,8 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     positions = run.positions(frame)
     tracked = run.tracked_indices if frame["items"] == "tracked" else None
-    shown = np.asarray(labels) if tracked is None else np.asarray(labels)[np.asarray(tracked)]
-    return positions[: len(shown)], shown[: len(positions)], 2 * frame["scale"]
+    visible = np.asarray(labels) if tracked is None else np.asarray(labels)[np.asarray(tracked)]
+    return positions[: len(visible)], visible[: len(positions)], 2 * frame["scale"]
 
 
 def _latest_frame(run: Run) -> dict[str, Any] | None:
@@ -53,28 +53,37 @@ def _latest_frame(run: Run) -> dict[str, Any] | None:
         if line.startswith((b'{"event":"replay"', b'{"event":"snapshot"')):
             event = run.log.event(line)
             entry = event["frames"][-1] if event["event"] == "replay" else event
-            return entry.get("frame", entry)
+            frame: dict[str, Any] = entry.get("frame", entry)
+            return frame
     return None
 
 
-def render(positions: np.ndarray, labels: np.ndarray, around: float, theme: Theme) -> Image.Image:
-    """Points (n × dims, NaN where there is none) of these classes (n), as large as the picture lets them be.
+def render(positions: np.ndarray, labels: np.ndarray, extent: float, theme: Theme) -> Image.Image:
+    """Draw points, scaled to fill the picture.
 
-    `around` is the width of what they moved in before; a small part of that they may fill, but not a tiny one.
+    Args:
+        positions: The points (n × dims); NaN for a point that has no place.
+        labels: Their class ids (n).
+        extent: Width of the box in which they moved during the run. The picture shows at least `MIN_EXTENT` of it, so
+            that a collapsed run is drawn as a dot.
+        theme: Whose colors to use.
+
+    Returns:
+        The picture, on a transparent ground.
     """
     width, height = SIZE[0] * SUPERSAMPLING, SIZE[1] * SUPERSAMPLING
     image = Image.new("RGBA", (width, height), (0, 0, 0, 0))
-    here = np.isfinite(positions).all(axis=1)
-    points, classes = positions[here, :2].astype(np.float64), labels[here]
+    finite = np.isfinite(positions).all(axis=1)
+    points, classes = positions[finite, :2].astype(np.float64), labels[finite]
     if len(points):
         low, high = points.min(axis=0), points.max(axis=0)
-        room = np.array([width, height]) * (1 - 2 * MARGIN)
-        scale = min(room / np.maximum(high - low, max(MIN_EXTENT * around, 1e-9)))
-        places = (points - (low + high) / 2) * [scale, -scale] + [width / 2, height / 2]
+        size = np.array([width, height]) * (1 - 2 * MARGIN)
+        scale = min(size / np.maximum(high - low, max(MIN_EXTENT * extent, 1e-9)))
+        pixels = (points - (low + high) / 2) * [scale, -scale] + [width / 2, height / 2]
         radius = SUPERSAMPLING * np.clip(60 / np.sqrt(len(points)), 1.1, 3.5)
-        pen = ImageDraw.Draw(image)
+        draw = ImageDraw.Draw(image)
         order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
         for i in order:
-            (x, y), color = places[i], PALETTE[theme][classes[i] % len(PALETTE[theme])]
-            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=color)
+            (x, y), color = pixels[i], PALETTE[theme][classes[i] % len(PALETTE[theme])]
+            draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=color)
     return image.resize(SIZE, Image.Resampling.BOX)

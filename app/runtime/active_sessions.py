@@ -11,7 +11,7 @@ class ActiveSessions:
     """The runs that each page of each open session shows."""
 
     def __init__(self) -> None:
-        self._shown: dict[tuple[str, str], frozenset[str]] = {}
+        self._runs_by_page: dict[tuple[str, str], frozenset[str]] = {}
         self._lock = threading.Lock()
 
     def mark_viewing(self, page: str, runs: Iterable[str]) -> None:
@@ -19,12 +19,14 @@ class ActiveSessions:
         context = get_script_run_ctx()
         if context is not None:
             with self._lock:
-                self._shown[context.session_id, page] = frozenset(runs)
+                self._runs_by_page[context.session_id, page] = frozenset(runs)
 
     def viewed_runs(self) -> frozenset[str]:
         """Every run that an open session shows."""
         with self._lock:
             if runtime.exists():
-                here = runtime.get_instance()
-                self._shown = {key: runs for key, runs in self._shown.items() if here.is_active_session(key[0])}
-            return frozenset[str]().union(*self._shown.values())
+                instance = runtime.get_instance()
+                self._runs_by_page = {
+                    key: runs for key, runs in self._runs_by_page.items() if instance.is_active_session(key[0])
+                }
+            return frozenset[str]().union(*self._runs_by_page.values())

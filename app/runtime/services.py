@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
 from app.runtime.uploads import UploadManager
@@ -55,7 +55,7 @@ class Services:
     intake: UploadManager
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     evicted: list[Run | DamagedRun] = field(default_factory=list)
-    _seen: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
+    _cache: dict[object, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk, as of a moment ago."""
@@ -76,12 +76,12 @@ class Services:
                 return run
         return next(iter(self.runs.list()), None)
 
-    def _ttl_cache(self, what: object, look: Callable[[], T]) -> T:
-        at, known = self._seen.get(what, (-SCAN_TTL_S, None))
-        if time.monotonic() - at >= SCAN_TTL_S:
-            known = look()
-            self._seen[what] = time.monotonic(), known
-        return known
+    def _ttl_cache(self, key: object, scan: Callable[[], T]) -> T:
+        time_s, value = self._cache.get(key, (-SCAN_TTL_S, None))
+        if time.monotonic() - time_s >= SCAN_TTL_S:
+            value = scan()
+            self._cache[key] = time.monotonic(), value
+        return cast(T, value)
 
     def enforce_quota(self) -> None:
         """Delete old runs beyond the disk limit, and empty the trash of what was deleted long ago."""
@@ -95,6 +95,7 @@ class Services:
 
     @property
     def data(self) -> Path:
+        """The folder of the data sets."""
         return data_root(self.settings.data)
 
     @property

@@ -19,7 +19,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import ensure_dir, read_json, write_json
 
-PREFIX = ".look-"
+PREFIX = ".upload-"
 LABELS = (".npy", ".csv", ".tsv", ".txt")
 
 
@@ -40,9 +40,9 @@ class UploadManager:
         self.data = data
         self.runs = runs
         self._lock = threading.Lock()
-        self._of: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
-        for left in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        self._uploads: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
+        for folder in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):  # by a server that was killed
+            shutil.rmtree(folder, ignore_errors=True)
 
     def upload(self, owner: str, files: dict[str, bytes]) -> None:
         """Save files and begin to read them; raise UserError if they cannot be one data set."""
@@ -50,69 +50,70 @@ class UploadManager:
         self.discard(owner)
         folder = ensure_dir(self.data / custom_datasets.FOLDER) / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir()
-        order: dict[str, Any] = {"title": _title(main), "side": None, "color": "auto", "labels": None}
+        request: dict[str, Any] = {"title": _title(main), "side": None, "color": "auto", "labels": None}
         # Only the ending of a name that somebody sent is used.
         for role, name in (("file", main), ("labels", labels)):
             if name is not None:
                 path = folder / f"{role}{Path(name).suffix.lower()}"
                 path.write_bytes(files[name])
-                order[role] = str(path)
-        write_json(folder / "order.json", order)
+                request[role] = str(path)
+        write_json(folder / "request.json", request)
         self._read(owner, folder)
 
     def reparse(self, owner: str, side: int | None, color: Color) -> None:
         """Read the same files again, with another side or color."""
         folder = self._end(owner)
         if folder is not None:
-            write_json(folder / "order.json", read_json(folder / "order.json") | {"side": side, "color": color})
-            for done in ("look.json", "progress.json"):
-                (folder / done).unlink(missing_ok=True)
+            write_json(folder / "request.json", read_json(folder / "request.json") | {"side": side, "color": color})
+            for name in ("preview.json", "progress.json"):
+                (folder / name).unlink(missing_ok=True)
             shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
             self._read(owner, folder)
 
     def request(self, owner: str) -> dict[str, Any]:
         """How the files are read: side, color."""
         with self._lock:
-            folder, _ = self._of[owner]
-        return read_json(folder / "order.json")
+            folder, _ = self._uploads[owner]
+        fields: dict[str, Any] = read_json(folder / "request.json")
+        return fields
 
     def status(self, owner: str) -> ImportStatus | None:
         """How far it is; None if this person uploaded nothing."""
         with self._lock:
-            if owner not in self._of:
+            if owner not in self._uploads:
                 return None
-            folder, process = self._of[owner]
-            ended = process is None or process.poll() is not None
-        look = read_json(folder / "look.json")
-        if look is None and ended:
+            folder, process = self._uploads[owner]
+            has_ended = process is None or process.poll() is not None
+        preview = read_json(folder / "preview.json")
+        if preview is None and has_ended:
             return ImportStatus("failed", reason="Reading this took too much time or memory; bring less at a time.")
-        if look is None:
+        if preview is None:
             progress = read_json(folder / "progress.json") or {"done": 0, "of": 1}
             return ImportStatus("reading", progress["done"] / max(1, progress["of"]))
-        if "error" in look:
-            return ImportStatus("failed", reason=look["error"])
-        return ImportStatus("understood", 1.0, look)
+        if "error" in preview:
+            return ImportStatus("failed", reason=preview["error"])
+        return ImportStatus("understood", 1.0, preview)
 
     def accept(self, owner: str, title: str) -> tuple[str, str]:
         """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
-        reading = self.status(owner)
-        if reading is None or reading.preview is None:
+        status = self.status(owner)
+        if status is None or status.preview is None:
             raise UserError("There is nothing to keep yet; wait until the files are read.")
         with self._lock:
-            folder, _ = self._of[owner]
-        kind, name = reading.preview["kind"], reading.preview["name"]
-        title = " ".join(title.split())[:60] or reading.preview["title"]
+            folder, _ = self._uploads[owner]
+        kind, name = status.preview["kind"], status.preview["name"]
+        title = " ".join(title.split())[:60] or status.preview["title"]
         if kind == "pictures":
-            staged = folder / custom_datasets.FOLDER / name
+            source = folder / custom_datasets.FOLDER / name
             write_json(
-                staged / custom_datasets.DESCRIBED, read_json(staged / custom_datasets.DESCRIBED) | {"title": title}
+                source / custom_datasets.DESCRIBED, read_json(source / custom_datasets.DESCRIBED) | {"title": title}
             )
-            _move(staged, self.data / custom_datasets.FOLDER / name)
+            _move(source, self.data / custom_datasets.FOLDER / name)
             DATASETS.add_search_path(self.data)
         else:
-            staged = folder / "runs" / name
-            write_json(staged / "run.json", read_json(staged / "run.json") | {"title": title})
-            _move(staged, ensure_dir(self.runs.folder) / name)
+            source = folder / "runs" / name
+            write_json(source / "run.json", read_json(source / "run.json") | {"title": title})
+            _move(source, ensure_dir(self.runs.folder) / name)
         self.discard(owner)
         return kind, name
 
@@ -120,14 +121,14 @@ class UploadManager:
         """Delete what this person uploaded and did not keep."""
         folder = self._end(owner)
         with self._lock:
-            self._of.pop(owner, None)
+            self._uploads.pop(owner, None)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """Delete every upload that was not kept."""
         with self._lock:
-            owners = list(self._of)
+            owners = list(self._uploads)
         for owner in owners:
             self.discard(owner)
 
@@ -135,12 +136,12 @@ class UploadManager:
         command = [sys.executable, "-P", "-m", "dmlviz.jobs.import_worker", str(folder)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder)
         with self._lock:
-            self._of[owner] = folder, process
+            self._uploads[owner] = folder, process
 
     def _end(self, owner: str) -> Path | None:
         """Stop reading; where the files lie."""
         with self._lock:
-            folder, process = self._of.get(owner, (None, None))
+            folder, process = self._uploads.get(owner, (None, None))
         if process is not None and process.poll() is None:
             process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -164,13 +165,13 @@ def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
 
 
 def _title(name: str) -> str:
-    plain = "".join(letter for letter in Path(name).stem.replace("_", " ") if letter.isprintable())
-    return plain.strip()[:60] or "My data"
+    printable = "".join(letter for letter in Path(name).stem.replace("_", " ") if letter.isprintable())
+    return printable.strip()[:60] or "My data"
 
 
-def _move(staged: Path, place: Path) -> None:
+def _move(source: Path, target: Path) -> None:
     try:
-        staged.rename(place)
+        source.rename(target)
     except OSError:  # it is there already, or lies on another disk
-        if not place.exists():
-            shutil.copytree(staged, place)
+        if not target.exists():
+            shutil.copytree(source, target)

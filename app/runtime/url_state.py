@@ -33,17 +33,17 @@ S = TypeVar("S", bound=UrlState)
 def get_or_create(kind: type[S], key: str) -> S:
     """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
     query = _query()
-    known = peek(kind, key)
-    if known is None or query not in (known.last_query, known.to_query()):
-        known = st.session_state[key] = kind.from_query(query)
-        known.last_query = query
-    return known
+    state = peek(kind, key)
+    if state is None or query not in (state.last_query, state.to_query()):
+        state = st.session_state[key] = kind.from_query(query)
+        state.last_query = query
+    return state
 
 
 def peek(kind: type[S], key: str) -> S | None:
     """The state that a page of this session was left with; None for one that was never opened."""
-    known = st.session_state.get(key)
-    return known if isinstance(known, kind) else None
+    state = st.session_state.get(key)
+    return state if isinstance(state, kind) else None
 
 
 def write_url(state: UrlState) -> None:

@@ -9,28 +9,30 @@ from app.state import compare, explore
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
 
-here = services()
+app_services = services()
 ui = url_state.get_or_create(compare.CompareState, compare.KEY)
-pair = compare.resolve_pair(ui, here, explore.saved_state().run)
+pair = compare.resolve_pair(ui, app_services, explore.saved_state().run)
 
 if pair is None:
     st.caption("No runs yet. Train one in Explore.")
 else:
-    here.audience.mark_viewing("compare", [one.run.id for one in (pair.a, pair.b) if one is not None])
+    app_services.audience.mark_viewing(
+        "compare", [run_view.run.id for run_view in (pair.a, pair.b) if run_view is not None]
+    )
     with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        variant.menus(ui, here, pair.a.run)
+        variant.menus(ui, app_services, pair.a.run)
     for note in ui.notes:
         st.caption(f":orange[{escape_markdown(note)}]")
-    compare_view.run_pickers(ui, here, pair)
-    compare_view.progress(ui, here, pair)
+    compare_view.run_pickers(ui, app_services, pair)
+    compare_view.progress(ui, app_services, pair)
 
-    seen = pair
+    page_pair = pair
 
     @st.fragment
     def maps() -> None:
         """Render the part that a click on a map changes."""
         with error_boundary():
-            compare_view.map_pair(ui, here, seen)
+            compare_view.map_pair(ui, app_services, page_pair)
             url_state.write_url(ui)
 
     maps()

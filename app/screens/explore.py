@@ -7,50 +7,57 @@ from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 
-now, taught = sidebar.last_explored()
+context, progress = sidebar.last_explored()
 
-if taught is not None:
-    task.panel(now, taught)
+if progress is not None:
+    task.panel(context, progress)
 
-if taught is not None and not taught.shows_map:
+if progress is not None and not progress.shows_map:
     pass  # the map would give the answer away
-elif now.shown is None:
+elif context.run_view is None:
     st.caption("No runs yet. Press Train to start one.")
 else:
     left, right = st.columns([7, 3])
-    if taught is None or taught.is_revealed:
+    if progress is None or progress.is_revealed:
         with left:
-            toolbar.toolbar(now.ui, now.services, now.shown)
+            toolbar.toolbar(context.ui, context.services, context.run_view)
     with right:
         inspector.selected_tab()
-    said = "" if now.shown.live else damage_summary(run_damage(now.shown.run))
-    if said:
-        st.caption(f":orange[{escape_markdown(said)}]")
+    damage = (
+        ""
+        if context.run_view.live
+        else damage_summary(run_damage(context.run_view.run, context.services.runs.damage_cache))
+    )
+    if damage:
+        st.caption(f":orange[{escape_markdown(damage)}]")
     with navigation.top_bar_slot():
-        map_panel.progress_panel(now.ui, now.services, now.shown)
-    seen, fresh = context_key(now), [now]
+        map_panel.progress_panel(context.ui, context.services, context.run_view)
+    key, contexts = context_key(context), [context]
 
     @st.fragment
     def map_and_inspector() -> None:
         """The part that a click on the map changes, so that nothing else is run or sent again."""
         with error_boundary():
-            here = fresh.pop() if fresh else page_context()
-            if here.shown is None or context_key(here) != seen:
+            fragment_context = contexts.pop() if contexts else page_context()
+            if fragment_context.run_view is None or context_key(fragment_context) != key:
                 st.rerun()
-            neighbors = inspector.pinned_neighbors(here.ui, here.shown)
+            neighbors = inspector.pinned_neighbors(fragment_context.ui, fragment_context.run_view)
             left, right = st.columns([7, 3])
             with right:
-                answer = inspector.inspector_panel(here.ui, here.services, here.shown, neighbors)
+                answer = inspector.inspector_panel(
+                    fragment_context.ui, fragment_context.services, fragment_context.run_view, neighbors
+                )
             with left:
-                map_panel.map_view(here.ui, here.shown, neighbors, answer)
-            explore.publish(here.ui)
+                map_panel.map_view(fragment_context.ui, fragment_context.run_view, neighbors, answer)
+            explore.publish(fragment_context.ui)
 
     map_and_inspector()
-    if taught is None or taught.is_revealed or not taught.task.view_before_guess:
-        map_panel.scores_panel(now.shown)
-        batch_explorer.batch_explorer(now.shown)
-        curves.curves(now)
+    if progress is None or progress.is_revealed or not progress.task.view_before_guess:
+        map_panel.scores_panel(context.run_view)
+        batch_explorer.batch_explorer(context.run_view)
+        curves.curves(context)
 
-explore.publish(now.ui)
+explore.publish(context.ui)

@@ -7,27 +7,27 @@ from app.runtime.services import services
 from app.state import compare, explore, run_list
 from app.widgets.components import mount
 
-here = services()
+app_services = services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
-here.enforce_quota()
+app_services.enforce_quota()
 
 
 def on_sort_change() -> None:
     """Copy sort order and search text from the component."""
-    chosen = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
-    ui.sort, ui.search = chosen.sort, chosen.search
+    order = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
+    ui.sort, ui.search = order.sort, order.search
 
 
 def on_action() -> None:
     """Apply a card action."""
-    told = st.session_state["cards"].get("act") or {}
-    ui.act(told.get("what", ""), told.get("run", ""), told.get("value"), here.runs)
+    action = st.session_state["cards"].get("act") or {}
+    ui.act(action.get("what", ""), action.get("run", ""), action.get("value"), app_services.runs)
 
 
 mount(
     "run_list",
     key="cards",
-    data=run_list.run_list_props(ui, here)
+    data=run_list.run_list_props(ui, app_services)
     | {"explore": explore.saved_state().to_query(), "compare": compare.saved_state().to_query()},
     on_arranged_change=on_sort_change,
     on_act_change=on_action,

@@ -39,8 +39,8 @@ class CompareState:
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters."""
-        chosen = {"a": self.a, "b": self.b, "pin": None if self.pinned is None else str(self.pinned)}
-        return {name: value for name, value in chosen.items() if value is not None}
+        fields = {"a": self.a, "b": self.b, "pin": None if self.pinned is None else str(self.pinned)}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "CompareState":
@@ -57,10 +57,10 @@ class CompareState:
 
 def saved_state() -> CompareState:
     """State in which Compare was left, for other pages to change."""
-    known = url_state.peek(CompareState, KEY)
-    if known is None:
-        known = st.session_state[KEY] = CompareState()
-    return known
+    state = url_state.peek(CompareState, KEY)
+    if state is None:
+        state = st.session_state[KEY] = CompareState()
+    return state
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
         return None
     for side in ("a", "b"):
         try:
-            if (named := getattr(ui, side)) is not None:
-                services.runs.get(named)
+            if (run_id := getattr(ui, side)) is not None:
+                services.runs.get(run_id)
         except RunNotFoundError:
             ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
     if ui.a is None:
-        ready = [run for run in runs if run.id == preferred and run.id != ui.b]
-        usual = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
-        ui.a = next(run.id for run in [*ready, *usual] if run.id != ui.b or len(runs) == 1)
+        preferred_runs = [run for run in runs if run.id == preferred and run.id != ui.b]
+        ordered_runs = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
+        ui.a = next(run.id for run in [*preferred_runs, *ordered_runs] if run.id != ui.b or len(runs) == 1)
     first = services.runs.get(ui.a)
     if ui.b is None or ui.b == ui.a:
-        like = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]
-        ui.b = like[0].id if like else None
+        candidates = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]
+        ui.b = candidates[0].id if candidates else None
     second = None if ui.b is None else run_view(services.runs.get(ui.b), services)
     return Pair(run_view(first, services), second)
 
@@ -110,35 +110,35 @@ def run_view(run: Run, services: Services) -> RunView:
     return RunView(run, services.jobs.status(run.id), run_images(run, services))
 
 
-def to_explore_state(one: RunView, ui: CompareState) -> UIState:
+def to_explore_state(run_view: RunView, ui: CompareState) -> UIState:
     """Build Explore's state for this run and pin."""
-    return UIState(run=one.run.id, pinned=ui.pinned)
+    return UIState(run=run_view.run.id, pinned=ui.pinned)
 
 
 def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     """List the settings that differ, as (name, first value, second value)."""
-    told = []
+    rows = []
     for name in TrainConfig.model_fields:
-        one, other = getattr(a, name), getattr(b, name)
-        if name not in _HIDDEN_SETTINGS and one != other:
-            told.append(
-                (_LABELS.get(name, name.replace("_", " ")), _format_setting(name, one), _format_setting(name, other))
+        first, second = getattr(a, name), getattr(b, name)
+        if name not in _HIDDEN_SETTINGS and first != second:
+            rows.append(
+                (_LABELS.get(name, name.replace("_", " ")), _format_setting(name, first), _format_setting(name, second))
             )
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
-            one, other = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
-            apart = [key for key in one if one[key] != other.get(key)]
-            told += [
-                (f"{role}'s {key}", _format_setting(key, one[key]), _format_setting(key, other.get(key)))
-                for key in apart
+            first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
+            changed = [key for key in first if first[key] != second.get(key)]
+            rows += [
+                (f"{role}'s {key}", _format_setting(key, first[key]), _format_setting(key, second.get(key)))
+                for key in changed
             ]
-    return told
+    return rows
 
 
 def running_side(pair: Pair) -> RunView | None:
     """View of the run that trains now, the second before the first; always the live view."""
-    living = [one for one in (pair.b, pair.a) if one is not None and one.live]
-    return replace(living[0], drawing=None) if living else None
+    live = [run_view for run_view in (pair.b, pair.a) if run_view is not None and run_view.live]
+    return replace(live[0], drawing=None) if live else None
 
 
 def _format_setting(name: str, value: Any) -> str:

@@ -46,30 +46,30 @@ class PageContext:
 
     ui: UIState
     services: Services
-    shown: RunView | None
+    run_view: RunView | None
 
 
 def page_context() -> PageContext:
     """Resolve what this session shows now."""
-    ui, here = current(), services()
-    shown = resolve_view(ui, here, session_owner())
-    here.audience.mark_viewing("explore", [shown.run.id] if shown is not None else [])
-    return PageContext(ui, here, shown)
+    ui, app_services = current(), services()
+    run_view = resolve_view(ui, app_services, session_owner())
+    app_services.audience.mark_viewing("explore", [run_view.run.id] if run_view is not None else [])
+    return PageContext(ui, app_services, run_view)
 
 
-def context_key(now: PageContext) -> tuple[object, ...]:
+def context_key(context: PageContext) -> tuple[object, ...]:
     """Key of the page's context: where a fragment finds that it changed, the whole page is rerun."""
-    shown = now.shown
-    if shown is None:
+    run_view = context.run_view
+    if run_view is None:
         return ()
-    view = shown.drawing.id if shown.drawing is not None else LIVE
-    standing = shown.live, shown.drawing_live, shown.pictures is None
-    chosen = repr((now.ui.settings, now.ui.params))
-    chosen += repr(now.ui.step) if now.ui.curves is not None else ""  # an open drawer follows the replay
-    return shown.run.id, view, *standing, tuple(now.ui.messages), st.session_state.get("side"), chosen
+    view = run_view.drawing.id if run_view.drawing is not None else LIVE
+    status = run_view.live, run_view.drawing_live, run_view.pictures is None
+    settings = repr((context.ui.settings, context.ui.params))
+    settings += repr(context.ui.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
+    return run_view.run.id, view, *status, tuple(context.ui.messages), st.session_state.get("side"), settings
 
 
-def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
+def resolve_view(ui: UIState, services: Services, owner: str) -> RunView | None:
     """Resolve the run and projection in the state; start the projection if it does not exist yet.
 
     Returns None if there is no run at all; what cannot be shown becomes a message.
@@ -84,29 +84,29 @@ def resolve_view(ui: UIState, services: Services, who: str) -> RunView | None:
     run = run or services.default_run()
     if run is None:
         return None
-    shown = RunView(run, services.jobs.status(run.id), run_images(run, services))
+    run_view = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
-        return _with_drawing(shown, ui, services, who)
+        return _with_drawing(run_view, ui, services, owner)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
-        return shown if ui.view == LIVE else resolve_view(ui, services, who)
+        return run_view if ui.view == LIVE else resolve_view(ui, services, owner)
 
 
-def _with_drawing(shown: RunView, ui: UIState, services: Services, who: str) -> RunView:
-    wanted = ui.projection()
-    if wanted is None:
-        return shown
+def _with_drawing(run_view: RunView, ui: UIState, services: Services, owner: str) -> RunView:
+    config = ui.projection()
+    if config is None:
+        return run_view
     try:
-        drawing = shown.run.drawing(wanted.id)
+        drawing = run_view.run.drawing(config.id)
     except RunNotFoundError:
-        services.jobs.project(shown.run.id, wanted, who)
-        drawing = services.runs.get(shown.run.id).drawing(wanted.id)
-    status = services.jobs.status(shown.run.id, wanted.id)
+        services.jobs.project(run_view.run.id, config, owner)
+        drawing = services.runs.get(run_view.run.id).drawing(config.id)
+    status = services.jobs.status(run_view.run.id, config.id)
     if status.phase == "failed" and drawing.resume_state is None:
         raise UserError(status.reason)  # there is nothing to see of it: the map before stays
-    return replace(shown, drawing=drawing, drawing_status=status)
+    return replace(run_view, drawing=drawing, drawing_status=status)
 
 
 def run_images(run: Run, services: Services) -> sprites.ImageTiles | None:

@@ -1,63 +1,51 @@
 """The state of the interface: one typed object per session, and the address that holds all of it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from pydantic import TypeAdapter, ValidationError
 
 from app.content.lessons import LESSONS, Lesson, Task
 from app.runtime import url_state
+from app.state import explore_query
+from app.state.explore_options import OURS, PROJECTION_FIELDS
 from app.state.selection import Selection
-from app.state.training_form import SETTINGS, TrainingDraft
+from app.state.training_form import TrainingDraft
 from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
-from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.errors import UserError
+from dmlviz.config import ProjectionConfig
 from dmlviz.runs.run import LIVE
-from dmlviz.storage.files import is_run_id
 
 if TYPE_CHECKING:
     from dmlviz.ops.gallery import Metric
 
-# What the drawer below the map shows, first what it opens with.
-CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
-PROJECTION_VIEWS = (
-    "pca",
-    "tsne",
-    "umap",
-)  # what the worker draws on request; plane and fan are what a run plays by itself
-COLOR_MODES = {
-    "class": "Class",
-    "error": "Error",
-    "faithfulness": "Faithfulness",
-    "center": "Distance to class center",
-}
-PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
-OURS: Engine = "dmlviz"
-_RESERVED_QUERY_KEYS = ("run", "view", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess")
-_ROLES = ("loss", "miner", "view")
 _KEY = "ui"
-_DRAWN_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
-_ADAPTERS: dict[str, TypeAdapter[Any]] = {
-    name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
-}
+_PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
 
 
 @dataclass
 class UIState(TrainingDraft):
     """What a person chose: the next training's settings, the run and view that are shown, what is pinned and selected.
 
-    `run` None is the ready-made one; `view` is "live" or a projection's name, `before` the view that it was chosen
-    instead of, and `drawn` what of its config differs from the defaults. `color` is what points are colored by,
-    `metric` what the inspector's neighbors are nearest by, `step` where the replay was left standing, None at its end;
-    `curves` is the figure in the drawer of that name, None while it is closed.
-    `lesson`, with its `task` and the person's `guess` counted from 1, is what a teacher's link asks for; `other` are
-    the parts of the address that are not ours.
+    Attributes:
+        run: Id of the run; None for the one that comes with the program.
+        view: "live", or the name of a projection.
+        previous_view: The view before this one, to which `restore_view` returns.
+        projection_overrides: Fields of the projection's config that differ from their defaults.
+        color: What points are colored by, a key of `COLOR_MODES`.
+        pinned: Index of the pinned test image.
+        selected: The selected test images.
+        metric: The distance by which the inspector's neighbors are nearest.
+        step: Where the replay was left standing; None at its end.
+        curves: The figure in the drawer *Curves*; None while it is closed.
+        lesson: Name of the lesson that is open, as a teacher's link asks for it.
+        task: Number of its task, from 1.
+        guess: Number of the person's guess, from 1.
+        unknown_query: Parameters of the URL that the app does not know; they are kept.
+        last_query: The query that was last read from the URL or written there.
     """
 
     run: str | None = None
@@ -80,15 +68,15 @@ class UIState(TrainingDraft):
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        params = self._params("view", self._declared(self.projection_overrides.get("engine", OURS)).name)
+        params = self.changed_params("view", self._spec(self.projection_overrides.get("engine", OURS)).name)
         return ProjectionConfig(method=self.view, params=params, **self.projection_overrides)
 
     def params_with(self, engine: Engine) -> dict[str, Any]:
         """The parameters that the shown method has, or would have, when this engine draws it."""
-        declared = self._declared(engine)
-        return declared.with_defaults(self._params("view", declared.name))
+        spec = self._spec(engine)
+        return spec.with_defaults(self.changed_params("view", spec.name))
 
-    def _declared(self, engine: Engine) -> ProjectionSpec:
+    def _spec(self, engine: Engine) -> ProjectionSpec:
         return declaration(self.view, engine)
 
     def set_view(self, view: str) -> None:
@@ -99,27 +87,27 @@ class UIState(TrainingDraft):
 
     def restore_view(self) -> None:
         """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
-        self.view, self.previous_view, self.projection_overrides = (
-            (self.previous_view if self.previous_view != self.view else LIVE),
-            LIVE,
-            {},
-        )
+        self.view = self.previous_view if self.previous_view != self.view else LIVE
+        self.previous_view, self.projection_overrides = LIVE, {}
 
     def set_projection(self, **fields: Any) -> None:
         """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
         ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
-        self.projection_overrides = {name: value for name, value in fields.items() if value != _DRAWN_DEFAULTS[name]}
+        self.projection_overrides = {
+            name: value for name, value in fields.items() if value != _PROJECTION_DEFAULTS[name]
+        }
 
     def drop_projection(self, view: str) -> None:
         """Take every parameter of a view back to its default, whoever draws it."""
-        for declared in (PROJECTIONS.get(view), REFERENCES.get(view)):
-            if declared is not None:
-                self.params.pop(f"view.{declared.name}", None)
+        for spec in (PROJECTIONS.get(view), REFERENCES.get(view)):
+            if spec is not None:
+                self.params.pop(f"view.{spec.name}", None)
 
-    def _choices(self) -> dict[str, Spec]:
+    def choices(self) -> dict[str, Spec]:
         """What has parameters, by role: the shown projection too."""
-        shown = {} if self.view == LIVE else {"view": self._declared(self.projection_overrides.get("engine", OURS))}
-        return super()._choices() | shown
+        if self.view == LIVE:
+            return super().choices()
+        return super().choices() | {"view": self._spec(self.projection_overrides.get("engine", OURS))}
 
     @property
     def active_task(self) -> tuple[Lesson, Task] | None:
@@ -133,137 +121,26 @@ class UIState(TrainingDraft):
         """Begin a task: its settings in place of what was set; None ends the lesson and leaves everything else."""
         self.lesson, self.task, self.guess = lesson, task, None
         if self.active_task is not None:
-            kept = {name: self.settings[name] for name in ("dataset",) if name in self.settings}
-            set_up = UIState.from_query(settings_from_query(self.active_task[1]))
-            self.settings, self.params = kept | set_up.settings, set_up.params
+            dataset = {name: value for name, value in self.settings.items() if name == "dataset"}
+            task_state = UIState.from_query(explore_query.settings_from_query(self.active_task[1]))
+            self.settings, self.params = dataset | task_state.settings, task_state.params
             self.show(None)
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
-        self.run, self.view, self.previous_view, self.projection_overrides, self.pinned, self.step = (
-            run,
-            LIVE,
-            LIVE,
-            {},
-            None,
-            None,
-        )
+        self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
+        self.pinned = self.step = None
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults."""
-        query = dict(self.unknown_query)
-        if self.run is not None:
-            query["run"] = self.run
-        if self.view != LIVE:
-            query["view"] = self.view
-            query |= {f"map.{name}": _text(value) for name, value in self.projection_overrides.items()}
-        if self.color != "class":
-            query["color"] = self.color
-        if self.pinned is not None:
-            query["pin"] = str(self.pinned)
-        if self.selected is not None:
-            query["select"] = self.selected.encode
-        if self.metric != "euclidean":
-            query["metric"] = self.metric
-        if self.step is not None:
-            query["step"] = str(self.step)
-        if self.curves is not None:
-            query["curves"] = self.curves
-        if self.lesson is not None:
-            query |= {"lesson": self.lesson, "task": str(self.task)}
-            query |= {} if self.guess is None else {"guess": str(self.guess)}
-        query |= {name: _text(self.settings[name]) for name in SETTINGS if name in self.settings}
-        for role, choice in self._choices().items():
-            chosen = self._params(role, choice.name)
-            query |= {f"{role}.{name}": _text(value) for name, value in chosen.items()}
-        return query
+        return explore_query.encode(self)
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "UIState":
-        """Read an address, and note in a sentence each what cannot be followed."""
+        """Decode URL parameters; what cannot be followed becomes a message."""
         state = cls()
-        state._read_lesson(query)
-        if state.active_task is not None:
-            query = settings_from_query(state.active_task[1]) | dict(query)
-        if "run" in query and not is_run_id(query["run"]):
-            state.messages.append("The address names a run that cannot exist; showing the ready-made one.")
-        elif "run" in query:
-            state.run = query["run"]
-        if query.get("view") in PROJECTION_VIEWS:
-            state.view = query["view"]
-        if query.get("color") in COLOR_MODES:
-            state.color = query["color"]
-        if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
-            state.pinned = int(query["pin"])
-        if "select" in query:
-            state.selected = Selection.decode(query["select"])
-        if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
-            state.step = int(query["step"])
-        if query.get("curves") in CURVES:
-            state.curves = query["curves"]
-        if query.get("metric") == "cosine":
-            state.metric = "cosine"
-        for name in SETTINGS:
-            if name in query:
-                state._try({name: _read_setting(name, query[name])})
-        if "map.engine" in query:  # first: which parameters there are depends on it
-            query = {"map.engine": query["map.engine"]} | dict(query)
-        for name, text in query.items():
-            role, dot, parameter = name.partition(".")
-            if dot and role in _ROLES:
-                state._try_param(role, parameter, text)
-            elif role == "map" and parameter in PROJECTION_FIELDS:
-                state._try_drawn(parameter, text)
-            elif name not in SETTINGS and (
-                name not in _RESERVED_QUERY_KEYS or (name == "lesson" and state.lesson is None)
-            ):
-                state.unknown_query[name] = text
+        explore_query.decode(query, state)
         return state
-
-    def _read_lesson(self, query: Mapping[str, str]) -> None:
-        lesson = LESSONS.get(query.get("lesson", ""))
-        if lesson is None:
-            return
-        self.lesson = lesson.name
-        if re.fullmatch("[1-9]", query.get("task", "")):
-            self.task = min(int(query["task"]), len(lesson.tasks))
-        if re.fullmatch("[1-9]", query.get("guess", "")) and int(query["guess"]) <= len(
-            lesson.tasks[self.task - 1].guesses
-        ):
-            self.guess = int(query["guess"])
-
-    def _try_param(self, role: str, name: str, text: str) -> None:
-        choice = self._choices().get(role)
-        for parameter in choice.parameters if choice is not None else ():
-            if choice is not None and parameter.name == name:
-                try:
-                    value = parameter.check(choice.name, _read(parameter.kind, text))
-                    self.set_param(role, choice, parameter, value)
-                except UserError as error:
-                    self.messages.append(str(error))
-
-    def _try_drawn(self, name: str, text: str) -> None:
-        value = text if name == "engine" else _read(bool if name == "all_epochs" else int, text)
-        try:
-            self.set_projection(
-                **self.projection_overrides
-                | {name: int(value) if isinstance(value, float) and value.is_integer() else value}
-            )
-        except UserError as error:
-            self.messages.append(str(error))
-
-    def _try(self, change: dict[str, Any]) -> None:
-        try:
-            config = TrainConfig(**self.settings | change)
-        except UserError as error:
-            self.messages.append(str(error))
-        else:
-            self.settings |= {name: getattr(config, name) for name in change}
-
-
-def settings_from_query(task: Task) -> dict[str, str]:
-    """What a task sets of the next training; its view waits for the run."""
-    return {name: text for name, text in task.query.items() if name.partition(".")[0] != "view"}
 
 
 def current() -> UIState:
@@ -273,40 +150,12 @@ def current() -> UIState:
 
 def saved_state() -> UIState:
     """The state that Explore was left with, for other pages to change or to link to."""
-    known = url_state.peek(UIState, _KEY)
-    if known is None:
-        known = st.session_state[_KEY] = UIState()
-    return known
+    state = url_state.peek(UIState, _KEY)
+    if state is None:
+        state = st.session_state[_KEY] = UIState()
+    return state
 
 
 def publish(ui: UIState) -> None:
     """Write the state to the address, where it changed."""
     url_state.write_url(ui)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _read_setting(name: str, text: str) -> Any:
-    if text == "":
-        return None
-    try:
-        return _ADAPTERS[name].validate_python(text)
-    except ValidationError:
-        return text  # the config says what is wrong with it
-
-
-def _read(kind: type, text: str) -> Any:
-    if kind is bool:
-        return {"1": True, "0": False}.get(text, text)
-    if kind in (int, float):
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return text

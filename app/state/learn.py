@@ -30,7 +30,7 @@ class LearnState:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "LearnState":
         """Read an address; what is not there is the index."""
-        for kind, known in _PLACES.items():
-            if query.get(kind) in known:
+        for kind, names in _PLACES.items():
+            if query.get(kind) in names:
                 return cls(kind, query[kind])
         return cls(search=query.get("search", "")[:80])

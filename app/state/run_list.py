@@ -13,7 +13,8 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import damage_summary, run_damage
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.quota import run_size, total_size
 from dmlviz.runs.run import Run, UnreadableRunError
 from dmlviz.runs.store import DamagedRun, Runs
@@ -74,8 +75,8 @@ class RunListState:
 def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
     """Props of the run list."""
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
-    gone = [run.title for run in services.evicted[-20:]]
-    disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": gone}
+    evicted = [run.title for run in services.evicted[-20:]]
+    disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": evicted}
     return {
         "cards": cards(services),
         "sort": ui.sort,
@@ -97,14 +98,16 @@ def _title(run: str, runs: Runs) -> str:
 
 def cards(services: Services) -> list[dict[str, Any]]:
     """Cards of all runs as JSON types: unreadable ones first, then the newest first."""
-    whole, damaged = services.runs.look()
-    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in whole]
+    runs, damaged = services.runs.look()
+    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in runs]
 
 
 def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
     """Card of a run whose settings cannot be read: the damaged file and the remaining files."""
     files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
-    left = f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
+    remaining = (
+        f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
+    )
     return {
         "run": run.id,
         "title": run.title,
@@ -115,7 +118,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "scores": {},
         "tested": None,
         "state": "damaged",
-        "damage": f"{run.error.description}, so the run cannot be opened.{left}",
+        "damage": f"{run.error.description}, so the run cannot be opened.{remaining}",
         "readable": False,
         "created": run.touched.isoformat(),
         "bytes": run_size(run),
@@ -129,7 +132,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.phase in LIVE_PHASES else run_damage(run)
+    damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
     return {
         "run": run.id,
         "title": run.title,
@@ -161,10 +164,10 @@ def _tested(run: Run) -> int | None:
 def setting_badges(config: TrainConfig) -> list[str]:
     """Short labels of the settings that tell runs apart."""
     space = "sphere" if config.normalize else "free"
-    told = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
-    told += [MINERS[config.miner].title] if config.miner is not None else []
+    badges = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
+    badges += [MINERS[config.miner].title] if config.miner is not None else []
     return [
-        *told,
+        *badges,
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",

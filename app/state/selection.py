@@ -19,16 +19,16 @@ class Selection:
     @property
     def encode(self) -> str:
         """For an address: some fifty letters for ten of 10,000 images, under 1,700 for any of them."""
-        packed = zlib.compress(b64decode(self.bits).rstrip(b"\0"), 9)
-        return f"{self.dataset}.{urlsafe_b64encode(packed).decode().rstrip('=')}"
+        deflated = zlib.compress(b64decode(self.bits).rstrip(b"\0"), 9)
+        return f"{self.dataset}.{urlsafe_b64encode(deflated).decode().rstrip('=')}"
 
     @classmethod
     def decode(cls, word: str) -> Self | None:
         """What a word selects; None for what is no such word, or selects nothing."""
         dataset, _, text = word.rpartition(".")
         try:
-            inflating = zlib.decompressobj()
-            bits = inflating.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MAX_BYTES)
+            inflater = zlib.decompressobj()
+            bits = inflater.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MAX_BYTES)
         except (Error, ValueError, zlib.error):
             return None
-        return cls(dataset, b64encode(bits).decode()) if inflating.eof and any(bits) else None
+        return cls(dataset, b64encode(bits).decode()) if inflater.eof and any(bits) else None

@@ -9,7 +9,8 @@ import numpy as np
 
 from app.content.lessons import Lesson, Task
 from app.runtime.services import Services
-from app.state.explore import UIState, settings_from_query
+from app.state.explore import UIState
+from app.state.explore_query import settings_from_query
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
@@ -67,27 +68,27 @@ def task_view(task: Task) -> UIState:
     return UIState.from_query({name: text for name, text in task.query.items() if name.partition(".")[0] == "view"})
 
 
-def evaluate_answer(now: TaskProgress, services: Services) -> list[tuple[str, dict[str, float]]]:
+def evaluate_answer(progress: TaskProgress, services: Services) -> list[tuple[str, dict[str, float]]]:
     """What the runs of this task and of those before it gave: title, values by the words for them."""
-    found = []
-    for number, task in enumerate(now.lesson.tasks[: now.number], 1):
-        run = now.run if number == now.number else _run(task_config(task, now.config.dataset), services)
+    answers = []
+    for number, task in enumerate(progress.lesson.tasks[: progress.number], 1):
+        run = progress.run if number == progress.number else _run(task_config(task, progress.config.dataset), services)
         if run is not None and run.state == "finished":
-            found.append((task.title, task_measurements(run, task)))
-    return found
+            answers.append((task.title, task_measurements(run, task)))
+    return answers
 
 
 def task_measurements(run: Run, task: Task) -> dict[str, float]:
     """The numbers that a task reads from its run, by the words for them; what is not there is left out."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name in task.measurements:
         value = _value(run, task, name)
         if value is not None:
-            found[_words(name)] = value
-    return found
+            values[_label(name)] = value
+    return values
 
 
-def _words(name: str) -> str:
+def _label(name: str) -> str:
     if name == ACTIVE:
         return "Active terms at the end"
     if name.startswith(ON_MAP):
@@ -100,14 +101,14 @@ def _value(run: Run, task: Task, name: str) -> float | None:
         return _active_fraction(run)
     if not name.startswith(ON_MAP):
         return run.metrics.get(name)
-    wanted = task_view(task).projection()
+    config = task_view(task).projection()
     try:
-        drawing = None if wanted is None else run.drawing(wanted.id)
+        projection = None if config is None else run.drawing(config.id)
     except RunNotFoundError:
         return None
-    if drawing is None or drawing.state != "finished":
+    if projection is None or projection.state != "finished":
         return None
-    return _on_map_values(drawing.path)[name.removeprefix(ON_MAP)]
+    return _on_map_values(projection.path)[name.removeprefix(ON_MAP)]
 
 
 def _active_fraction(run: Run) -> float | None:
@@ -118,10 +119,10 @@ def _active_fraction(run: Run) -> float | None:
 
 
 @lru_cache(maxsize=64)
-def _on_map_values(drawing: Path) -> Mapping[str, float]:
+def _on_map_values(path: Path) -> Mapping[str, float]:
     """The retrieval scores of a finished drawing, were it the embedding."""
-    places, labels = ProjectionRun(drawing).coordinates, Run(drawing.parent.parent).labels
-    return evaluate(places, labels, clustering=False, full_ranking=False, verification=False)
+    coordinates, labels = ProjectionRun(path).coordinates, Run(path.parent.parent).labels
+    return evaluate(coordinates, labels, clustering=False, full_ranking=False, verification=False)
 
 
 def _run(config: TrainConfig, services: Services) -> Run | None:

@@ -1,6 +1,9 @@
 """Draft of the next training config: defaults, the loss's recommendations, and the user's changes."""
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
@@ -33,9 +36,12 @@ class TrainingDraft:
         """Build the config of the next training; `dataset` is used while none is selected."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
-        fields: dict[str, Any] = {"dataset": dataset, "loss_params": self._params("loss", loss.name)} | self.settings
+        fields: dict[str, Any] = {
+            "dataset": dataset,
+            "loss_params": self.changed_params("loss", loss.name),
+        } | self.settings
         if miner is not None:
-            fields["miner_params"] = self._params("miner", miner)
+            fields["miner_params"] = self.changed_params("miner", miner)
         return TrainConfig(**fields)
 
     def set(self, name: str, value: Any) -> None:
@@ -55,14 +61,14 @@ class TrainingDraft:
     def _set(self, name: str, value: Any) -> None:
         self.settings[name] = value
         self._drop_invalid(name)
-        rest = {other: chosen for other, chosen in self.settings.items() if other != name}
+        others = {key: setting for key, setting in self.settings.items() if key != name}
         try:
-            default = _LOSS if name == "loss" else getattr(replace(self, settings=rest).config(_ANY_DATASET), name)
+            default = _LOSS if name == "loss" else getattr(replace(self, settings=others).config(_ANY_DATASET), name)
         except UserError:  # the others make sense with this value only
             return
         # The default data set depends on what is on disk, so that a chosen one is always written down.
         if value == default and name != "dataset":
-            self.settings = rest
+            self.settings = others
 
     def load(self, config: TrainConfig) -> None:
         """Set up the next training as this one."""
@@ -71,8 +77,8 @@ class TrainingDraft:
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalog, name, values) in roles.items():
-            usual = self._usual(role, catalog[name], config.embedding_dim)
-            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != usual[key]}
+            defaults = self._default_params(role, catalog[name], config.embedding_dim)
+            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults[key]}
         self.settings = {"dataset": config.dataset}
         if config.loss != _LOSS:
             self.settings["loss"] = config.loss
@@ -85,46 +91,47 @@ class TrainingDraft:
 
     def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
-        chosen = self.params.setdefault(f"{role}.{choice.name}", {})
-        chosen.pop(parameter.name, None)
-        if value != self._usual(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
-            chosen[parameter.name] = value
+        changes = self.params.setdefault(f"{role}.{choice.name}", {})
+        changes.pop(parameter.name, None)
+        if value != self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
+            changes[parameter.name] = value
         self._drop_invalid()
 
     @staticmethod
-    def _usual(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
+    def _default_params(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
         """Default parameters."""
         if role == "loss":
             return LOSSES[choice.name].params_in(dimensions)
         return {parameter.name: parameter.default for parameter in choice.parameters}
 
-    def _params(self, role: str, choice: str) -> dict[str, Any]:
+    def changed_params(self, role: str, choice: str) -> dict[str, Any]:
+        """The parameters that differ from their defaults, by name."""
         return self.params.get(f"{role}.{choice}", {})
 
     def _loss(self) -> LossSpec:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
-        return loss.for_params(self._params("loss", loss.name))
+        return loss.for_params(self.changed_params("loss", loss.name))
 
-    def _drop_invalid(self, chosen: str = "") -> None:
-        """Forget settings that do not go with the data or with what the loss takes; not the one just `chosen`."""
+    def _drop_invalid(self, keep: str = "") -> None:
+        """Drop settings that do not go with the data set or the loss, but for the setting named `keep`."""
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
-        misfits = {
+        misfits: dict[str, Callable[[Any], object]] = {
             "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
-            **{name: most.__lt__ for name, most in dataset.most.items()},
+            **{name: partial(operator.lt, most) for name, most in dataset.most.items()},
             "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
             "sampler": lambda name: SAMPLERS[name].tuple_kind not in takes,
         }
         for name, is_misfit in misfits.items():
-            if name != chosen and name in self.settings and is_misfit(self.settings[name]):
+            if name != keep and name in self.settings and is_misfit(self.settings[name]):
                 del self.settings[name]
 
-    def _choices(self) -> dict[str, Spec]:
-        """What has parameters, by role."""
+    def choices(self) -> dict[str, Spec]:
+        """The selected specs that have parameters, by role."""
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
-        chosen: dict[str, Spec] = {"loss": loss}
+        specs: dict[str, Spec] = {"loss": loss}
         if miner is not None:
-            chosen["miner"] = MINERS[miner]
-        return chosen
+            specs["miner"] = MINERS[miner]
+        return specs

@@ -2,36 +2,33 @@
 
 from typing import Any
 
-from app.payloads.agreement import agreement_table
 from app.state.compare import LINK, CompareState, Pair, to_explore_state
 from app.state.current_view import RunView
 from app.widgets import component_props
 from dmlviz.errors import UserError
 
 
-def map_data(one: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
+def map_data(run_view: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
     """Props of one map: at its last frame, linked to the other."""
     try:
-        neighbors = [] if ui.pinned is None else one.run.neighbors(ui.pinned, 10)
+        neighbors = [] if ui.pinned is None else run_view.run.neighbors(ui.pinned, 10)
     except UserError:  # not embedded at this step
         neighbors = []
-    data = component_props.map_data(one, to_explore_state(one, ui), neighbors, None)
+    data = component_props.map_data(run_view, to_explore_state(run_view, ui), neighbors, None)
     data.pop("autoplay", None)
-    return data | {"running": one.live, "link": LINK if linked else None, "height": 430}
+    return data | {"running": run_view.live, "link": LINK if linked else None, "height": 430}
 
 
 def versus_data(pair: Pair) -> dict[str, Any]:
     """Props of the score table; the agreement table once both runs have finished."""
     assert pair.b is not None
     sides = [
-        component_props.run_source(one) | {"title": one.run.title, "steps": one.run.config.steps}
-        for one in (pair.a, pair.b)
+        component_props.run_source(run_view) | {"title": run_view.run.title, "steps": run_view.run.config.steps}
+        for run_view in (pair.a, pair.b)
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}
     if pair.complete:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
-    elif pair.complete:
-        data["cells"] = agreement_table(pair.a.run, pair.b.run)
     return data

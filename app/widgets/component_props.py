@@ -19,105 +19,109 @@ from dmlviz.runs.run import LIVE, Neighbor, Run
 _NO_SPRITES = {"urls": [], "tile": 28}
 
 
-def run_source(shown: RunView) -> dict[str, Any]:
+def run_source(run_view: RunView) -> dict[str, Any]:
     """Run, view and URL of their events, for every component that subscribes to them."""
-    run, drawing = shown.run, shown.drawing
+    run, drawing = run_view.run, run_view.drawing
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
-    return {"run": run.id, "view": view, "begun": run_version(shown), "events_url": f"/api/runs/{run.id}/{path}"}
+    return {"run": run.id, "view": view, "begun": run_version(run_view), "events_url": f"/api/runs/{run.id}/{path}"}
 
 
-def run_version(shown: RunView) -> str:
+def run_version(run_view: RunView) -> str:
     """Start time as a hex string, so that a repeated run has another stream."""
-    if shown.drawing is not None:
-        return f"{(shown.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
-    return f"{int(shown.run.created.timestamp() * 1000):x}"
+    if run_view.drawing is not None:
+        return f"{(run_view.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
+    return f"{int(run_view.run.created.timestamp() * 1000):x}"
 
 
-def sprite_props(shown: RunView) -> dict[str, Any]:
+def sprite_props(run_view: RunView) -> dict[str, Any]:
     """Classes, labels and sprite sheets of the test images."""
-    run, found = shown.run, shown.pictures
-    facts: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
-    if found is None:
+    run, tiles = run_view.run, run_view.pictures
+    props: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
+    if tiles is None:
         labels = run.labels
-        known = [] if labels is None else [int(label) for label in labels]
-        return facts | {"n": len(known), "labels": known, "sprites": _NO_SPRITES}
-    return facts | found.describe()
+        class_ids = [] if labels is None else [int(label) for label in labels]
+        return props | {"n": len(class_ids), "labels": class_ids, "sprites": _NO_SPRITES}
+    return props | tiles.describe()
 
 
-def map_data(shown: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None) -> dict[str, Any]:
+def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: QueryResult | None) -> dict[str, Any]:
     """Props of the map: sources of frames, labels and tiles; pinned image, neighbors, query image."""
-    data = run_source(shown) | sprite_props(shown)
+    data = run_source(run_view) | sprite_props(run_view)
     place = answer.map_positions.get(data["view"]) if answer is not None else None
-    has = {"tracked": True, "nearest": shown.complete, "values": has_point_values(shown.run, shown.drawing)}
-    data["kept"] = [name for name, there in has.items() if there]  # the map knows the addresses
+    available = {
+        "tracked": True,
+        "nearest": run_view.complete,
+        "values": has_point_values(run_view.run, run_view.drawing),
+    }
+    data["kept"] = [name for name, is_available in available.items() if is_available]  # the map knows the addresses
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
-        if answer.trajectory and data["view"] == LIVE and shown.run.end is not None:
-            data["query"]["way"] = _trajectory(answer, shown.run.end["step"], place)
-    if ui.step is not None and shown.drawing is None:
+        if answer.trajectory and data["view"] == LIVE and run_view.run.end is not None:
+            data["query"]["way"] = _trajectory(answer, run_view.run.end["step"], place)
+    if ui.step is not None and run_view.drawing is None:
         data["step"] = ui.step
-    if ui.selected is not None and ui.selected.dataset == shown.run.config.dataset:
+    if ui.selected is not None and ui.selected.dataset == run_view.run.config.dataset:
         data["selected"] = {"bits": ui.selected.bits}
-    if shown.live or shown.drawing is not None:
-        data["running"] = shown.drawing_live if shown.drawing is not None else shown.live
+    if run_view.live or run_view.drawing is not None:
+        data["running"] = run_view.drawing_live if run_view.drawing is not None else run_view.live
     else:
         data["autoplay"] = True
-    data["picture"] = _picture(shown)
+    data["picture"] = _picture(run_view)
     if neighbors:  # the distance of the first is what its link tells
         data["distance"] = round(neighbors[0].distance, 4)
-    return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [near.item for near in neighbors]}
+    return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [neighbor.item for neighbor in neighbors]}
 
 
-def _picture(shown: RunView) -> dict[str, Any]:
+def _picture(run_view: RunView) -> dict[str, Any]:
     """What kind of picture is shown."""
-    run, drawing = shown.run, shown.drawing
+    run, drawing = run_view.run, run_view.drawing
     method = run.default_view if drawing is None else drawing.config.declared.name
-    about: dict[str, Any] = {"method": method}
+    picture: dict[str, Any] = {"method": method}
     if drawing is not None and drawing.config.params.get("supervised"):
-        about["taught"] = TAUGHT
+        picture["taught"] = TAUGHT
     if drawing is not None and method == "pca":
-        about["axes"] = drawing.config.axes
+        picture["axes"] = drawing.config.axes
     if drawing is None and method == "plane":
-        about["space"] = space_overlay(run.config)
-    return about
+        picture["space"] = space_overlay(run.config)
+    return picture
 
 
-def pinned_data(shown: RunView, ui: UIState, item: int, neighbors: list[Neighbor]) -> dict[str, Any]:
+def pinned_data(run_view: RunView, ui: UIState, item: int, neighbors: list[Neighbor]) -> dict[str, Any]:
     """Props of the inspector for a pinned test image."""
-    labels = shown.run.labels
+    labels = run_view.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
-    return _tiles(shown, neighbors, label) | {
+    return _tiles(run_view, neighbors, label) | {
         "subject": {"item": item, "label": label},
         "near": _neighbor_props(neighbors),
         "metric": ui.metric,
         "history": True,
-        "among": _num_test_images(shown.run) if shown.complete else None,
+        "among": _num_test_images(run_view.run) if run_view.complete else None,
     }
 
 
-def answer_data(shown: RunView, answer: QueryResult) -> dict[str, Any]:
+def answer_data(run_view: RunView, answer: QueryResult) -> dict[str, Any]:
     """Props of the inspector for a query image."""
-    classes = DATASETS[shown.run.config.dataset].classes
-    return _tiles(shown, answer.neighbors) | {
-        "subject": image_props(answer.steps[-1].image),
+    classes = DATASETS[run_view.run.config.dataset].classes
+    return _tiles(run_view, answer.neighbors) | {
+        "subject": {},
         "near": _neighbor_props(answer.neighbors),
         "vote": {"label": answer.label},
         "title": f"Looks like {classes[answer.label]}",
-        "among": _num_test_images(shown.run),
+        "among": _num_test_images(run_view.run),
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
         "way": len(answer.trajectory),
-        "history": query_neighbor_history(shown.run, answer, len(answer.neighbors)),
+        "history": query_neighbor_history(run_view.run, answer, len(answer.neighbors)),
     }
 
 
-def _tiles(shown: RunView, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
+def _tiles(run_view: RunView, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
     """Sprite sheets, and the names of the classes that occur."""
-    known = sprite_props(shown)
+    sprites = sprite_props(run_view)
     labels = {neighbor.label for neighbor in neighbors} | ({label} if label is not None else set())
-    names = {str(label): known["classes"][label] for label in sorted(labels)}
-    return {"run": shown.run.id, "classes": names, "sprites": known["sprites"]}
+    names = {str(label): sprites["classes"][label] for label in sorted(labels)}
+    return {"run": run_view.run.id, "classes": names, "sprites": sprites["sprites"]}
 
 
 def image_props(image: np.ndarray) -> dict[str, Any]:
@@ -127,8 +131,8 @@ def image_props(image: np.ndarray) -> dict[str, Any]:
 
 def downsample(image: np.ndarray, side: int = 56) -> np.ndarray:
     """Subsample an image to at most `side` pixels per side: enough for a thumbnail of 44."""
-    every = max(1, -(-max(image.shape[:2]) // side))
-    return np.ascontiguousarray(image[::every, ::every])
+    stride = max(1, -(-max(image.shape[:2]) // side))
+    return np.ascontiguousarray(image[::stride, ::stride])
 
 
 def _neighbor_props(neighbors: Iterable[Neighbor]) -> list[tuple[int, int, float]]:
@@ -138,8 +142,8 @@ def _neighbor_props(neighbors: Iterable[Neighbor]) -> list[tuple[int, int, float
 
 def _trajectory(answer: QueryResult, last: int, place: list[float]) -> list[tuple[float, ...]]:
     """Encode the trajectory of the query marker: (step, *coordinates), the end included."""
-    kept = [(station.step, *station.place) for station in answer.trajectory if station.step < last]
-    return [(step, *(float(f"{x:.4g}") for x in at)) for step, *at in [*kept, (last, *place)]]
+    points = [(point.step, *point.place) for point in answer.trajectory if point.step < last]
+    return [(step, *(float(f"{x:.4g}") for x in coordinates)) for step, *coordinates in [*points, (last, *place)]]
 
 
 def _num_test_images(run: Run) -> int:

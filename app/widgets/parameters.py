@@ -14,11 +14,13 @@ from dmlviz.errors import UserError
 Store = Callable[[Any], None]
 
 NUMBER_OPTION = "a number"
-_DRAWING = "drawing"
+_RERUN_ACTIVE = "drawing"
 _INTERRUPTED = "cut-short"
 
 
-def bound_widget(widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **more: Any) -> Any:
+def bound_widget(
+    widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **kwargs: Any
+) -> Any:
     """Render a widget that always shows `value`, and pass what a person enters to `store`.
 
     The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
@@ -30,31 +32,31 @@ def bound_widget(widget: Callable[..., Any], label: str, key: str, value: Any, s
     """
     if st.session_state.get(_INTERRUPTED) or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
-    more |= _default(widget, value, more)
+    kwargs |= _default(widget, value, kwargs)
     if store is None:
-        return widget(label, key=key, **more)
+        return widget(label, key=key, **kwargs)
 
-    def changed() -> None:
-        entered = st.session_state[key]
-        if entered is not None:  # a number that was cleared
-            store(entered)
+    def on_change() -> None:
+        new_value = st.session_state[key]
+        if new_value is not None:  # a number that was cleared
+            store(new_value)
 
-    return widget(label, key=key, on_change=changed, **more)
+    return widget(label, key=key, on_change=on_change, **kwargs)
 
 
 @contextmanager
 def track_interrupted_rerun() -> Iterator[None]:
     """Context of one rerun of the page: records whether the previous rerun was interrupted."""
-    st.session_state[_INTERRUPTED] = st.session_state.get(_DRAWING, False)
-    st.session_state[_DRAWING] = True
+    st.session_state[_INTERRUPTED] = st.session_state.get(_RERUN_ACTIVE, False)
+    st.session_state[_RERUN_ACTIVE] = True
     yield
-    st.session_state[_DRAWING] = False  # not reached where a newer run takes over
+    st.session_state[_RERUN_ACTIVE] = False  # not reached where a newer run takes over
 
 
-def _default(widget: Callable[..., Any], value: Any, more: dict[str, Any]) -> dict[str, Any]:
+def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     match widget.__name__:
         case "selectbox":
-            return {"index": None if value is None else list(more["options"]).index(value)}
+            return {"index": None if value is None else list(kwargs["options"]).index(value)}
         case "segmented_control" | "multiselect":
             return {"default": value}
         case _:
@@ -84,25 +86,25 @@ def form_values(ui: UIState, role: str, choice: Spec) -> None:
             _store(ui, role, choice, parameter, st.session_state[key])
 
 
-def form_fields(role: str, choice: Spec, shown: Sequence[Parameter], values: dict[str, Any]) -> None:
+def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: dict[str, Any]) -> None:
     """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
-    for column, parameter in _columns(shown):
+    for column, parameter in _columns(parameters):
         with column:
             _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
 
 
-def _columns(shown: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
-    columns = st.columns(2) if len(shown) > 1 else [st.container()]
-    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(shown)]
+def _columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
+    columns = st.columns(2) if len(parameters) > 1 else [st.container()]
+    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(parameters)]
 
 
 def _key(role: str, choice: Spec, parameter: Parameter) -> str:
     return f"{role}.{choice.name}.{parameter.name}"
 
 
-def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, entered: Any) -> None:
+def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
     try:
-        ui.set_param(role, choice, parameter, parameter.check(choice.name, entered))
+        ui.set_param(role, choice, parameter, parameter.check(choice.name, value))
     except UserError as error:
         ui.messages.append(str(error))
 
@@ -129,19 +131,19 @@ def _name(choice: Any) -> str:
     return str(choice["name"]) if isinstance(choice, dict) else str(choice)
 
 
-def _store_component(store: Store, value: list[float], place: int, entered: float) -> None:
-    store([*value[:place], entered, *value[place + 1 :]])
+def _store_component(store: Store, value: list[float], place: int, component: float) -> None:
+    store([*value[:place], component, *value[place + 1 :]])
 
 
 def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
     """Render a select for special values first, then a field for the number."""
     number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
 
-    chosen = None if store is None else lambda word: store(word if word in parameter.special_values else number)
+    store_special = None if store is None else lambda word: store(word if word in parameter.special_values else number)
 
-    picked = value if isinstance(value, str) else NUMBER_OPTION
+    selected = value if isinstance(value, str) else NUMBER_OPTION
     options = [NUMBER_OPTION, *parameter.special_values]
-    bound_widget(st.selectbox, label, f"{key}.word", picked, chosen, options=options, help=parameter.help)
+    bound_widget(st.selectbox, label, f"{key}.word", selected, store_special, options=options, help=parameter.help)
     if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
         _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)
 

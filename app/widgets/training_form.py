@@ -18,7 +18,7 @@ DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
-MORE = "more"
+MORE_KEY = "more"
 NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
@@ -36,9 +36,9 @@ def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], be
         form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
     form.loss()
     form.miner()
-    more = st.expander("More", key=MORE, on_change="rerun")
-    if more.open:  # every widget costs each rerun of the page a millisecond, seen or not
-        with more:
+    expander = st.expander("More", key=MORE_KEY, on_change="rerun")
+    if expander.open:  # every widget costs each rerun of the page a millisecond, seen or not
+        with expander:
             form.batches()
             form.unseen()
             form._optimizer()
@@ -47,7 +47,7 @@ def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], be
 def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
     """Render only the named fields of the config; "loss" stands for the parameters of the loss."""
     form = _Form(ui, config)
-    drawn: dict[str, Callable[[], None]] = {
+    renderers: dict[str, Callable[[], None]] = {
         "dataset": lambda: form.choice("dataset", "Data", DATASETS),
         "embedding_dim": lambda: form.pick("embedding_dim", "Dimensions", DIMENSIONS, str),
         "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
@@ -56,7 +56,7 @@ def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> N
         "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
     }
     for name in names:
-        drawn[name]()
+        renderers[name]()
 
 
 _SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
@@ -75,36 +75,36 @@ class _Form:
 
     def choice(self, name: str, label: str, catalog: Catalog[Any], note: str = "") -> None:
         """Render a choice from a catalog, with its summary as help."""
-        chosen = catalog[getattr(self.config, name)]
-        self.pick(name, label, list(catalog), lambda key: catalog[key].title, help=chosen.summary)
+        spec = catalog[getattr(self.config, name)]
+        self.pick(name, label, list(catalog), lambda key: catalog[key].title, help=spec.summary)
         if note:
             st.caption(note)
 
-    def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **more: Any) -> None:
+    def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **kwargs: Any) -> None:
         """Render a choice from a few values."""
-        self._controlled(st.selectbox, name, label, options=options, format_func=text, **more)
+        self._controlled(st.selectbox, name, label, options=options, format_func=text, **kwargs)
 
-    def number(self, name: str, label: str, **more: Any) -> None:
+    def number(self, name: str, label: str, **kwargs: Any) -> None:
         """Render a number field."""
-        more.setdefault("help", TrainConfig.model_fields[name].description)
-        self._controlled(st.number_input, name, label, **more)
+        kwargs.setdefault("help", TrainConfig.model_fields[name].description)
+        self._controlled(st.number_input, name, label, **kwargs)
 
-    def _controlled(self, widget: Callable[..., Any], name: str, label: str, **more: Any) -> None:
+    def _controlled(self, widget: Callable[..., Any], name: str, label: str, **kwargs: Any) -> None:
         value = getattr(self.config, name)
-        bound_widget(widget, label, f"set.{name}", value, lambda entered: self.ui.set(name, entered), **more)
+        bound_widget(widget, label, f"set.{name}", value, lambda new_value: self.ui.set(name, new_value), **kwargs)
 
     def loss(self) -> None:
         """Render the loss, with family, summary, formula and parameters."""
-        chosen = LOSSES[self.config.loss]
+        spec = LOSSES[self.config.loss]
         self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
-        _explanation(chosen)
-        parameters(self.ui, "loss", chosen, self.config.loss_params)
+        _explanation(spec)
+        parameters(self.ui, "loss", spec, self.config.loss_params)
 
     def miner(self) -> None:
         """Render the miner, if the loss takes tuples."""
         accepts = LOSSES[self.config.loss].for_params(self.config.loss_params).tuple_kinds
-        offered = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
-        if not offered:
+        miners = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
+        if not miners:
             return
         bound_widget(
             st.selectbox,
@@ -112,7 +112,7 @@ class _Form:
             "set.miner",
             self.config.miner or NO_MINER,
             lambda name: self.ui.set("miner", None if name == NO_MINER else name),
-            options=[NO_MINER, *offered],
+            options=[NO_MINER, *miners],
             format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
         )
         if self.config.miner is not None:
@@ -139,7 +139,7 @@ class _Form:
             "Held-out classes",
             "set.held_out_classes",
             list(self.config.held_out_classes),
-            lambda chosen: self.ui.set("held_out_classes", tuple(sorted(chosen))),
+            lambda labels: self.ui.set("held_out_classes", tuple(sorted(labels))),
             options=list(range(len(names))),
             format_func=names.__getitem__,
             placeholder="None",

@@ -11,7 +11,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.errors import UnknownNameError
 from dmlviz.storage.paths import data_root
-from dmlviz.storage.run_schema import DATASET
+from dmlviz.storage.run_schema.descriptions import DATASET
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,8 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
 
 
 def _print_list(store: Runs) -> None:
-    from dmlviz.runs.damage import damage_summary, run_damage
+    from dmlviz.runs.damage import damage_summary
+    from dmlviz.runs.damage_cache import run_damage
     from dmlviz.runs.quota import format_bytes, total_size
 
     console = Console(highlight=False)
@@ -105,7 +106,7 @@ def _print_list(store: Runs) -> None:
     for run in readable:
         config = run.config
         scores = [run.score(key) for key in SCORES]
-        warning = damage_summary(run_damage(run))
+        warning = damage_summary(run_damage(run, store.damage_cache))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,

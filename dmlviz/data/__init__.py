@@ -82,18 +82,18 @@ class Dataset:
 def available_datasets(root: str | Path | None = None) -> list[str]:
     """Return the names of the data sets on disk, in catalog order, then custom ones."""
     folder = data_root(root)
-    builtin = [name for name in DATASETS.builtin if not _missing(name, folder)]
+    builtin = [name for name in DATASETS.builtin if not _missing_files(name, folder)]
     return [*builtin, *custom_datasets.list_names(folder)]
 
 
 def download_dataset(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
     """Download the missing files of a data set and verify their checksums; raise DataUnavailableError on failure."""
     _ = DATASETS[name]
-    missing = _missing(name, data_root(root))
-    if missing:
+    files = _missing_files(name, data_root(root))
+    if files:
         source = download.SOURCES[name]
         try:
-            download.download_dataset(source, data_root(root) / source.folder, missing, progress)
+            download.download_dataset(source, data_root(root) / source.folder, files, progress)
         except DataUnavailableError as error:
             available = " and ".join(available_datasets(root))
             raise DataUnavailableError(
@@ -164,7 +164,7 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     return np.sort(np.argsort(position, kind="stable")[:count]).astype(np.int64)
 
 
-def _missing(name: str, root: Path) -> list[str]:
+def _missing_files(name: str, root: Path) -> list[str]:
     source = download.SOURCES.get(name)
     return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
 
@@ -178,17 +178,17 @@ def _load_custom(name: str, root: Path) -> tuple[Split, Split]:
     return train, test
 
 
-def _load_plugged(name: str, declared: DatasetSpec, root: Path) -> list[Split]:
+def _load_plugged(name: str, spec: DatasetSpec, root: Path) -> list[Split]:
     """What the plug-in's function gives, held against its spec."""
     splits = []
     for images, labels in DATASETS.plugged[name](root):
         split = Split(np.asarray(images), np.asarray(labels, np.int64))
-        shape = (declared.size, declared.size) + (() if declared.channels == 1 else (declared.channels,))
-        in_range = len(labels) and split.labels.min() >= 0 and split.labels.max() < len(declared.classes)
+        shape = (spec.size, spec.size) + (() if spec.channels == 1 else (spec.channels,))
+        in_range = len(labels) and split.labels.min() >= 0 and split.labels.max() < len(spec.classes)
         if split.images.dtype != np.uint8 or split.images.shape != (len(labels), *shape) or not in_range:
             raise DataUnavailableError(
                 f"The data set {name} is declared as uint8 images of shape {shape} with labels 0 to "
-                f"{len(declared.classes) - 1}; its plug-in gave {split.images.dtype} of shape {split.images.shape}, "
+                f"{len(spec.classes) - 1}; its plug-in gave {split.images.dtype} of shape {split.images.shape}, "
                 f"labels {split.labels.min(initial=0)} to {split.labels.max(initial=0)}: correct one of the two."
             )
         splits.append(split)
@@ -216,8 +216,8 @@ def _idx_split(folder: Path, part: str, spec: DatasetSpec) -> Split:
 
 
 def _digits() -> tuple[Split, Split]:
-    stored = read_arrays(Path(__file__).parent / "digits.npz")
-    levels, labels = stored["images"], stored["labels"].astype(np.int64)
+    arrays = read_arrays(Path(__file__).parent / "digits.npz")
+    levels, labels = arrays["images"], arrays["labels"].astype(np.int64)
     images = np.rint(levels * (255 / 16)).astype(np.uint8)  # the pixels come in 17 levels
     # The original has no split: every third image of each class is a test image.
     rank = np.zeros(len(labels), np.int64)

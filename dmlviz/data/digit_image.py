@@ -22,18 +22,18 @@ def deskew(ink: np.ndarray) -> np.ndarray:
     Two lines join the ends of its top row with those of its bottom row. The slant is that of the less slanted line, or
     0 if they slant to different sides. Images of the data set have almost none.
     """
-    ink = cropped(ink)
+    ink = crop(ink)
     height = len(ink)
-    lean = float(np.clip(_lean(ink), -MAX_SHEAR, MAX_SHEAR))
-    if not lean:
+    slant = float(np.clip(_slant(ink), -MAX_SHEAR, MAX_SHEAR))
+    if not slant:
         return ink
-    room = int(np.ceil(abs(lean) * height))
-    wide = Image.fromarray(np.pad(ink, ((0, 0), (room, room))).astype(np.float32))
-    matrix = (1, lean, -lean * height / 2, 0, 1, 0)
-    return cropped(np.asarray(wide.transform(wide.size, Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)))
+    padding = int(np.ceil(abs(slant) * height))
+    wide = Image.fromarray(np.pad(ink, ((0, 0), (padding, padding))).astype(np.float32))
+    matrix = (1, slant, -slant * height / 2, 0, 1, 0)
+    return crop(np.asarray(wide.transform(wide.size, Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)))
 
 
-def _lean(ink: np.ndarray) -> float:
+def _slant(ink: np.ndarray) -> float:
     """Return the slant: pixels to the right per pixel down."""
     height = len(ink)
     band = max(1, round(height / HEIGHT))
@@ -44,25 +44,25 @@ def _lean(ink: np.ndarray) -> float:
 
 def edges(profile: np.ndarray) -> tuple[float, float]:
     """Return where ink begins and ends along a line of pixels; gray pixels count in part."""
-    covered = profile / profile.max()
-    full = np.flatnonzero(covered >= FULL)
+    coverage = profile / profile.max()
+    full = np.flatnonzero(coverage >= FULL)
     first, last = full[0], full[-1]
-    return float(first - covered[:first].sum()), float(last + 1 + covered[last + 1 :].sum())
+    return float(first - coverage[:first].sum()), float(last + 1 + coverage[last + 1 :].sum())
 
 
-def cropped(ink: np.ndarray, faint: float = 0.12) -> np.ndarray:
+def crop(ink: np.ndarray, faint: float = 0.12) -> np.ndarray:
     """Return the bounding box of the ink."""
     rows, columns = np.flatnonzero((ink > faint).any(axis=1)), np.flatnonzero((ink > faint).any(axis=0))
     return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def framed(ink: np.ndarray) -> np.ndarray:
+def frame_digit(ink: np.ndarray) -> np.ndarray:
     """Stretch a cropped digit into 32 × 32 (0 to 1), with strokes about as thick as in the data set."""
-    frame = _stretched(ink, 0)
+    frame = _stretch(ink, 0)
     if block_counts(frame).sum() >= THIN:
         return frame
-    for thicker in range(1, BLOCK + 1):
-        frame = _stretched(ink, thicker)
+    for thickness in range(1, BLOCK + 1):
+        frame = _stretch(ink, thickness)
         if block_counts(frame).sum() >= TARGET_INK:
             break
     return frame
@@ -74,21 +74,21 @@ def block_counts(frame: np.ndarray) -> np.ndarray:
     return np.asarray(frame.reshape(side, BLOCK, side, BLOCK).mean(axis=(1, 3)))
 
 
-def _stretched(ink: np.ndarray, thicker: int) -> np.ndarray:
+def _stretch(ink: np.ndarray, thickness: int) -> np.ndarray:
     """Stretch and center the digit, with strokes `thicker` pixels thicker on either side, inside the frame."""
     tall, _ = ink.shape
-    height = HEIGHT - 2 * thicker
+    height = HEIGHT - 2 * thickness
     left, right = edges(ink.max(axis=0))
-    width = min(WIDTH - 2 * thicker, max(MIN_WIDTH, (right - left) * HEIGHT / tall))
+    width = min(WIDTH - 2 * thickness, max(MIN_WIDTH, (right - left) * HEIGHT / tall))
     scale = (right - left) / width  # pixels of the picture for one of the frame
-    room = int(np.ceil(HEIGHT * scale))
-    middle, reach = room + (left + right) / 2, HEIGHT / 2 * scale
-    way = Image.Resampling.BOX if scale > 1 else Image.Resampling.BILINEAR
-    padded = Image.fromarray(np.pad(ink, ((0, 0), (room, room))).astype(np.float32))
-    figure = padded.resize((HEIGHT, height), way, box=(middle - reach, 0, middle + reach, tall))
+    padding = int(np.ceil(HEIGHT * scale))
+    middle, half_width = padding + (left + right) / 2, HEIGHT / 2 * scale
+    resampling = Image.Resampling.BOX if scale > 1 else Image.Resampling.BILINEAR
+    wide = Image.fromarray(np.pad(ink, ((0, 0), (padding, padding))).astype(np.float32))
+    figure = wide.resize((HEIGHT, height), resampling, box=(middle - half_width, 0, middle + half_width, tall))
     frame = np.zeros((HEIGHT, HEIGHT), np.uint8)
-    frame[thicker : thicker + height] = np.rint(np.clip(np.asarray(figure), 0, 1) * 255)
-    grown = Image.fromarray(frame)
-    for _ in range(thicker):
-        grown = grown.filter(ImageFilter.MaxFilter(3))
-    return np.asarray(grown) / 255
+    frame[thickness : thickness + height] = np.rint(np.clip(np.asarray(figure), 0, 1) * 255)
+    thickened = Image.fromarray(frame)
+    for _ in range(thickness):
+        thickened = thickened.filter(ImageFilter.MaxFilter(3))
+    return np.asarray(thickened) / 255

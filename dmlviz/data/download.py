@@ -125,13 +125,13 @@ def download_dataset(
     Raises:
         DataUnavailableError: If a file cannot be downloaded or written.
     """
-    tell = progress or (lambda done, total: None)
+    report = progress or (lambda done, total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if source.archive is None:
-            _download_files(source, folder, {name: source.files[name] for name in names}, tell, timeout)
+            _download_files(source, folder, {name: source.files[name] for name in names}, report, timeout)
         else:
-            _from_archive(source, folder, names, tell, timeout)
+            _from_archive(source, folder, names, report, timeout)
     except OSError as error:
         raise DataUnavailableError(
             f"{folder} cannot be written ({error.strerror or error}): choose another folder with --data or DMLVIZ_DATA."
@@ -141,34 +141,34 @@ def download_dataset(
 def _download_files(
     source: DatasetSource,
     folder: Path,
-    wanted: Mapping[str, RemoteFile],
-    tell: Callable[[int, int], object],
+    remote_files: Mapping[str, RemoteFile],
+    report: Callable[[int, int], object],
     timeout: float,
 ) -> None:
-    total, done = sum(remote.size for remote in wanted.values()), 0
-    for name, remote in wanted.items():
-        start, packed = done, io.BytesIO()
-        _download(source, f"{name}.gz", remote, packed, lambda n, start=start: tell(start + n, total), timeout)  # type: ignore[misc]
-        _write(folder / name, _unpack(packed.getvalue(), name))
+    total, done = sum(remote.size for remote in remote_files.values()), 0
+    for name, remote in remote_files.items():
+        start, buffer = done, io.BytesIO()
+        _download(source, f"{name}.gz", remote, buffer, lambda n, start=start: report(start + n, total), timeout)  # type: ignore[misc]
+        _write(folder / name, _unpack(buffer.getvalue(), name))
         done += remote.size
-        tell(done, total)
+        report(done, total)
 
 
 def _from_archive(
-    source: DatasetSource, folder: Path, names: Iterable[str], tell: Callable[[int, int], object], timeout: float
+    source: DatasetSource, folder: Path, names: Iterable[str], report: Callable[[int, int], object], timeout: float
 ) -> None:
     """Download the archive (half a gigabyte) to a temporary file on disk, and unpack the named files."""
     assert source.archive is not None
     name, remote = source.archive
-    with tempfile.TemporaryFile(dir=folder) as packed:
-        _download(source, name, remote, packed, lambda done: tell(min(done, remote.size - 1), remote.size), timeout)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        _download(source, name, remote, file, lambda done: report(min(done, remote.size - 1), remote.size), timeout)
         try:
-            with zipfile.ZipFile(packed) as archive:
-                for wanted in names:
-                    _write(folder / wanted, _unpack(archive.read(f"gzip/{wanted}.gz"), wanted))
+            with zipfile.ZipFile(file) as archive:
+                for file_name in names:
+                    _write(folder / file_name, _unpack(archive.read(f"gzip/{file_name}.gz"), file_name))
         except (zipfile.BadZipFile, KeyError, zlib.error) as error:
             raise DataUnavailableError(f"{name} does not hold what it should ({error}).") from None
-    tell(remote.size, remote.size)
+    report(remote.size, remote.size)
 
 
 def _download(
@@ -180,7 +180,7 @@ def _download(
     timeout: float,
 ) -> None:
     """Download a file from the first mirror that works; raise DataUnavailableError with every mirror's error."""
-    complaints = []
+    errors = []
     for mirror in source.mirrors:
         try:
             return _download_from(f"{mirror}{name}", remote, file, report, timeout)
@@ -189,8 +189,8 @@ def _download(
         except (OSError, HTTPException, ValueError) as error:
             host = mirror.split("/")[2]
             cause = getattr(error, "reason", None) or error
-            complaints.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
-    raise DataUnavailableError(f"{name} could not be fetched ({'; '.join(complaints)}).")
+            errors.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
+    raise DataUnavailableError(f"{name} could not be fetched ({'; '.join(errors)}).")
 
 
 class _DiskWriteError(Exception):
@@ -231,10 +231,10 @@ def _download_from(
 def _unpack(data: bytes, name: str) -> bytes:
     """Unpack gzip; the checksum was verified, so a failure here means a wrong entry in SOURCES."""
     try:
-        unpacked = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
+        content = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:
         raise DataUnavailableError(f"{name}.gz is not gzip ({error}).") from None
-    return unpacked
+    return content
 
 
 def _write(path: Path, data: bytes) -> None:

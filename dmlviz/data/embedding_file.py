@@ -59,11 +59,11 @@ def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings
 def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """Read the numbers of a file, and its labels if any, without validation; see `read_embeddings`."""
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
-    read = kinds.get(path.suffix.lower())
-    if read is None:
+    reader = kinds.get(path.suffix.lower())
+    if reader is None:
         raise UserError(f"Vectors come as {', '.join(SUFFIXES)}; got {path.name}.")
     try:
-        return read(path)
+        return reader(path)
     except UserError:
         raise
     except MemoryError:
@@ -96,16 +96,16 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        stored_names = array_names(path)
-        names = {name.lower(): name for name in stored_names}
+        array_keys = array_names(path)
+        names = {name.lower(): name for name in array_keys}
         vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
         if vectors is None:
-            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(stored_names) or 'none'}.")
+            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(array_keys) or 'none'}.")
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
-        stored = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
+        arrays = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz: {error.reason}.") from None
-    return stored[vectors], None if labels is None else stored[labels]
+    return arrays[vectors], None if labels is None else arrays[labels]
 
 
 def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
@@ -140,15 +140,15 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
     numeric = {
         name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
     }
-    lowered = {name.lower(): name for name in columns}
-    label = next((lowered[name] for name in LABEL_KEYS if name in lowered), None)
+    by_lower_name = {name.lower(): name for name in columns}
+    label = next((by_lower_name[name] for name in LABEL_KEYS if name in by_lower_name), None)
     label = label or next(
         (name for name, number in numeric.items() if not number and not _is_list(columns[name])), None
     )
     lists = [name for name, column in columns.items() if _is_list(column)]
     labels = None if label is None else np.array(columns[label].to_pylist(), dtype=object)
     if lists:
-        name = next((lowered[key] for key in VECTOR_KEYS if lowered.get(key) in lists), lists[0])
+        name = next((by_lower_name[key] for key in VECTOR_KEYS if by_lower_name.get(key) in lists), lists[0])
         rows = columns[name].to_pylist()
         if len({len(row) if row is not None else -1 for row in rows}) > 1:
             raise UserError(f"{path.name}: the vectors in column {name} have different lengths.")
@@ -190,9 +190,9 @@ def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbe
     if labels.shape != (len(vectors),):
         raise UserError(f"There is one label for each vector; got {labels.size:,} labels for {len(vectors):,} vectors.")
     embeddings = np.ascontiguousarray(vectors, np.float32)
-    broken = int((~np.isfinite(embeddings)).any(axis=1).sum())
-    if broken:
-        raise UserError(f"Vectors are finite numbers; in {name} {broken:,} rows hold NaN, infinity or nothing.")
+    num_invalid = int((~np.isfinite(embeddings)).any(axis=1).sum())
+    if num_invalid:
+        raise UserError(f"Vectors are finite numbers; in {name} {num_invalid:,} rows hold NaN, infinity or nothing.")
     names = [_label_text(label) for label in labels.tolist()]
     classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     if not 2 <= len(classes) <= MAX_CLASSES:

@@ -44,12 +44,12 @@ def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
     if data.size < header:
         raise DataUnavailableError(f"{name} is cut off: {data.size} bytes do not hold its header. {HINT}")
     shape = tuple(int(side) for side in data[4:header].view(">u4"))
-    expected = header + int(np.prod(shape, dtype=object))
-    if data.size != expected:
-        what = "is cut off" if data.size < expected else "is too long"
+    expected_size = header + int(np.prod(shape, dtype=object))
+    if data.size != expected_size:
+        problem = "is cut off" if data.size < expected_size else "is too long"
         sides = " × ".join(map(str, shape))
         raise DataUnavailableError(
-            f"{name} {what}: it announces {sides} values, {expected:,} bytes, and has {data.size:,}. {HINT}"
+            f"{name} {problem}: it announces {sides} values, {expected_size:,} bytes, and has {data.size:,}. {HINT}"
         )
     return data[header:].reshape(shape)
 

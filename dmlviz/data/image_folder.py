@@ -88,12 +88,14 @@ def import_image_folder(
         pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
         shapes = {picture.shape for picture in pictures}
         side = side or _common_side(shapes) or DEFAULT_SIDE
-        squares, kept = _decode_all(pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files)))
-        kept_pictures = [pictures[index] for index in kept]
+        squares, indices = _decode_all(
+            pictures, side, left_out, lambda done: progress(len(files) + done, 2 * len(files))
+        )
+        kept_pictures = [pictures[index] for index in indices]
     kept_pictures, squares = _check_after_decode(kept_pictures, squares, left_out)
     gray = is_gray(squares)
-    shaping = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
-    images = squares if shaping.colored else to_grayscale(squares)
+    preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
+    images = squares if preprocessing.colored else to_grayscale(squares)
     names = sorted({picture.name for picture in kept_pictures}, key=_natural)
     labels = np.array([names.index(picture.name) for picture in kept_pictures])
     test, split = _test_images(kept_pictures, labels)
@@ -109,7 +111,7 @@ def import_image_folder(
         "taken": len(kept_pictures),
         "classes": classes,
         "left_out": left_out.summary(),
-        "notes": [*shaping.notes(), split],
+        "notes": [*preprocessing.notes(), split],
         "warnings": import_warnings(classes),
     }
     return ImportedDataset(declaration(title or _title(path), names, parts), parts, report)
@@ -185,43 +187,43 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Pi
         )
     if classes > MAX_CLASSES:
         raise UserError(f"Up to {MAX_CLASSES} classes can be taken; got {classes}: leave some folders out.")
-    kept = [picture for picture in pictures if picture.name not in small]
-    if len(kept) > MAX_IMAGES:
-        raise UserError(f"Up to {MAX_IMAGES:,} pictures can be taken; got {len(kept):,}: leave some out.")
-    return kept
+    large_enough = [picture for picture in pictures if picture.name not in small]
+    if len(large_enough) > MAX_IMAGES:
+        raise UserError(f"Up to {MAX_IMAGES:,} pictures can be taken; got {len(large_enough):,}: leave some out.")
+    return large_enough
 
 
 def _decode_all(
     pictures: list[_Picture], side: int, left_out: _Skipped, progress: Callable[[int], object]
 ) -> tuple[np.ndarray, list[int]]:
     squares = np.empty((len(pictures), side, side, 3), np.uint8)
-    kept: list[int] = []
+    indices: list[int] = []
     for number, picture in enumerate(pictures):
         progress(number)
         try:
-            squares[len(kept)] = decode_square(picture.entry.read(), side)
+            squares[len(indices)] = decode_square(picture.entry.read(), side)
         except UserError as error:
             left_out.add(str(error), picture.entry.name)
         else:
-            kept.append(number)
-    return squares[: len(kept)], kept
+            indices.append(number)
+    return squares[: len(indices)], indices
 
 
 def _check_after_decode(
     pictures: list[_Picture], squares: np.ndarray, left_out: _Skipped
 ) -> tuple[list[_Picture], np.ndarray]:
     """Check class sizes again: some images may have failed to decode."""
-    kept = _check_class_sizes(pictures, left_out)
-    if len(kept) == len(pictures):
+    remaining = _check_class_sizes(pictures, left_out)
+    if len(remaining) == len(pictures):
         return pictures, squares
-    names = {picture.name for picture in kept}
-    return kept, squares[[picture.name in names for picture in pictures]]
+    names = {picture.name for picture in remaining}
+    return remaining, squares[[picture.name in names for picture in pictures]]
 
 
 def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
     """Return the common side of all images, if they are small squares of one size."""
-    (width, height), *others = set(shapes)
-    return width if not others and width == height and LEAST_SIDE <= width <= MOST_SIDE else None
+    (width, height), *other_shapes = set(shapes)
+    return width if not other_shapes and width == height and LEAST_SIDE <= width <= MOST_SIDE else None
 
 
 def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:
@@ -241,8 +243,8 @@ def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarr
 
 def _class_name(folder: str) -> str:
     """Return a folder's name without control characters, at most 40 characters long."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
-    return plain.strip()[:40] or "unnamed"
+    printable = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
+    return printable.strip()[:40] or "unnamed"
 
 
 def _title(path: Path) -> str:

@@ -38,10 +38,10 @@ def decode_square(data: bytes, side: int) -> np.ndarray:
     """
     with _open(data) as picture:
         try:
-            decoded = upright(picture, side)
+            rgb = upright(picture, side)
         except (OSError, SyntaxError, ValueError, EOFError, MemoryError):
             raise UserError("damaged or cut off") from None
-    return letterbox(decoded, side)
+    return letterbox(rgb, side)
 
 
 def upright(picture: Image.Image, side: int) -> np.ndarray:
@@ -57,13 +57,13 @@ def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
     """Scale an image (uint8, h × w × 3) into a square (side × side × 3), padded with its border color."""
     longest = max(picture.shape[:2])
     height, width = (max(1, round(length * side / longest)) for length in picture.shape[:2])
-    way = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
+    resampling = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
     same = (height, width) == picture.shape[:2]
-    fitted = picture if same else np.asarray(Image.fromarray(picture).resize((width, height), way))
+    scaled = picture if same else np.asarray(Image.fromarray(picture).resize((width, height), resampling))
     canvas = np.empty((side, side, 3), np.uint8)
-    canvas[:] = np.median(border_pixels(fitted), axis=0).astype(np.uint8)
+    canvas[:] = np.median(border_pixels(scaled), axis=0).astype(np.uint8)
     top, left = (side - height) // 2, (side - width) // 2
-    canvas[top : top + height, left : left + width] = fitted
+    canvas[top : top + height, left : left + width] = scaled
     return canvas
 
 

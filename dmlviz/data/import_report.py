@@ -60,8 +60,8 @@ class Preprocessing:
         side = self.side
         if self.shapes == {(side, side)}:
             return f"All pictures are {side} × {side} already and stay as they are."
-        ordered = sorted(self.shapes, key=lambda shape: (shape[0] * shape[1], shape))
-        sizes = " to ".join(f"{width} × {height}" for width, height in dict.fromkeys([ordered[0], ordered[-1]]))
+        by_area = sorted(self.shapes, key=lambda shape: (shape[0] * shape[1], shape))
+        sizes = " to ".join(f"{width} × {height}" for width, height in dict.fromkeys([by_area[0], by_area[-1]]))
         return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the color of their border."
 
     def _colors(self) -> str:
@@ -75,29 +75,29 @@ class Preprocessing:
 
 def to_grayscale(squares: np.ndarray) -> np.ndarray:
     """Convert color images (n × s × s × 3) to gray (n × s × s), by the integer weights of Rec. 601."""
-    mixed = np.empty(squares.shape[:3], np.uint8)
+    gray = np.empty(squares.shape[:3], np.uint8)
     for start in range(0, len(squares), 1000):
         red, green, blue = np.moveaxis(squares[start : start + 1000].astype(np.uint32), 3, 0)
-        mixed[start : start + 1000] = (299 * red + 587 * green + 114 * blue + 500) // 1000
-    return mixed
+        gray[start : start + 1000] = (299 * red + 587 * green + 114 * blue + 500) // 1000
+    return gray
 
 
 def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetSpec:
     """Return the specification of a custom data set; its name is a hash of its content."""
     images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
-    side, colored = images.shape[1], images.ndim == 4
-    grounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
+    side, in_color = images.shape[1], images.ndim == 4
+    backgrounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
     return DatasetSpec(
         name=_name(names, parts),
         title=title,
-        summary=f"Your own: {len(images) + tests:,} {'color' if colored else 'gray'} pictures of {len(names)} "
+        summary=f"Your own: {len(images) + tests:,} {'color' if in_color else 'gray'} pictures of {len(names)} "
         f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on.",
         classes=tuple(names),
         size=side,
         mean=round(float(images.mean() / 255), 4),
         std=round(max(float(images.std() / 255), 1e-2), 4),
-        channels=3 if colored else 1,
-        dark_on_light=bool(np.median(grounds) > 127),
+        channels=3 if in_color else 1,
+        dark_on_light=bool(np.median(backgrounds) > 127),
         most={
             "images_per_class": int(np.bincount(labels).min()),
             "batch_size": len(labels),
@@ -124,7 +124,7 @@ def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[
 
 def import_warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return warnings about classes too small to train on well."""
-    fewest = min(classes, key=lambda one: one["train"])
+    fewest = min(classes, key=lambda entry: entry["train"])
     if fewest["train"] >= FEW_IMAGES:
         return []
     return [

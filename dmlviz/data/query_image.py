@@ -85,7 +85,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
     Raises:
         UserError: For another format, a damaged file, or an image that is too large.
     """
-    declared = _declared(dataset)
+    spec = _spec_with_images(dataset)
     if len(data) > MAX_BYTES:
         raise UserError(f"A picture may have up to 2 MB; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
     try:
@@ -94,7 +94,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             if max(width, height) > MAX_SIDE:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
             if is_custom(dataset):
-                return upright(picture, declared.size)
+                return upright(picture, spec.size)
             picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             return np.asarray(_flatten_modes(ImageOps.exif_transpose(picture)).convert("L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -109,11 +109,11 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
         raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
 
 
-def _declared(dataset: str) -> DatasetSpec:
-    declared = DATASETS[dataset]
-    if declared.size == 0:
-        raise UserError(f"{declared.title} holds vectors that came without a net, so no picture can be placed there.")
-    return declared
+def _spec_with_images(dataset: str) -> DatasetSpec:
+    spec = DATASETS[dataset]
+    if spec.size == 0:
+        raise UserError(f"{spec.title} holds vectors that came without a net, so no picture can be placed there.")
+    return spec
 
 
 def _flatten_modes(picture: Image.Image) -> Image.Image:
@@ -139,7 +139,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     Raises:
         UserError: For a blank image, or another shape or type.
     """
-    declared = _declared(dataset)
+    spec = _spec_with_images(dataset)
     picture = np.asarray(picture)
     if (
         picture.ndim == 3
@@ -147,27 +147,27 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
         and dataset not in (*FRAMINGS, NIST_DATASET)
         and picture.dtype == np.uint8
     ):
-        return _letterbox(picture, declared)
-    if declared.channels == 3:
-        raise UserError(f"{declared.title} is in color, which cannot be drawn: upload a picture instead.")
-    framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * declared.size), False)
+        return _letterbox(picture, spec)
+    if spec.channels == 3:
+        raise UserError(f"{spec.title} is in color, which cannot be drawn: upload a picture instead.")
+    framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * spec.size), False)
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a gray uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
     steps = [PreparationStep("gray", picture)]
 
     ink = picture.astype(np.float64)
-    ground = float(np.median(_border(ink)))
-    if ground > 127:
-        ink, ground = 255 - ink, 255 - ground
-        steps.append(PreparationStep("inverted: the ground was light", _as_bytes(ink)))
-    ink = np.clip(ink - ground, 0, None)
+    background = float(np.median(_border(ink)))
+    if background > 127:
+        ink, background = 255 - ink, 255 - background
+        steps.append(PreparationStep("inverted", _as_bytes(ink)))
+    ink = np.clip(ink - background, 0, None)
     peak = float(np.percentile(ink[ink > 0], 99)) if (ink > 0).any() else 0.0
     if peak < 16:
         raise UserError("The picture is blank: nothing stands out from its ground. Draw or choose something else.")
-    ink = np.clip(ink / (255 - ground if framing.photographs else peak), 0, 1)
+    ink = np.clip(ink / (255 - background if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
-    ink = digit_image.cropped(ink, 0)
-    steps.append(PreparationStep("cropped to the ink", _as_bytes(ink * 255)))
+    ink = digit_image.crop(ink, 0)
+    steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
     if dataset == NIST_DATASET:
         return _prepare_digit(ink, steps)
 
@@ -175,39 +175,39 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     if not framing.photographs:
         ink = np.clip(ink / max(float(ink.max()), 1e-6), 0, 1)
     steps.append(PreparationStep(f"scaled to {framing.box} × {framing.box}", _as_bytes(ink * 255)))
-    ink = _centered(ink, declared.size, framing.by_mass)
-    how = "mass" if framing.by_mass else "outline"
+    ink = _center(ink, spec.size, framing.by_mass)
+    method = "mass" if framing.by_mass else "outline"
     image = _as_bytes(ink * 255)
-    steps.append(PreparationStep(f"{how} centered in {declared.size} × {declared.size}", image))
-    if declared.dark_on_light:
+    steps.append(PreparationStep(f"centered by {method}", image))
+    if spec.dark_on_light:
         image = 255 - image
-        steps.append(PreparationStep("dark on light, as the data are", image))
+        steps.append(PreparationStep("dark on light", image))
     return PreparedImage(image=image, steps=tuple(steps))
 
 
 def _prepare_digit(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:
     ink = digit_image.deskew(ink)
-    steps.append(PreparationStep("set upright", _as_bytes(ink * 255)))
-    frame = digit_image.framed(ink)
-    steps.append(PreparationStep("stretched in 32 × 32", _as_bytes(frame * 255)))
+    steps.append(PreparationStep("upright", _as_bytes(ink * 255)))
+    frame = digit_image.frame_digit(ink)
+    steps.append(PreparationStep("stretched, 32 × 32", _as_bytes(frame * 255)))
     image = _as_bytes(digit_image.block_counts(frame) * 255)
     steps.append(PreparationStep("counted in 8 × 8", image))
     return PreparedImage(image=image, steps=tuple(steps))
 
 
-def _letterbox(picture: np.ndarray, declared: DatasetSpec) -> PreparedImage:
-    size = declared.size
-    fitted = letterbox(picture, size)
-    shown = Image.fromarray(picture)
-    shown.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
+def _letterbox(picture: np.ndarray, spec: DatasetSpec) -> PreparedImage:
+    size = spec.size
+    square = letterbox(picture, size)
+    thumbnail = Image.fromarray(picture)
+    thumbnail.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     steps = [
-        PreparationStep("as it came", np.asarray(shown)),
-        PreparationStep(f"fitted whole into {size} × {size}", fitted),
+        PreparationStep("original", np.asarray(thumbnail)),
+        PreparationStep(f"fitted into {size} × {size}", square),
     ]
-    if declared.channels == 1:
-        fitted = to_grayscale(fitted[None])[0]
-        steps.append(PreparationStep("gray, as the data are", fitted))
-    return PreparedImage(image=fitted, steps=tuple(steps))
+    if spec.channels == 1:
+        square = to_grayscale(square[None])[0]
+        steps.append(PreparationStep("gray", square))
+    return PreparedImage(image=square, steps=tuple(steps))
 
 
 def _border(image: np.ndarray) -> np.ndarray:
@@ -223,11 +223,11 @@ def _scale(ink: np.ndarray, box: int) -> np.ndarray:
     height, width = ink.shape
     factor = box / max(height, width)
     size = max(1, round(width * factor)), max(1, round(height * factor))
-    way = Image.Resampling.BOX if factor < 1 else Image.Resampling.BICUBIC
-    return np.asarray(np.clip(np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, way)), 0, 1))
+    resampling = Image.Resampling.BOX if factor < 1 else Image.Resampling.BICUBIC
+    return np.asarray(np.clip(np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, resampling)), 0, 1))
 
 
-def _centered(ink: np.ndarray, size: int, by_mass: bool) -> np.ndarray:
+def _center(ink: np.ndarray, size: int, by_mass: bool) -> np.ndarray:
     """Center `ink` in a square by whole pixels, as far as it stays inside.
 
     By mass, as MNIST: the mean pixel index, weighted by ink, becomes `size / 2`; halves round down. By bounding box, as

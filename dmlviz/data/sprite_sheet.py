@@ -19,13 +19,13 @@ def sheet_count(images: int) -> int:
 
 def encode_sheet(images: np.ndarray, number: int) -> bytes:
     """Encode sheet `number` of images (uint8, n × h × w or n × h × w × 3) as PNG; the last may be shorter."""
-    return _encoded(tile(images[number * TILES_PER_SHEET : (number + 1) * TILES_PER_SHEET]))
+    return _encode_png(tile(images[number * TILES_PER_SHEET : (number + 1) * TILES_PER_SHEET]))
 
 
 def square_png(images: np.ndarray) -> bytes:
     """Encode all images as one PNG with as many rows as columns; the last tiles may be black."""
     side = columns_of_square(len(images))
-    return _encoded(tile(images, side, side))
+    return _encode_png(tile(images, side, side))
 
 
 def columns_of_square(images: int) -> int:
@@ -69,13 +69,13 @@ def tile(images: np.ndarray, columns: int = COLUMNS, rows: int | None = None) ->
     """
     n, height, width = images.shape[:3]
     rows = rows or -(-n // columns)
-    padded = np.zeros((rows * columns, *images.shape[1:]), np.uint8)
-    padded[:n] = images
-    grid = padded.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
+    cells = np.zeros((rows * columns, *images.shape[1:]), np.uint8)
+    cells[:n] = images
+    grid = cells.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
     return grid.reshape(rows * height, columns * width, *images.shape[3:])
 
 
-def _encoded(sheet: np.ndarray) -> bytes:
+def _encode_png(sheet: np.ndarray) -> bytes:
     file = io.BytesIO()
     Image.fromarray(sheet).save(file, "PNG", compress_level=COMPRESSION)
     return file.getvalue()

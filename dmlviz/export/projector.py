@@ -7,7 +7,7 @@ import numpy as np
 
 from dmlviz.data import sprite_sheet
 from dmlviz.export.contents import RunExport
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 CONFIG = """embeddings {{
   tensor_name: "{name}"

@@ -45,11 +45,20 @@ class Process(Protocol):
     stdout: IO[bytes] | None
 
     @property
-    def pid(self) -> int: ...
-    def poll(self) -> int | None: ...
-    def wait(self) -> int: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
+    def pid(self) -> int:
+        """Its process id."""
+
+    def poll(self) -> int | None:
+        """Its exit status; None while it runs."""
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status."""
+
+    def terminate(self) -> None:
+        """Send it SIGTERM."""
+
+    def kill(self) -> None:
+        """Send it SIGKILL."""
 
 
 def start(arguments: list[str], errors: IO[bytes]) -> Process:
@@ -85,20 +94,20 @@ class ForkedProcess:
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
         self._pid = 0
         self._status: int | None = None
-        self._begun = threading.Event()
+        self._started = threading.Event()
         self._over = threading.Event()
         self._change = threading.Lock()
-        self._wanted: signal.Signals | None = None
+        self._pending_signal: signal.Signals | None = None
 
     @property
     def started(self) -> bool:
         """Whether it has been forked."""
-        return self._begun.is_set()
+        return self._started.is_set()
 
     @property
     def pid(self) -> int:
         """Its process id, once it has one."""
-        self._begun.wait()
+        self._started.wait()
         return self._pid
 
     def poll(self) -> int | None:
@@ -123,87 +132,87 @@ class ForkedProcess:
         """Note its process id, as the fork server says it."""
         with self._change:
             self._pid = pid
-            self._begun.set()
-        if self._wanted is not None:
-            self._send(self._wanted)
+            self._started.set()
+        if self._pending_signal is not None:
+            self._send(self._pending_signal)
 
     def on_exit(self, status: int) -> None:
         """Note how it ended, as the fork server says it; from here on its process id may be another's."""
         with self._change:
             self._status = status
-            self._begun.set()
+            self._started.set()
             self._over.set()
 
-    def _send(self, wish: signal.Signals) -> None:
+    def _send(self, signal_number: signal.Signals) -> None:
         with self._change:
-            if not self._begun.is_set():
-                self._wanted = wish
+            if not self._started.is_set():
+                self._pending_signal = signal_number
             elif self._status is None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(self._pid, wish)
+                    os.kill(self._pid, signal_number)
 
 
 class ForkServer:
     """The process that forks, seen from the server."""
 
     def __init__(self) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        self._control, remote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with remote_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(remote_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env=os.environ
                 | ONE_THREAD_ENV
                 | {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"},  # to look must not initialize it
-                pass_fds=[theirs.fileno()],
+                pass_fds=[remote_end.fileno()],
                 start_new_session=True,
             )
-        self._forked: dict[int, ForkedProcess] = {}  # that have not ended
+        self._processes: dict[int, ForkedProcess] = {}  # that have not ended
         self._numbers = itertools.count()
         self._change = threading.Lock()
         self.alive = True
-        self._listening = threading.Thread(target=self._listen, name="fork server", daemon=True)
-        self._listening.start()
+        self._thread = threading.Thread(target=self._listen, name="fork server", daemon=True)
+        self._thread.start()
 
     def fork(self, arguments: list[str], errors: IO[bytes]) -> ForkedProcess:
         """Ask for a worker; it runs at once if the fork server is ready."""
         orders, stdin = os.pipe()
         stdout, answers = os.pipe()
-        forked = ForkedProcess(stdin, stdout)
+        process = ForkedProcess(stdin, stdout)
         try:
             with self._change:
                 number = next(self._numbers)
-                self._forked[number] = forked
-                asked = {"number": number, "arguments": arguments, "environment": dict(os.environ)}
-                message = json.dumps(asked).encode()
+                self._processes[number] = process
+                request = {"number": number, "arguments": arguments, "environment": dict(os.environ)}
+                message = json.dumps(request).encode()
                 socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
         except OSError:  # the fork server was killed
-            forked.on_exit(SERVER_DIED)
+            process.on_exit(SERVER_DIED)
         finally:
             os.close(orders)
             os.close(answers)
-        return forked
+        return process
 
     def close(self) -> None:
         """End it, even in the middle of its imports; its workers end when their pipes are closed."""
         self._process.kill()
-        self._listening.join()
+        self._thread.join()
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError):
-            while told := self._control.recv(MAX_REQUEST_BYTES):
-                message = json.loads(told)
+            while data := self._control.recv(MAX_REQUEST_BYTES):
+                message = json.loads(data)
                 if "pid" in message:
-                    self._forked[message["number"]].on_started(message["pid"])
+                    self._processes[message["number"]].on_started(message["pid"])
                 else:
-                    self._forked.pop(message["number"]).on_exit(message["status"])
+                    self._processes.pop(message["number"]).on_exit(message["status"])
         with self._change:
             self.alive = False
-            lost = [*self._forked.values()]
-        for forked in lost:
-            forked.kill()
-            forked.on_exit(SERVER_DIED)
+            orphans = [*self._processes.values()]
+        for process in orphans:
+            process.kill()
+            process.on_exit(SERVER_DIED)
         self._process.wait()
         self._control.close()
 
@@ -232,7 +241,7 @@ class _Request:
     @property
     def urgent(self) -> bool:
         """Whether its job has been sent already."""
-        return self.pipes[0] in _readable(self.pipes[0], patience=0)
+        return self.pipes[0] in _readable(self.pipes[0], timeout=0)
 
 
 class _Forks:
@@ -240,41 +249,41 @@ class _Forks:
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
-        self.waiting: list[_Request] = []
-        self.living: dict[int, int] = {}
-        self.ended, self.wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.requests: list[_Request] = []
+        self.numbers: dict[int, int] = {}
+        self.wakeup_read, self.wakeup_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self.wakes, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self.wakeup_write, warn_on_full_buffer=False)
 
-    def poll(self, patience: float | None) -> bool:
+    def poll(self, timeout: float | None) -> bool:
         """Take a request in, and report workers that have ended; exit when the server has.
 
         Args:
-            patience: How many seconds to wait for either; None waits for ever.
+            timeout: How many seconds to wait for either; None waits for ever.
 
         Returns:
             Whether either came.
         """
-        ready = _readable(self.control.fileno(), self.ended, patience=patience)
-        if self.ended in ready:
-            os.read(self.ended, MAX_REQUEST_BYTES)
+        ready = _readable(self.control.fileno(), self.wakeup_read, timeout=timeout)
+        if self.wakeup_read in ready:
+            os.read(self.wakeup_read, MAX_REQUEST_BYTES)
             self._reap()
         if self.control.fileno() in ready:
-            told, pipes, _, _ = socket.recv_fds(self.control, MAX_REQUEST_BYTES, 3)
-            if not told:
+            data, pipes, _, _ = socket.recv_fds(self.control, MAX_REQUEST_BYTES, 3)
+            if not data:
                 os._exit(0)
-            self.waiting.append(_Request(pipes=pipes, **json.loads(told)))
+            self.requests.append(_Request(pipes=pipes, **json.loads(data)))
         return bool(ready)
 
     def fork_pending(self, urgent: bool) -> None:
         """Fork the workers that were asked for; with `urgent` only those whose job has been sent already."""
-        for request in [request for request in self.waiting if request.urgent or not urgent]:
-            self.waiting.remove(request)
+        for request in [request for request in self.requests if request.urgent or not urgent]:
+            self.requests.remove(request)
             if (pid := os.fork()) == 0:
                 self._run_child(request)
             for pipe in request.pipes:
                 os.close(pipe)
-            self.living[pid] = request.number
+            self.numbers[pid] = request.number
             self._send(number=request.number, pid=pid)
 
     def _run_child(self, request: _Request) -> NoReturn:
@@ -286,9 +295,9 @@ class _Forks:
             os.setsid()
             for target, pipe in enumerate(request.pipes):
                 os.dup2(pipe, target)
-            for end in (*request.pipes, *(pipe for other in self.waiting for pipe in other.pipes)):
+            for end in (*request.pipes, *(pipe for pending in self.requests for pipe in pending.pipes)):
                 os.close(end)
-            for end in (self.control.detach(), self.ended, self.wakes):
+            for end in (self.control.detach(), self.wakeup_read, self.wakeup_write):
                 os.close(end)
             with contextlib.suppress(OSError):  # what `ps` and `top` call it
                 Path("/proc/self/comm").write_text("dmlviz worker")
@@ -310,9 +319,9 @@ class _Forks:
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                pid, status = ended
-                self._send(number=self.living.pop(pid), status=os.waitstatus_to_exitcode(status))
+            while (child := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = child
+                self._send(number=self.numbers.pop(pid), status=os.waitstatus_to_exitcode(status))
 
     def _send(self, **message: Any) -> None:
         try:
@@ -321,8 +330,8 @@ class _Forks:
             os._exit(0)
 
 
-def _readable(*files: int, patience: float | None) -> list[int]:
-    return select.select(files, [], [], patience)[0]
+def _readable(*files: int, timeout: float | None) -> list[int]:
+    return select.select(files, [], [], timeout)[0]
 
 
 def main() -> None:
@@ -333,13 +342,13 @@ def main() -> None:
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
     for prepare in worker.warm_up_steps(forking=True):
         prepare()
-        while forks.poll(patience=0):
+        while forks.poll(timeout=0):
             pass
         forks.fork_pending(urgent=True)
     freeze_garbage_collector()
     while True:
         forks.fork_pending(urgent=False)
-        forks.poll(patience=None)
+        forks.poll(timeout=None)
 
 
 if __name__ == "__main__":

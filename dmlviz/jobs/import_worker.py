@@ -1,7 +1,7 @@
 """Reads uploaded files in a process of its own, for a preview: `python -m dmlviz.jobs.import_worker FOLDER`.
 
-The folder holds `order.json`: {"file", "labels", "title", "side", "color"}. Into it go `progress.json` while the files
-are read, and at the end `look.json`: what was understood, or {"error": a sentence}.
+The folder holds `request.json`: {"file", "labels", "title", "side", "color"}. `progress.json` is written while files
+are read, and `preview.json` at the end: the report of the import, or {"error": a sentence}.
 """
 
 import sys
@@ -24,52 +24,52 @@ TILES, MOST_TILES = 8, 240  # of a class, and in all
 
 
 def main() -> None:
-    """Do what the folder's order says."""
+    """Read the files that the folder's request names, and write the preview."""
     folder = Path(sys.argv[1])
     lower_priority()
     limit_resources(MAX_SECONDS, MAX_MEMORY)
-    order = read_json(folder / "order.json")
+    request = read_json(folder / "request.json")
     try:
-        look = (
-            _import_embeddings(folder, order)
-            if Path(order["file"]).suffix.lower() != ".zip"
-            else _import_images(folder, order)
+        preview = (
+            _import_embeddings(folder, request)
+            if Path(request["file"]).suffix.lower() != ".zip"
+            else _import_images(folder, request)
         )
     except UserError as error:
-        look = {"error": str(error)}
+        preview = {"error": str(error)}
     except MemoryError:
-        look = {"error": "There was not enough memory to read this; bring fewer pictures at a time."}
+        preview = {"error": "There was not enough memory to read this; bring fewer pictures at a time."}
     except Exception as error:
-        look = {"error": f"This could not be read ({type(error).__name__}); look at the files, or leave some out."}
-    write_json(folder / "look.json", look)
+        preview = {"error": f"This could not be read ({type(error).__name__}); look at the files, or leave some out."}
+    write_json(folder / "preview.json", preview)
 
 
-def _import_images(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+def _import_images(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from dmlviz.data.image_folder import import_image_folder
 
-    said = 0.0
+    last_write_s = 0.0
 
     def progress(done: int, of: int) -> None:
-        nonlocal said
-        if time.monotonic() - said > PROGRESS_INTERVAL_S:
-            said = time.monotonic()
+        nonlocal last_write_s
+        if time.monotonic() - last_write_s > PROGRESS_INTERVAL_S:
+            last_write_s = time.monotonic()
             write_json(folder / "progress.json", {"done": done, "of": of})
 
-    found = import_image_folder(
-        Path(order["file"]),
-        title=order["title"],
-        side=order["side"],
-        color=order["color"],
+    dataset = import_image_folder(
+        Path(request["file"]),
+        title=request["title"],
+        side=request["side"],
+        color=request["color"],
         progress=progress,
     )
-    found.save(folder)
-    return found.report | {
+    dataset.save(folder)
+    return dataset.report | {
         "kind": "pictures",
-        "name": found.declared.name,
-        "title": found.declared.title,
-        "summary": found.declared.summary,
-        "side": found.declared.size,
-        "tiles": _preview_tiles(found.parts, len(found.declared.classes)),
+        "name": dataset.declared.name,
+        "title": dataset.declared.title,
+        "summary": dataset.declared.summary,
+        "side": dataset.declared.size,
+        "tiles": _preview_tiles(dataset.parts, len(dataset.declared.classes)),
     }
 
 
@@ -93,21 +93,21 @@ def _preview_tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]
     return {"url": f"data:image/png;base64,{png}", "side": side, "columns": columns, "counts": counts}
 
 
-def _import_embeddings(folder: Path, order: dict[str, Any]) -> dict[str, Any]:
+def _import_embeddings(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from dmlviz.data.embedding_file import read_embeddings
     from dmlviz.runs.import_embeddings import dataset_spec, import_embeddings
     from dmlviz.runs.store import Runs
 
-    found = read_embeddings(Path(order["file"]), Path(order["labels"]) if order["labels"] else None)
-    run = import_embeddings(Runs(folder / "runs", folder / "none"), found, order["title"])
-    counts = np.bincount(found.labels, minlength=len(found.classes))
+    embeddings = read_embeddings(Path(request["file"]), Path(request["labels"]) if request["labels"] else None)
+    run = import_embeddings(Runs(folder / "runs", folder / "none"), embeddings, request["title"])
+    counts = np.bincount(embeddings.labels, minlength=len(embeddings.classes))
     score = run.score("precision_at_1")
     return {
         "kind": "vectors",
         "name": run.id,
-        "title": order["title"],
-        "summary": dataset_spec(found, order["title"]).summary,
-        "classes": [{"name": name, "test": int(count)} for name, count in zip(found.classes, counts, strict=True)],
+        "title": request["title"],
+        "summary": dataset_spec(embeddings, request["title"]).summary,
+        "classes": [{"name": name, "test": int(count)} for name, count in zip(embeddings.classes, counts, strict=True)],
         "notes": [
             "There is nothing to train: the vectors are shown as they are, as a finished run without a net.",
             *([] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."]),

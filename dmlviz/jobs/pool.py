@@ -73,22 +73,22 @@ class RpcWorker:
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
         self._events: EventQueue = queue.SimpleQueue()
         self._worker: WorkerProcess | None = None
         self._closed = False
 
     def start(self) -> None:
         """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
-        if self._asking.acquire(blocking=False):
+        if self._lock.acquire(blocking=False):
             try:
                 self._ensure_started()
             finally:
-                self._asking.release()
+                self._lock.release()
 
     def call(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
         """Its answer; raise UserError when it says what is wrong, ends, or says nothing for `timeout` seconds."""
-        with self._asking:
+        with self._lock:
             worker = self._ensure_started()
             try:
                 worker.send(question)

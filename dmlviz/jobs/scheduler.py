@@ -137,23 +137,23 @@ class JobScheduler:
 
         One that was stopped or cut off is begun anew, or, with `resume`, goes on where it was.
         """
-        found = self.runs.get(run)
-        if found.embeddings is None:
-            raise UserError(f"{found.title} has no map of all test images yet; wait for the end of its training.")
-        embeddings, _ = found.embeddings_at(found.embedded_steps[0] if config.all_epochs else config.step)
+        source_run = self.runs.get(run)
+        if source_run.embeddings is None:
+            raise UserError(f"{source_run.title} has no map of all test images yet; wait for the end of its training.")
+        embeddings, _ = source_run.embeddings_at(source_run.embedded_steps[0] if config.all_epochs else config.step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
 
         def prepare() -> _Job | None:
             with contextlib.suppress(RunNotFoundError):
-                drawing = found.drawing(config.id)
+                drawing = source_run.drawing(config.id)
                 if drawing.state in ("finished", "running"):
                     return None
-                if resume and (reached := drawing.resume_state) is not None:
-                    return self._resumed(key, drawing, reached[0], found.config.dataset, owner)
-            drawing = self.runs.create_projection(found, config)
+                if resume and (resume_state := drawing.resume_state) is not None:
+                    return self._resumed(key, drawing, resume_state[0], source_run.config.dataset, owner)
+            drawing = self.runs.create_projection(source_run, config)
             order = {"job": "project", "folder": str(drawing.path)}
-            return _Job(key, drawing, order, found.config.dataset, [owner])
+            return _Job(key, drawing, order, source_run.config.dataset, [owner])
 
         self._submit_job(key, owner, prepare)
         return config.id
@@ -193,7 +193,7 @@ class JobScheduler:
             if job is None:
                 return False
             if owner is not None and job.owners != [owner]:
-                job.owners = [other for other in job.owners if other != owner]
+                job.owners = [name for name in job.owners if name != owner]
                 return False
             if job.worker is None:
                 self._queue.remove(job)
@@ -223,11 +223,11 @@ class JobScheduler:
         `way` also {"way": {"steps", "embeddings", "places"}} by the nets kept on the way. Raise UserError before the
         run's end, and for pictures of another size.
         """
-        found = self.runs.get(run)
+        source_run = self.runs.get(run)
         images = np.ascontiguousarray(images, np.uint8)
         question = {
             "job": "embed",
-            "run": str(found.path.resolve()),
+            "run": str(source_run.path.resolve()),
             "images": b64encode(images.tobytes()).decode(),
             "shape": list(images.shape),
             "views": None if views is None else list(views),
@@ -267,7 +267,7 @@ class JobScheduler:
     def _submit_job(self, key: Key, owner: str, prepare: Callable[[], _Job | None]) -> None:
         """Share the job of that key, or queue the one that `prepare` makes unless it finds the result on disk."""
         with self._change:
-            self._wait_for_the_stopped(key)
+            self._wait_until_stopped(key)
             job = self._find(key)
             if job is not None:
                 job.owners += [owner] if owner not in job.owners else []
@@ -287,14 +287,14 @@ class JobScheduler:
         drawing.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
         return _Job(key, drawing, {"job": "project", "folder": str(drawing.path)}, dataset, [owner])
 
-    def _wait_for_the_stopped(self, key: Key) -> None:
+    def _wait_until_stopped(self, key: Key) -> None:
         """A job that is being stopped, or is over but for its process, is not shared: the wish is for a new one."""
 
-        def in_the_way() -> bool:
+        def blocked() -> bool:
             job = self._find(key)
             return job is not None and (job.stopping or _is_over(job.record))
 
-        if in_the_way() and not self._change.wait_for(lambda: not in_the_way(), timeout=10):
+        if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
             raise UserError("The same run is just being stopped; try again in a few seconds.")
 
     def _check_limit(self, owner: str) -> None:

@@ -30,21 +30,22 @@ from dmlviz.runs.run import Run
 
 
 class StopFlag:
-    """Is true after SIGTERM; calls `seen` when that is first noticed."""
+    """True after SIGTERM; calls `on_first_check` when it is first found to be so."""
 
-    def __init__(self, seen: Any = lambda: None) -> None:
-        self.asked = False
-        self._seen = seen
+    def __init__(self, on_first_check: Callable[[], object] = lambda: None) -> None:
+        self.requested = False
+        self._on_first_check: Callable[[], object] | None = on_first_check
 
     def on_signal(self, *_: object) -> None:
         """Note that the process should stop; the work looks at it between two batches."""
-        self.asked = True
+        self.requested = True
 
     def __call__(self) -> bool:
-        if self.asked and self._seen is not None:
-            seen, self._seen = self._seen, None
-            seen()
-        return self.asked
+        """Whether the process was asked to stop."""
+        if self.requested and self._on_first_check is not None:
+            callback, self._on_first_check = self._on_first_check, None
+            callback()
+        return self.requested
 
 
 class ParentChannel:
@@ -73,9 +74,9 @@ class ParentChannel:
 
     def _listen(self) -> None:
         # Not through sys.stdin: a thread that waits there holds a lock which the end of the interpreter wants.
-        rest = b""
-        while read := os.read(0, 1 << 16):
-            *lines, rest = (rest + read).split(b"\n")
+        partial_line = b""
+        while data := os.read(0, 1 << 16):
+            *lines, partial_line = (partial_line + data).split(b"\n")
             for line in lines:
                 self.orders.put(json.loads(line))
         os._exit(1)
@@ -89,8 +90,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--serve", action="store_true", help="stay, embed pictures and sample losses")
     parser.add_argument("--data", type=Path, help="where the data sets are")
     parser.add_argument("--likely", help="the data set to have at hand")
-    chosen = parser.parse_args(arguments)
-    if (chosen.folder is not None) + chosen.wait + chosen.serve != 1:
+    options = parser.parse_args(arguments)
+    if (options.folder is not None) + options.wait + options.serve != 1:
         parser.error("give a folder, --wait or --serve")
     parent = ParentChannel()
     lower_priority()
@@ -98,20 +99,20 @@ def main(arguments: list[str] | None = None) -> None:
         load_plugins()
     except UserError as error:
         sys.exit(str(error))
-    if chosen.data is not None:
-        DATASETS.add_search_path(chosen.data)
-    if chosen.serve:
+    if options.data is not None:
+        DATASETS.add_search_path(options.data)
+    if options.serve:
         _serve(parent)
-    elif chosen.wait:
-        datasets = _warm_up(parent, chosen.data, chosen.likely)
+    elif options.wait:
+        datasets = _warm_up(parent, options.data, options.likely)
         parent.send(ready=True)
         order = parent.orders.get()
-        root = Path(order["data"]) if order.get("data") else chosen.data
+        root = Path(order["data"]) if order.get("data") else options.data
         if root is not None:
             DATASETS.add_search_path(root)
         _work(parent, Path(order["folder"]), root, datasets)
     else:
-        _work(parent, chosen.folder.resolve(), chosen.data, {})
+        _work(parent, options.folder.resolve(), options.data, {})
 
 
 def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
@@ -168,8 +169,8 @@ def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) 
         prepare()
         if not parent.orders.empty():
             return {}
-    here = data.available_datasets(data_root)
-    name = likely if likely in here else here[0]
+    available = data.available_datasets(data_root)
+    name = likely if likely in available else available[0]
     try:
         return {name: data.load(name, data_root)}
     except UserError:  # the job itself will say what is wrong

@@ -62,8 +62,8 @@ class WorkerProcess:
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until its end is in the queue; one that has not even been forked is not waited for."""
-        unborn = isinstance(self._process, fork_server.ForkedProcess) and not self._process.started
-        if not unborn:
+        is_pending = isinstance(self._process, fork_server.ForkedProcess) and not self._process.started
+        if not is_pending:
             self._thread.join(timeout)
 
     def _read_messages(self) -> None:
@@ -77,20 +77,20 @@ class WorkerProcess:
             self._events.put(WorkerEvent(self, message))
         status = process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
-        printed = self._errors.read().decode(errors="replace").strip().splitlines()
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self._errors.close()
         process.stdout.close()
         with contextlib.suppress(OSError):
             process.stdin.close()
-        self._events.put(WorkerEvent(self, None, exit_message(status, printed)))
+        self._events.put(WorkerEvent(self, None, exit_message(status, lines)))
 
 
-def exit_message(status: int, printed: list[str]) -> str:
+def exit_message(status: int, lines: list[str]) -> str:
     """Say in a sentence how a process ended.
 
     Args:
         status: Its exit status, as `subprocess` gives it.
-        printed: Its last lines on standard error.
+        lines: Its last lines on standard error.
     """
     if status == -signal.SIGKILL:
         return (
@@ -99,8 +99,8 @@ def exit_message(status: int, printed: list[str]) -> str:
         )
     if status < 0:
         return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."
-    last = f": {printed[-1][:200]}" if printed else ""
-    return f"The worker ended before its work was done (exit status {status}){last}."
+    last_line = f": {lines[-1][:200]}" if lines else ""
+    return f"The worker ended before its work was done (exit status {status}){last_line}."
 
 
 def worker_arguments(mode: str, data_root: Path | None, likely: str | None = None) -> list[str]:

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
-from dmlviz.ops.pairwise import check_batch, clamp_range, cosine_matrix, distance_matrix, without_autocast
+from dmlviz.ops.labeled_batch import LabeledBatch
+from dmlviz.ops.pairwise import clamp_range, without_autocast
 from dmlviz.ops.reductions import keep_graph, reduce
 
 
@@ -64,9 +65,10 @@ LossParts = Terms | SummedTerms | Sequence[Terms | SummedTerms | Tensor]
 class Batch:
     """What a formula sees: embeddings, labels, and which pairs count: all of the batch, or those of a miner."""
 
-    def __init__(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | Triplets | None = None) -> None:
-        self.embeddings = embeddings
-        self.labels = labels
+    def __init__(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> None:
+        self.shared = shared
+        self.embeddings = shared.embeddings
+        self.labels = shared.labels
         self.tuples = tuples
 
     def __len__(self) -> int:
@@ -77,15 +79,15 @@ class Batch:
         """The embeddings in float32 (or float64), held within the range in which losses add up."""
         return clamp_range(self.embeddings)
 
-    @cached_property
+    @property
     def same_class(self) -> Tensor:
         """n × n: which images are of one class, each with itself included."""
-        return self.labels[:, None] == self.labels
+        return self.shared.same_class
 
-    @cached_property
+    @property
     def off_diagonal(self) -> Tensor:
         """n × n: every pair but of an image with itself."""
-        return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+        return self.shared.off_diagonal
 
     @cached_property
     def _masks(self) -> tuple[Tensor, Tensor]:
@@ -131,11 +133,11 @@ class Batch:
 
     def distances(self, kind: str) -> Tensor:
         """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
-        return distance_matrix(self.embeddings, kind)
+        return self.shared.distances(kind)
 
     def cosine(self) -> Tensor:
         """n × n: cosines s_ij; the shared matrix, not to be written into."""
-        return cosine_matrix(self.embeddings)
+        return self.shared.cosine()
 
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return what a pair loss runs over: values of the matrix, which of them are positive, which of them count.
@@ -217,16 +219,19 @@ class Loss(nn.Module):
 
         Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind.
         """
-        embeddings, labels = check_batch(embeddings, labels)
-        batch = Batch(embeddings, labels, self._accepted(tuples))
-        with without_autocast(embeddings.device):
+        return self.compute(LabeledBatch(embeddings, labels), tuples)
+
+    def compute(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> Tensor:
+        """Return the loss of a batch whose matrices a miner or another loss uses too; as `forward` otherwise."""
+        batch = Batch(shared, self._accepted(tuples))
+        with without_autocast(batch.embeddings.device):
             parts = self.terms(batch)
             parts = [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
             reduced = [part if isinstance(part, Tensor) else part.reduce() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
-            loss = keep_graph(loss, embeddings)
+            loss = keep_graph(loss, batch.embeddings)
         self._images = len(batch)
         self._last_parts = [part.detach() for part in parts if not isinstance(part, Tensor)]
         return loss

@@ -9,7 +9,7 @@ from dmlviz.losses import build
 from dmlviz.losses.base import Loss
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 
 @REGISTRY.register("weighted_sum")
@@ -31,13 +31,11 @@ class WeightedSum(Loss):
         """Mean of the two losses' own."""
         return (self.a.active + self.b.active) / 2
 
-    def forward(self, embeddings: Tensor, labels: Any, tuples: Any = None) -> Tensor:
+    def compute(self, shared: LabeledBatch, tuples: Any = None) -> Tensor:
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
         self._accepted(tuples)
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
-        with cache_pairwise():
-            first, second = (
-                loss(embeddings, labels, tuples if kind in loss.declaration.tuple_kinds else None)
-                for loss in (self.a, self.b)
-            )
+        first, second = (
+            loss.compute(shared, tuples if kind in loss.declaration.tuple_kinds else None) for loss in (self.a, self.b)
+        )
         return self.weights[0] * first + self.weights[1] * second

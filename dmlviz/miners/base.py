@@ -10,7 +10,7 @@ from torch import Tensor
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.registry import Registry
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import check_batch, cosine_matrix, distance_matrix
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 IMPLEMENTATIONS = Registry(MINERS)
 implements = IMPLEMENTATIONS.register
@@ -20,25 +20,25 @@ class Batch:
     """A batch as miners use it: positive and negative masks, and pairwise distances without gradient.
 
     Args:
-        embeddings: n × d.
-        labels: n class numbers.
+        shared: The embeddings and labels, with the matrices that the loss uses too.
         generator: Source of random numbers, on the CPU.
     """
 
-    def __init__(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], generator: torch.Generator) -> None:
-        self.embeddings = embeddings
-        self.labels = labels
+    def __init__(self, shared: LabeledBatch, generator: torch.Generator) -> None:
+        self.shared = shared
+        self.embeddings = shared.embeddings
+        self.labels = shared.labels
         self.generator = generator
 
     @cached_property
     def negative(self) -> Bool[Tensor, "n n"]:
         """True where row and column are of different classes."""
-        return self.labels[:, None] != self.labels
+        return ~self.shared.same_class
 
     @cached_property
     def positive(self) -> Bool[Tensor, "n n"]:
         """True where row and column are different images of one class."""
-        return (~self.negative).fill_diagonal_(False)
+        return self.shared.same_class.clone().fill_diagonal_(False)
 
     @cached_property
     def positive_pairs(self) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
@@ -47,12 +47,12 @@ class Batch:
         return a, p
 
     def distances(self, kind: str) -> Float[Tensor, "n n"]:
-        """Return the cached distance matrix of the training step, without gradient."""
-        return distance_matrix(self.embeddings, kind)
+        """Return the "euclidean", "sqeuclidean" or "cosine" distances; shared with the loss, so read-only."""
+        return self.shared.distances(kind)
 
-    def cosines(self) -> Float[Tensor, "n n"]:
-        """Return the cached cosine matrix of the training step, without gradient."""
-        return cosine_matrix(self.embeddings)
+    def cosine(self) -> Float[Tensor, "n n"]:
+        """Return the cosines; shared with the loss, so read-only."""
+        return self.shared.cosine()
 
     def rand(self, count: int) -> Float[Tensor, " count"]:
         """Return random numbers in [0, 1), drawn on the CPU so that they are the same for every device."""
@@ -87,6 +87,9 @@ class Miner:
         Raises:
             UserError: For another shape or type.
         """
-        embeddings, labels = check_batch(embeddings, labels)
+        return self.mine(LabeledBatch(embeddings, labels))
+
+    def mine(self, batch: LabeledBatch) -> Pairs | Triplets:
+        """Select pairs or triplets of a batch whose matrices the loss uses too."""
         with torch.no_grad():
-            return self._select(Batch(embeddings, labels, self._generator))
+            return self._select(Batch(batch, self._generator))

@@ -48,7 +48,7 @@ def multi_similarity(batch: Batch, *, epsilon: float) -> AnchoredPairs:
     Reference:
         Wang et al. 2019, section 3.3.
     """
-    cosines = batch.cosines()
+    cosines = batch.cosine()
     if not len(cosines):
         return AnchoredPairs(*batch.positive_pairs, *batch.positive_pairs)
     nearest_negative = cosines.masked_fill(~batch.negative, -torch.inf).amax(1, keepdim=True)

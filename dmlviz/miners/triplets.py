@@ -77,7 +77,7 @@ def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> 
     Reference:
         Wu et al. 2017, section 4.
     """
-    distances = (2 - 2 * batch.cosines().double()).clamp(min=0).sqrt()
+    distances = (2 - 2 * batch.cosine().double()).clamp(min=0).sqrt()
     candidate = batch.negative & (distances < nonzero_cutoff)
     density = _log_density(distances.clamp(min=cutoff), batch.embeddings.shape[1]).masked_fill(~candidate, torch.inf)
     # Densities span hundreds of decades: the likeliest candidate of each row gets weight 1.

@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.errors import UserError
-from dmlviz.ops.pairwise_cache import is_cached, memoize
 
 Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 DISTANCES = ("euclidean", "sqeuclidean", "cosine")
@@ -25,39 +24,6 @@ _NEAR = 1e-9
 _COINCIDENT_ULPS = 32
 
 _SAFE_NORM_RANGE = 1e-15, 1e15  # squares of such norms neither overflow nor underflow in float32
-
-
-def check_batch(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
-    """Validate a batch.
-
-    Args:
-        embeddings: n × d, a tensor of floats.
-        labels: n whole numbers.
-
-    Returns:
-        The embeddings unchanged, and the labels as int64 on the same device.
-
-    Raises:
-        UserError: For another shape or type.
-    """
-    if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
-        kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
-        raise UserError(f"Embeddings are a tensor of floating-point numbers; got {kind}: convert with .float().")
-    if embeddings.ndim != 2 or embeddings.shape[1] == 0:
-        shape = tuple(embeddings.shape)
-        raise UserError(f"Embeddings are n images × d dimensions; got shape {shape}: reshape to one row an image.")
-    labels = torch.as_tensor(labels, device=embeddings.device)
-    if labels.shape != embeddings.shape[:1]:
-        raise UserError(
-            f"There is one label for each embedding; got labels of shape {tuple(labels.shape)} "
-            f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
-        )
-    if labels.is_floating_point() or labels.is_complex():
-        is_whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
-        if not is_whole.all():
-            invalid = labels[~is_whole][0].item()
-            raise UserError(f"Labels are whole numbers; got {invalid}: pass class numbers, not scores.")
-    return embeddings, labels.to(torch.int64)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
@@ -184,27 +150,27 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
         kind: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
 
     Returns:
-        n × n; the diagonal is exactly 0, and so is the gradient between equal points. Read-only: inside
-        `cache_pairwise()` it is shared.
+        n × n; the diagonal is exactly 0, and so is the gradient between equal points.
 
     Example:
         >>> distance_matrix(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
         [[0.0, 5.0], [5.0, 0.0]]
     """
     if kind == "cosine":
-        cosine = cosine_matrix(x)
-        return (1 - cosine).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), 0.0)
-    if kind == "sqeuclidean" and not is_cached("euclidean", x):
-        return memoize("sqeuclidean", x, lambda x: _Distance.apply(clamp_range(x), None, True))
-    if kind == "euclidean" and is_cached("sqeuclidean", x) and not (torch.is_grad_enabled() and x.requires_grad):
-        return distance_matrix(x, "sqeuclidean").sqrt()
-    distance = memoize("euclidean", x, lambda x: _Distance.apply(clamp_range(x), None, False))
-    return _to_kind(distance, kind)
+        return cosine_distance(cosine_matrix(x))
+    squared = kind == "sqeuclidean"
+    distance: Tensor = _Distance.apply(clamp_range(x), None, squared)
+    return distance if squared else _to_kind(distance, kind)
 
 
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-    """Return the pairwise cosines of the rows (n × n), 0 for a zero row. Read-only, as `distance_matrix`."""
-    return memoize("cosine", x, lambda x: cross_cosine(x, None))
+    """Return the pairwise cosines of the rows (n × n), 0 for a zero row."""
+    return cross_cosine(x, None)
+
+
+def cosine_distance(cosine: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    """Return 1 − cosine, with zeros on the diagonal."""
+    return (1 - cosine).masked_fill(torch.eye(len(cosine), dtype=torch.bool, device=cosine.device), 0.0)
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:

@@ -23,7 +23,9 @@ from dmlviz.runs.damage import check
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import ensure_dir, write_json
-from dmlviz.storage.run_schema import METRICS, OBJECT, PROJECTION, RUN, one_line, read
+from dmlviz.storage.run_schema.descriptions import METRICS, PROJECTION, RUN
+from dmlviz.storage.run_schema.validation import OBJECT, read
+from dmlviz.storage.text import one_line
 
 MAX_FILES = 20_000
 MAX_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million

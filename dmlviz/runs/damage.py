@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,6 @@ _DEPENDENTS = {
     "basis.npz": ("net", "batches"),
     "batches/": ("batches",),
 }
-
-
-def run_damage(run: Run) -> Damage:
-    """Return the damaged files, cached until the run changes; none while it trains."""
-    return () if run.lock.locked else _cached_damage(run.path, _stamps(run.path))
 
 
 def damage_summary(damage: Damage) -> str:
@@ -182,33 +177,3 @@ def _check_safetensors(path: Path) -> None:
             tensors.keys()
     except SafetensorError:
         raise DamagedFileError(path, "it is cut off or changed") from None
-
-
-_WRITTEN = (
-    *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "embeddings.npy", "metrics.json", "basis.npz"),
-    *("weights.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
-)
-
-
-def _stamps(path: Path) -> tuple[object, ...]:
-    """Return modification times and sizes of what changes whenever a run is written."""
-    paths = [path / name for name in _WRITTEN]
-    paths += (path / "projections").glob("*/events.jsonl")
-    return tuple(_stamp(path) for path in paths)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
-@lru_cache(maxsize=1024)
-def _cached_damage(path: Path, _stamps: tuple[object, ...]) -> Damage:
-    try:
-        by_file = {error.file: error for error in reversed([*check(Run(path))])}  # one file can fail several checks
-        return tuple(reversed(by_file.values()))
-    except DamagedFileError as error:  # the settings, rewritten since the caller read them
-        return (error,)

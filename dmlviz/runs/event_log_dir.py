@@ -12,7 +12,7 @@ from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.arrays import reading
 from dmlviz.storage.files import EventLog, FileLock, LogFollower, is_run_id
-from dmlviz.storage.run_schema import RUN_EVENT
+from dmlviz.storage.run_schema.run_events import RUN_EVENT
 
 State = Literal["running", "finished", "stopped", "failed", "interrupted", "damaged"]
 FINAL_STATES = ("finished", "stopped", "failed")

@@ -8,7 +8,8 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
 from dmlviz.storage.arrays import check_array, read_array, read_arrays, read_shape, take
-from dmlviz.storage.run_schema import DRAWING_EVENT, PROJECTION
+from dmlviz.storage.run_schema.descriptions import PROJECTION
+from dmlviz.storage.run_schema.projection_events import PROJECTION_EVENT
 
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image quality of a finished map
 
@@ -16,7 +17,7 @@ MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image qual
 class ProjectionRun(EventLogDir):
     """A projection of a run: frames while it is computed, `coordinates` at the end."""
 
-    kinds = DRAWING_EVENT
+    kinds = PROJECTION_EVENT
 
     @cached_property
     def config(self) -> ProjectionConfig:

@@ -18,7 +18,9 @@ from dmlviz.runs.projection_record import MEASURES, ProjectionRun
 from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
 from dmlviz.storage.files import is_run_id
-from dmlviz.storage.run_schema import METRICS, RUN, one_line, read
+from dmlviz.storage.run_schema.descriptions import METRICS, RUN
+from dmlviz.storage.run_schema.validation import read
+from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
 
 if TYPE_CHECKING:

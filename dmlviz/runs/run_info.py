@@ -11,7 +11,8 @@ from dmlviz.config import Config
 from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
 from dmlviz.runs.event_log_dir import UnreadableRunError
 from dmlviz.storage.files import is_run_id
-from dmlviz.storage.run_schema import one_line, read
+from dmlviz.storage.run_schema.validation import read
+from dmlviz.storage.text import one_line
 
 C = TypeVar("C", bound=Config)
 

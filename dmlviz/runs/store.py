@@ -22,7 +22,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
 from dmlviz.runs.trash import Trash
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
-from dmlviz.storage.run_schema import one_line
+from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
 MAX_RESTARTS = 10
@@ -76,6 +76,11 @@ class Runs:
         """The deleted runs that can be restored."""
         return Trash(self.folder)
 
+    @property
+    def damage_cache(self) -> Path:
+        """The folder that keeps which files of a run are damaged."""
+        return self.folder / ".damage"
+
     def list(self) -> list[Run]:
         """Return every readable run, newest first, ready-made runs last; one per ID."""
         return [*self.look()[0]]
@@ -123,8 +128,8 @@ class Runs:
             "title": one_line(title or "", 200) or default_title(config),
             "config": config.model_dump(mode="json"),
             "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "dmlviz": _version("dmlviz"),
-            "torch": _version("torch"),
+            "dmlviz": package_version("dmlviz"),
+            "torch": package_version("torch"),
         }
         if is_custom(config.dataset):
             info["dataset"] = DATASETS[config.dataset].to_dict()
@@ -261,7 +266,8 @@ def _remove(path: Path, replacement: Path | None = None) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
-def _version(package: str) -> str:
+def package_version(package: str) -> str:
+    """Return the version of an installed package, or "unknown"."""
     try:
         return version(package)
     except PackageNotFoundError:

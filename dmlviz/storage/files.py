@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.run_schema import OBJECT, parse
+from dmlviz.storage.run_schema.validation import OBJECT, parse
 
 _ID = re.compile(r"[0-9a-f]{16}")
 

@@ -17,8 +17,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise import distance_matrix
-from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord, recorded_steps
@@ -224,32 +223,28 @@ class _TrainingLoop:
             record: whether `record_batch` follows.
         """
         self._refresh(step)
-        batch = next(self.batches)
+        rows = next(self.batches)
         if isinstance(self.miner, OfflineHard):
-            batch = self.miner.extend_batch(batch)
-        indices = torch.from_numpy(batch).to(self.device)
-        labels = self.labels[indices]
+            rows = self.miner.extend_batch(rows)
+        indices = torch.from_numpy(rows).to(self.device)
         self.net.train()
-        with cache_pairwise():
-            embeddings = self.net(self.train_images[indices])
-            tuples = self.miner(embeddings, labels) if self.miner is not None else self._sampled(labels)
-            loss = self.loss(embeddings, labels, tuples)
-            with torch.no_grad():
-                distances = distance_matrix(embeddings)
-                same = labels[:, None] == labels
-                others = ~torch.eye(len(labels), dtype=torch.bool, device=self.device)
-                between = masked_mean(distances, ~same)
-                within = masked_mean(distances, same & others)
-                value, active, within, between = torch.stack(
-                    [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
-                ).tolist()
-            self.recorder = BatchRecorder(indices, labels, embeddings, tuples, self.loss) if record else None
-            if math.isfinite(value):
-                self.optimizer.zero_grad()
-                loss.backward()
-                self.optimizer.step()
-                self.schedule.step()
-        return _StepStats(value, active, within, between, len(labels))
+        batch = LabeledBatch(self.net(self.train_images[indices]), self.labels[indices])
+        tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
+        loss = self.loss.compute(batch, tuples)
+        with torch.no_grad():
+            distances = batch.distances("euclidean")
+            between = masked_mean(distances, ~batch.same_class)
+            within = masked_mean(distances, batch.same_class & batch.off_diagonal)
+            value, active, within, between = torch.stack(
+                [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
+            ).tolist()
+        self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
+        if math.isfinite(value):
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.schedule.step()
+        return _StepStats(value, active, within, between, len(batch))
 
     def record_batch(self, step: int, stats: _StepStats) -> BatchRecord | None:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""

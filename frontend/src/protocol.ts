@@ -1,4 +1,31 @@
-// Written by scripts/generate_protocol.py from app/payloads/protocol.py: change that, not this.
+// Written by scripts/generate_protocol.py from app/payloads/protocol: change that, not this.
+
+// ---- common: What several components are given: a run to follow, sprite sheets, a small picture.
+
+/** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
+export interface SpriteSheets {
+  urls: string[];
+  tile: number;
+  columns?: number;
+  per_sheet?: number;
+}
+
+/** Which run, drawn how, begun when, and where its events are (nowhere in an exported page). */
+export interface Source {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+}
+
+/** A small picture: base64 of one byte a pixel, or three. */
+export interface Ink {
+  ink: string;
+  width: number;
+  height: number;
+}
+
+// ---- events: The events of a run and of a projection, as the event stream sends them.
 
 /** Where the bytes of a frame are, and what they mean: world = center + q / 32767 · scale. */
 export interface FrameMeta {
@@ -170,21 +197,7 @@ export interface EndEvent {
 
 export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
 
-/** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
-export interface SpriteSheets {
-  urls: string[];
-  tile: number;
-  columns?: number;
-  per_sheet?: number;
-}
-
-/** Which run, drawn how, begun when, and where its events are (nowhere in an exported page). */
-export interface Source {
-  run: string;
-  view: string;
-  begun: string | null;
-  events_url: string | null;
-}
+// ---- maps: Props of the map and of the closer look, and what a projection is called.
 
 /** A learned space that is drawn as it is. */
 export interface Space {
@@ -244,26 +257,31 @@ export interface MapProps {
   height?: number | "fill";
 }
 
-/** Which remedy of which alarm a person chose. */
-export interface Remedy {
-  alarm: string;
-  index: number;
+/** What the closer look needs of the test images. */
+export interface DetailProps {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  classes: string[];
+  n: number;
+  sprites: SpriteSheets;
+  labels?: number[];
+  labels_url?: string;
 }
 
-/** A small picture: base64 of one byte a pixel, or three. */
-export interface Ink {
-  ink: string;
-  width: number;
-  height: number;
+/** What may not be read from a projection. */
+export interface MethodInfo {
+  title: string;
+  caution: string;
 }
 
-/** A test image (item, label), or a picture of one's own (its ink). */
+// ---- inspector: Props of the inspector, and the neighbors that it shows.
+
+/** A test image (item, label); empty for a picture of one's own, which the last of its steps shows. */
 export interface Subject {
   item?: number;
   label?: number | null;
-  ink?: string;
-  width?: number;
-  height?: number;
 }
 
 /** One of the steps in which a picture was prepared. */
@@ -310,35 +328,7 @@ export interface InspectorProps {
   sheet?: boolean;
 }
 
-/** How a run or a projection stands, as far as the server knew. */
-export interface ProgressProps {
-  run: string;
-  view: string;
-  begun: string | null;
-  events_url: string | null;
-  title: string;
-  phase: string;
-  position: number | null;
-  of: number | null;
-  reason: string;
-  running: boolean;
-  drawing: boolean;
-  pausable: boolean;
-  waits_for_pictures: boolean;
-}
-
-/** What the closer look needs of the test images. */
-export interface DetailProps {
-  run: string;
-  view: string;
-  begun: string | null;
-  events_url: string | null;
-  classes: string[];
-  n: number;
-  sprites: SpriteSheets;
-  labels?: number[];
-  labels_url?: string;
-}
+// ---- query: What the drawing pad and the paste field are given, and what they send.
 
 /** The drawing pad. */
 export interface PadProps {
@@ -360,6 +350,33 @@ export interface PastedPicture {
 
 /** Nothing. */
 export type PasteProps = Record<string, never>;
+
+// ---- progress: Props of the progress panel, and the remedy that a person chooses there.
+
+/** Which remedy of which alarm a person chose. */
+export interface Remedy {
+  alarm: string;
+  index: number;
+}
+
+/** How a run or a projection stands, as far as the server knew. */
+export interface ProgressProps {
+  run: string;
+  view: string;
+  begun: string | null;
+  events_url: string | null;
+  title: string;
+  phase: string;
+  position: number | null;
+  of: number | null;
+  reason: string;
+  running: boolean;
+  drawing: boolean;
+  pausable: boolean;
+  waits_for_pictures: boolean;
+}
+
+// ---- run_list: Props of the list of runs, and the actions of a person on it.
 
 /** What a card says of a run. */
 export interface RunCardProps {
@@ -418,6 +435,8 @@ export interface RunAction {
   value: string | boolean | string[] | null;
 }
 
+// ---- compare: Props of the comparison of two runs.
+
 /** One of two runs. */
 export interface ComparedSide {
   run: string;
@@ -444,6 +463,8 @@ export interface CompareProps {
   cells_url?: string;
 }
 
+// ---- export: Props of the export menu.
+
 /** A script that gives the run again. */
 export interface Script {
   title: string;
@@ -465,6 +486,8 @@ export interface ExportProps {
   note: string;
   loading?: string;
 }
+
+// ---- uploads: Props of the preview of uploaded files.
 
 /** A class that was found, with its counts. */
 export interface ImportedClass {
@@ -496,6 +519,8 @@ export interface ImportPreviewProps {
   classes: ImportedClass[];
   tiles: ImportedTiles | null;
 }
+
+// ---- losses: A loss on the page Learn: props of its plots, and the answers of /api/losses.
 
 /** A parameter of a loss, as a slider needs it. */
 export interface LossParameter {
@@ -569,11 +594,6 @@ export interface MapAtRProps {
   spaces: SmallSpace[];
 }
 
-/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
-export interface BatchTerms {
-  terms: number[][];
-}
-
 /** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
 export interface CurveAxis {
   title: string;
@@ -632,6 +652,13 @@ export interface LossGround {
   values: (number | null)[];
 }
 
+// ---- batches: The answers about recorded batches and about distances between test images.
+
+/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+export interface BatchTerms {
+  terms: number[][];
+}
+
 /** See dmlviz/catalog/pair_thresholds.py. */
 export interface PairThresholds {
   measure: "euclidean" | "sqeuclidean" | "cosine";
@@ -673,7 +700,7 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** /api/runs/…/batches/STEP.json */
+/** /api/runs/…/batches/STEP.json: a batch, as its loss saw it. */
 export interface BatchAnswer {
   step: number;
   loss: number;
@@ -712,12 +739,6 @@ export interface DistancesAnswer {
   images: number;
   tracked: number;
   reach: PairThresholds;
-}
-
-/** What may not be read from a projection. */
-export interface MethodInfo {
-  title: string;
-  caution: string;
 }
 
 /** What each component is given. */

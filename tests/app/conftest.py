@@ -37,9 +37,10 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 STEPS = 30
 
-for declared in vars(protocol).values():
-    if is_typeddict(declared):
-        declared.__pydantic_config__ = {"extra": "forbid", "strict": True}
+for module in protocol.MODULES:
+    for kind in vars(module).values():
+        if is_typeddict(kind):
+            kind.__pydantic_config__ = {"extra": "forbid", "strict": True}
 
 
 @cache
@@ -50,7 +51,7 @@ def adapter(name: str) -> TypeAdapter[Any]:
 
 @pytest.fixture(autouse=True)
 def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a page sends to a component in a test is what app/payloads/protocol.py declares, no more and no less."""
+    """Whatever a page sends to a component in a test is what app/payloads/protocol declares, no more and no less."""
     renderer = components._renderer
 
     def checked(name: str) -> Any:

@@ -81,7 +81,7 @@ def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
 
 
 def test_a_batch_and_its_histograms_are_what_the_protocol_declares(client, told):
-    for path, kind in (("batches/3", protocol.BatchAnswer), ("distances/10", protocol.DistancesAnswer)):
+    for path, kind in (("batches/3", protocol.batches.BatchAnswer), ("distances/10", protocol.batches.DistancesAnswer)):
         answer = client.get(f"/api/runs/{told.id}/{path}.json")
         assert answer.status_code == 200, answer.json()
         TypeAdapter(kind).validate_json(answer.content)

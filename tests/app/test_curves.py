@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 import app
 from app.panels import curves as drawer
 from app.state import curves
-from app.state.explore import CURVES, UIState
+from app.state.explore import UIState
+from app.state.explore_options import CURVES
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig

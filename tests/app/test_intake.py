@@ -40,7 +40,7 @@ def intake(tmp_path):
     intake = UploadManager(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
     yield intake
     intake.close()
-    assert list((tmp_path / "data").rglob(".look-*")) == [], "something is left behind"
+    assert list((tmp_path / "data").rglob(".upload-*")) == [], "something is left behind"
 
 
 def read(intake, owner="a"):
@@ -98,7 +98,7 @@ def test_people_do_not_see_what_others_bring(intake):
 
 def test_a_reader_that_dies_is_a_sentence(intake):
     intake.upload("a", {"pets.zip": pets()})
-    _, process = intake._of["a"]
+    _, process = intake._uploads["a"]
     process.kill()
     process.wait()
     assert intake.status("a").phase in ("failed", "understood")
@@ -132,7 +132,7 @@ def test_files_that_are_not_one_data_set_are_a_sentence(intake, names):
 
 
 def test_what_a_killed_server_left_is_cleared(tmp_path):
-    left = tmp_path / "data" / "own" / ".look-0123456789abcdef"
+    left = tmp_path / "data" / "own" / ".upload-0123456789abcdef"
     left.mkdir(parents=True)
     UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
     assert not left.exists()

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.content.lessons import LESSONS
-from app.state.explore import UIState, settings_from_query
+from app.state.explore import UIState
+from app.state.explore_query import settings_from_query
 from app.state.task_progress import task_config, task_measurements, task_view
 from dmlviz.catalog.metrics import METRICS
 

@@ -33,9 +33,9 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
 @pytest.mark.parametrize(
     ("picture", "body", "kind"),
     [
-        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.LossCurve),
-        ("forces", TRIANGLE, protocol.LossForces),
-        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.LossGround),
+        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.losses.LossCurve),
+        ("forces", TRIANGLE, protocol.losses.LossForces),
+        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.losses.LossGround),
     ],
 )
 def test_a_picture_is_what_the_protocol_declares(
@@ -59,9 +59,9 @@ def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked
         ("tripel/curve", {}, "did you mean 'triplet'"),
         ("triplet/poem", {}, "drawn as curve, forces, ground; got poem"),
         ("triplet/curve", {"params": {"marjin": 1}}, "no parameter 'marjin'"),
-        ("triplet/curve", {"pages": 1}, "names held, params, samples"),
-        ("triplet/curve", [1], "names held, params, samples"),
-        ("triplet/forces", {"points": [[0, 1]]}, "needs labels, points of these"),
+        ("triplet/curve", {"pages": 1}, "The fields for curve.json are held, params, samples"),
+        ("triplet/curve", [1], "is a JSON object; got list"),
+        ("triplet/forces", {"points": [[0, 1]]}, "(required: labels, points); got points."),
         ("triplet/forces", {"points": [[0, 1]], "labels": [0, 1]}, "one class number from 0 for each point"),
         ("triplet/curve", {"samples": 10**9}, "A curve has 2 to 1000 steps"),
     ],

@@ -1,4 +1,4 @@
-"""What server and page say to each other is what app/payloads/protocol.py declares, and the page has the same types."""
+"""What server and page say to each other is what app/payloads/protocol declares, and the page has the same types."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def test_every_component_that_streamlit_knows_has_props():
 
 
 def test_events_are_as_declared(run):
-    event = TypeAdapter(protocol.RunEvent)
+    event = TypeAdapter(protocol.events.RunEvent)
     records = [run, *Runs(BUNDLED_RUNS).list()]
     records += [drawing for known in records for drawing in known.projections()]
     kinds = set()
@@ -49,10 +49,10 @@ def test_the_answers_about_batches_distances_and_methods_are_as_declared(client,
     trained = next(known for known in ready if known.recorded_batch_steps)
     step = trained.recorded_batch_steps[0]
     wanted = {
-        f"/api/runs/{trained.id}/batches/{step}.json": protocol.BatchAnswer,
-        f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.DistancesAnswer,
-        f"/api/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.NeighborHistory,
-        "/api/methods.json": dict[str, protocol.MethodInfo],
+        f"/api/runs/{trained.id}/batches/{step}.json": protocol.batches.BatchAnswer,
+        f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.batches.DistancesAnswer,
+        f"/api/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.inspector.NeighborHistory,
+        "/api/methods.json": dict[str, protocol.maps.MethodInfo],
     }
     for address, declared in wanted.items():
         answer = client.get(address)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.api import routes
+from app.api import downloads
 from app.runtime.session_owner import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
@@ -279,7 +279,7 @@ def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
 
 
 def test_a_file_that_is_too_large_is_refused_while_it_comes(client, here, monkeypatch):
-    monkeypatch.setattr(routes, "MAX_IMPORT_BYTES", 1000)
+    monkeypatch.setattr(downloads, "MAX_IMPORT_BYTES", 1000)
     assert "at most" in client.post("/api/runs/import", content=bytes(2000)).json()["error"]
 
 

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app.api import routes
+from app.api import events
 from app.api.middleware import MIDDLEWARE
 from app.runtime import services
 from app.runtime.services import Settings
@@ -115,7 +115,7 @@ def served(tmp_path_factory):
         app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
-    routes.event_hub.closing.clear()
+    events.event_hub.closing.clear()
     Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
 
 
@@ -137,6 +137,16 @@ def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
 def test_a_name_that_is_not_ours_is_replaced(client):
     answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
     assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
+
+
+def test_a_page_says_where_its_server_is(client):
+    as_browser = {"Accept": "text/html,*/*;q=0.8", "Accept-Encoding": "gzip", "If-None-Match": "*"}
+    page = client.get("/runs", headers=as_browser)
+    assert page.status_code == 200
+    assert page.text.count('BACKEND_BASE_URL: new URL(".", location).href') == 1
+    assert len(page.content) == int(page.headers["content-length"])
+    assert "etag" not in page.headers  # it would be that of the file, which has another text
+    assert "BACKEND_BASE_URL" not in client.get("/api/health", headers=as_browser).text
 
 
 def test_files_of_the_page_carry_no_cookie(client):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.state.explore import SETTINGS, UIState
+from app.state.explore import UIState
+from app.state.training_form import SETTINGS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS

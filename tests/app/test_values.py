@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from app.payloads.point_values import distances_to_centers, point_values
-from app.state.explore import COLOR_MODES, UIState
+from app.state.explore import UIState
+from app.state.explore_options import COLOR_MODES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.projection_run import run_projection

@@ -16,7 +16,7 @@ from torch.nn.functional import cosine_similarity, normalize, softplus
 
 from dmlviz import losses, miners
 from dmlviz.miners.tuples import AnchoredPairs
-from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)
@@ -83,8 +83,8 @@ def listed(x, labels):
     peer_loss, peer_miner = pml.MultiSimilarityLoss(2, 50, 0.5), pml_miners.MultiSimilarityMiner(0.1)
 
     def mined(x):
-        with cache_pairwise():
-            return similarity(x, labels, mine(x, labels))
+        batch = LabeledBatch(x, labels)
+        return similarity.compute(batch, mine.mine(batch))
 
     compare("multi_similarity, mined", mined, lambda x: peer_loss(x, labels, peer_miner(x, labels)), x, 1.5)
 

@@ -11,7 +11,7 @@ from pytorch_metric_learning import miners as peers
 from torch.nn.functional import normalize
 
 from dmlviz import losses, miners
-from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 MARGIN = 0.2
 EUCLIDEAN = distances.LpDistance(normalize_embeddings=False)
@@ -44,8 +44,8 @@ def mined(name, labels, **params):
     mine, loss = miners.build(name, **params), losses.build("triplet", margin=MARGIN)
 
     def run(x):
-        with cache_pairwise():
-            return loss(x, labels, mine(x, labels))
+        batch = LabeledBatch(x, labels)
+        return loss.compute(batch, mine.mine(batch))
 
     return run
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from dmlviz.data import load
-from dmlviz.data.digit_image import THIN, block_counts, deskew, edges, framed
+from dmlviz.data.digit_image import THIN, block_counts, deskew, edges, frame_digit
 from dmlviz.data.query_image import prepare
 from dmlviz.runs.embed import handle_request
 from dmlviz.runs.store import Runs
@@ -85,17 +85,17 @@ def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
 
 @pytest.mark.parametrize("pen", [3, 5, 7, 9])
 def test_strokes_are_as_thick_as_the_datas_whatever_the_pen(pen):
-    ink = [block_counts(framed(deskew(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
+    ink = [block_counts(frame_digit(deskew(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
     assert min(ink) >= THIN
     usual = (load("digits").test.images / 255).sum(axis=(1, 2)).mean()
     assert abs(np.mean(ink) - usual) < 4
 
 
 def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
-    one = block_counts(framed(deskew(drawing(1) / 255)))
+    one = block_counts(frame_digit(deskew(drawing(1) / 255)))
     assert not one[:, [0, 7]].any()
     assert np.flatnonzero(one.any(axis=0)).size <= 5
-    full = framed(np.ones((90, 90)))
+    full = frame_digit(np.ones((90, 90)))
     assert not full[:, :6].any()
     assert full[:, 6:26].all()
 

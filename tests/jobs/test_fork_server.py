@@ -58,7 +58,7 @@ def test_a_worker_holds_no_other_ones_pipe(workers):
     first.stdin.close()
     assert first.wait() == 1
     assert second.poll() is None
-    assert first not in fork_server._instance._forked.values()  # nothing is kept of one that has ended
+    assert first not in fork_server._instance._processes.values()  # nothing is kept of one that has ended
 
 
 def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):

@@ -7,10 +7,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from dmlviz import losses, miners
+from dmlviz import losses
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
-from dmlviz.ops.pairwise_cache import cache_pairwise
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64)
 
@@ -170,25 +169,6 @@ def test_tuples_of_the_wrong_kind_are_refused_with_the_right_kind_named():
     index = torch.tensor([0])
     with pytest.raises(UserError, match="contrastive takes pairs; got triplets: use a miner that makes pairs"):
         losses.build("contrastive")(x, labels, Triplets(index, index, index))
-
-
-def test_one_distance_matrix_serves_miner_and_loss(monkeypatch):
-    from dmlviz.ops import pairwise
-
-    computed = []
-    original = pairwise._Distance.forward
-    monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
-    x, labels = _batch()
-    x.requires_grad_()
-    loss, mine = losses.build("contrastive"), miners.build("hard_negative_pairs")
-    with cache_pairwise():
-        loss(x, labels, mine(x, labels)).backward()
-    assert len(computed) == 1
-    with cache_pairwise():
-        losses.build("weighted_sum", a="contrastive", b="lifted")(x, labels).backward()
-    assert len(computed) == 2
-    losses.build("weighted_sum", a="contrastive", b="lifted")(x, labels).backward()
-    assert len(computed) == 3
 
 
 def test_margin_learns_where_the_boundary_lies():

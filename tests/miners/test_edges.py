@@ -12,7 +12,7 @@ from dmlviz import miners
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.miners.base import IMPLEMENTATIONS
 from dmlviz.miners.tuples import Pairs, Triplets
-from dmlviz.ops.pairwise_cache import cache_pairwise
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 NAMES = list(miners.MINERS)
 PER_PAIR = ["random_negative", "hardest_negative", "semihard_nearest"]
@@ -143,9 +143,9 @@ def test_a_wrong_batch_is_refused_in_a_sentence(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_mining_leaves_the_batch_and_the_global_random_state_alone(name):
     embeddings, before = points().requires_grad_(), torch.random.get_rng_state()
-    with cache_pairwise():
-        miners.build(name)(embeddings, TWO_EACH)
-        miners.build(name)(embeddings, TWO_EACH)
+    batch = LabeledBatch(embeddings, TWO_EACH)
+    miners.build(name).mine(batch)
+    miners.build(name).mine(batch)
     assert torch.equal(embeddings, points())
     assert torch.equal(before, torch.random.get_rng_state())
 

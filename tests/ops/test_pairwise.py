@@ -1,8 +1,4 @@
-"""Distances are exact, gradients finite, and one matrix serves everybody."""
-
-import gc
-import re
-import weakref
+"""Distances are exact, and gradients finite."""
 
 import pytest
 import torch
@@ -11,7 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
 from dmlviz.errors import UserError
-from dmlviz.ops import pairwise, pairwise_cache, reductions
+from dmlviz.ops import pairwise, reductions
 
 torch.set_num_threads(1)
 EACH_KIND = pytest.mark.parametrize("kind", pairwise.DISTANCES)
@@ -201,65 +197,6 @@ def test_backward_keeps_the_points_and_one_matrix():
     assert sum(kept) <= 100 * 100 + 3 * 100 * 10
 
 
-# Sharing
-
-
-def test_miner_loss_and_statistics_share_one_matrix():
-    x = points().requires_grad_()
-    with pairwise_cache.cache_pairwise():
-        with torch.no_grad():
-            mined = pairwise.distance_matrix(x)
-        lost = pairwise.distance_matrix(x)
-        shown = pairwise.distance_matrix(x.detach())
-        assert mined.data_ptr() == lost.data_ptr() == shown.data_ptr()
-        assert lost.requires_grad
-        assert not mined.requires_grad
-        assert not shown.requires_grad
-        (lost.square() / 2).sum().backward()
-    # Σ d²/2 over ordered pairs pulls each point by twice its offset from the others' sum.
-    torch.testing.assert_close(x.grad, 2 * (len(x) * x - x.sum(dim=0)).detach())
-
-
-def test_sharing_computes_once(monkeypatch):
-    computed = []
-    original = pairwise._Distance.forward
-    monkeypatch.setattr(pairwise._Distance, "forward", staticmethod(lambda *a: computed.append(1) or original(*a)))
-    x = points().requires_grad_()
-    with pairwise_cache.cache_pairwise():
-        for kind in ("euclidean", "sqeuclidean"):
-            pairwise.distance_matrix(x.detach(), kind)
-        assert len(computed) == 1
-        pairwise.distance_matrix(x)  # other gradients: of x, which the detached one cannot give
-        with pairwise_cache.cache_pairwise():
-            pairwise.distance_matrix(x, "sqeuclidean")
-        pairwise.distance_matrix(x)
-    assert len(computed) == 2
-    pairwise.distance_matrix(x)
-    assert len(computed) == 3
-
-
-def test_sharing_never_mistakes_one_batch_for_another():
-    with pairwise_cache.cache_pairwise():
-        x = points()
-        before = pairwise.distance_matrix(x).clone()
-        x[0] += 1
-        assert not torch.equal(pairwise.distance_matrix(x), before)
-        for seed in range(5):  # memory that is freed may come back at the same address
-            y = points(seed=seed)
-            torch.testing.assert_close(pairwise.distance_matrix(y), plain(y, y, "euclidean"))
-            torch.testing.assert_close(pairwise.distance_matrix(y[:4]), plain(y[:4], y[:4], "euclidean"))
-            torch.testing.assert_close(pairwise.distance_matrix(y.T), plain(y.T, y.T, "euclidean"))
-            del y
-
-
-def test_sharing_ends_with_its_context():
-    with pairwise_cache.cache_pairwise():
-        matrix = weakref.ref(pairwise.distance_matrix(points().requires_grad_()))
-        assert matrix() is not None
-    gc.collect()
-    assert matrix() is None
-
-
 # Reductions
 
 
@@ -311,41 +248,3 @@ def test_safe_sqrt_has_no_infinite_slope():
     assert pairwise.safe_sqrt(x).tolist() == [0.0, 0.0, 2.0]
     pairwise.safe_sqrt(x).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 0.25]
-
-
-# What comes in
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [3, 3, -7],
-        torch.tensor([3, 3, -7], dtype=torch.int8),
-        torch.tensor([3.0, 3.0, -7.0]),
-        torch.tensor([3.0, 3.0, -7.0], dtype=torch.float16),
-        torch.tensor([[3, 0], [3, 0], [-7, 0]])[:, 0],
-    ],
-)
-def test_labels_of_any_kind_become_class_numbers(labels):
-    x = points(3)
-    same, classes = pairwise.check_batch(x, labels)
-    assert same is x
-    assert classes.dtype == torch.int64
-    assert classes.tolist() == [3, 3, -7]
-
-
-def test_huge_labels_stay_distinct():
-    labels = torch.tensor([2**62, 2**62 + 1, -(2**63)])
-    assert torch.equal(pairwise.check_batch(points(3), labels)[1], labels)
-
-
-@pytest.mark.parametrize("wrong", [0.5, float("nan"), float("inf"), 2.0**64, 1j])
-def test_labels_that_number_no_class_are_refused(wrong):
-    with pytest.raises(UserError, match=f"Labels are whole numbers; got {re.escape(str(wrong))}"):
-        pairwise.check_batch(points(3), torch.tensor([1, wrong, 2]))
-
-
-def test_embeddings_that_are_none_are_refused():
-    for wrong, said in ((points(3)[0], r"got shape \(5,\)"), (points(3)[:, :0], r"\(3, 0\)"), ([[1.0]], "got list")):
-        with pytest.raises(UserError, match=said):
-            pairwise.check_batch(wrong, [0, 1, 2])

@@ -26,7 +26,7 @@ def test_a_finished_run_tells_everything_again(runs, small, told, write, labels)
     np.testing.assert_array_equal(run.embeddings, last.embeddings)
     np.testing.assert_array_equal(run.labels, labels)
     np.testing.assert_allclose(run.snapshot(4), last.embeddings[run.tracked_indices], rtol=1e-3)
-    assert run.events() == [json.loads(line) for line in run.log.lines()], "a new field belongs into run_schema.py"
+    assert run.events() == [json.loads(line) for line in run.log.lines()], "declare a new field in run_schema"
     names = [event["event"] for event in run.events()]
     assert names == ["started", "snapshot", *["step", "snapshot"] * 4, "replay", "finished"]
     assert run.events(after=9) == run.events()[9:]

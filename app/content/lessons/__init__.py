@@ -57,22 +57,22 @@ def read(path: Path) -> Lesson:
     parts = path.read_text(encoding="utf-8").split(FENCE)
     if len(parts) != 3 or parts[0]:
         raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")
-    told = tomllib.loads(parts[1])
-    tasks = tuple(Task(**{name: _frozen(value) for name, value in task.items()}) for task in told.pop("tasks"))
+    fields = tomllib.loads(parts[1])
+    tasks = tuple(Task(**{name: _to_tuple(value) for name, value in task.items()}) for task in fields.pop("tasks"))
     for task in tasks:
         if not 0 <= task.answer < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
-    related = tuple(tuple(place) for place in told.pop("related", ()))
-    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **told)
+    related = tuple(tuple(place) for place in fields.pop("related", ()))
+    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **fields)
 
 
 @cache
 def _all() -> dict[str, Lesson]:
-    found = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
-    return {lesson.name: lesson for lesson in found}
+    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
+    return {lesson.name: lesson for lesson in lessons}
 
 
-def _frozen(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 

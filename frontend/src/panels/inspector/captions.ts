@@ -27,11 +27,9 @@ const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map
 /** How many of the neighbors agree, with the image's class or, for a query, with each other. */
 export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): string {
   if (!neighbors.length) return "";
-  const truth = subject.label ?? vote?.label;
-  const same = neighbors.filter((neighbor) => neighbor.label === truth).length;
-  if (subject.label !== undefined)
-    return `${same} of its ${neighbors.length} nearest neighbors are of class ${classOf({ classes }, truth)}`;
-  return `${same} of the ${neighbors.length} nearest neighbors are of class ${classOf({ classes }, truth)}`;
+  const label = subject.label ?? vote?.label;
+  const agreeing = neighbors.filter((neighbor) => neighbor.label === label).length;
+  return `${agreeing} of ${neighbors.length} neighbors are of class ${classOf({ classes }, label)}`;
 }
 
 /** What its way on the map rests on; "" for what has none. */
@@ -41,16 +39,11 @@ export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | 
   return `Trajectory from ${way} checkpoints, linearly interpolated.`;
 }
 
-/** Of which image, and nearest among which, when. */
-export function captionOf({ subject, among }: Pick<WithSubject, "subject" | "among">): string {
-  const where = among
-    ? `${grouped(among)} test images, at the end of the run`
-    : "the tracked test images, at the last snapshot";
-  const near = `nearest neighbors in the embedding, among ${where}`;
-  return subject.item === undefined
-    ? near[0].toUpperCase() + near.slice(1)
-    : `Test image ${grouped(subject.item)}; ${near}`;
-}
+/** Nearest where, among which images, and when. */
+export const captionOf = ({ among }: Pick<Inspected, "among">): string =>
+  among
+    ? `Nearest in the embedding, of ${grouped(among)} test images, at the end of the run`
+    : "Nearest in the embedding, of the tracked test images, at the last snapshot";
 
 /** How many of a class are selected, of how many. */
 export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>

@@ -1,0 +1,74 @@
+"""The routes of what happens in a run: its event stream, and the frames that the events name."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from app.api.headers import IMMUTABLE, STREAM, UNCOMPRESSED
+from app.runtime.event_stream import StreamHub
+from app.runtime.services import services
+from dmlviz.jobs.scheduler import Status
+from dmlviz.runs.run import EventLogDir
+
+event_hub = StreamHub()
+
+
+def routes() -> list[Route]:
+    """Events and frames, of runs and of projections."""
+    return [
+        Route("/api/runs/{run}/events", run_events),
+        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/api/frames/{run}/{frame}.i16", frame),
+        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
+    ]
+
+
+async def run_events(request: Request) -> Response:
+    """The events of a run, old and new, as server-sent events."""
+    run = request.path_params["run"]
+    record = await asyncio.to_thread(_checked_record, run)
+    return _stream(request, record, lambda: _state(services().jobs.status(run)))
+
+
+async def projection_events(request: Request) -> Response:
+    """The events of a projection of a run, as `run_events`."""
+    run, projection = request.path_params["run"], request.path_params["projection"]
+    record = await asyncio.to_thread(_checked_record, run, projection)
+    return _stream(request, record, lambda: _state(services().jobs.status(run, projection)))
+
+
+async def frame(request: Request) -> Response:
+    """The positions of one frame: int16, quantized."""
+    record = _record(request.path_params["run"], request.path_params.get("projection"))
+    positions = record.frame(request.path_params["frame"])
+    return Response(positions, headers=IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+def _record(run: str, projection: str | None) -> EventLogDir:
+    record = services().runs.get(run)
+    return record if projection is None else record.drawing(projection)
+
+
+def _checked_record(run: str, projection: str | None = None) -> EventLogDir:
+    """A run or projection whose log is whole; raise DamagedFileError otherwise, since pages believe every line."""
+    record = _record(run, projection)
+    if not record.lock.locked:  # a log that is being written now was checked by its writer
+        record.events()
+    return record
+
+
+def _state(status: Status) -> dict[str, Any]:
+    return {"phase": status.phase, "position": status.position, "of": status.of}
+
+
+def _stream(request: Request, record: EventLogDir, state: Callable[[], dict[str, Any]]) -> Response:
+    number = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    after = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
+    return StreamingResponse(
+        event_hub.follow(record.log.path, state, after), media_type="text/event-stream", headers=STREAM
+    )

@@ -1,0 +1,119 @@
+"""The routes of a run's test images: neighbors, scores, values to color by, agreement of two runs."""
+
+import asyncio
+import re
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
+from app.payloads import sprites, thumbnails
+from app.payloads.agreement import agreement_table
+from app.payloads.nearest_neighbors import nearest_neighbor_bytes
+from app.payloads.neighbor_history import neighbor_history
+from app.payloads.per_query import per_query_bytes
+from app.payloads.pixel_baseline import pixel_baseline
+from app.payloads.point_values import point_values
+from app.runtime.services import services
+from dmlviz.errors import UserError
+from dmlviz.figures.palette import PALETTE
+from dmlviz.runs.run import LIVE, Run
+
+NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
+
+
+def routes() -> list[Route]:
+    """What the map, the inspector and the scores ask for."""
+    return [
+        Route("/api/runs/{run}/layout.json", tracked_items),
+        Route("/api/runs/{run}/nearest.bin", nearest),
+        Route("/api/runs/{run}/judged.bin", per_query),
+        Route("/api/runs/{run}/pixels.json", baseline),
+        Route("/api/runs/{run}/neighbor-history/{item:int}.json", history),
+        Route("/api/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/api/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/api/agreement/{a}/{b}.json", agreement),
+    ]
+
+
+async def tracked_items(request: Request) -> Response:
+    """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
+    run = _run(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
+    tracked = run.tracked_indices
+    layout = tiles.describe() | {
+        "run": run.id,
+        "dataset": run.config.dataset,
+        "classes": list(tiles.classes),
+        "tracked": None if tracked is None else tracked.tolist(),
+    }
+    return JSONResponse(layout, headers=NO_STORE)
+
+
+async def nearest(request: Request) -> Response:
+    """The nearest test image of each: n int32 indices, then n float32 distances; no content before the run's end."""
+    run = _run(request)
+    if run.embeddings is None:  # begun again since the page asked
+        return Response(status_code=204, headers=NO_STORE)
+    return _binary(await asyncio.to_thread(nearest_neighbor_bytes, run))
+
+
+async def per_query(request: Request) -> Response:
+    """What each image contributes to the scores after `step` batches; without a step, at the end."""
+    return _binary(await asyncio.to_thread(per_query_bytes, _run(request), _step(request)))
+
+
+async def baseline(request: Request) -> Response:
+    """The scores of the tracked images without a net, pixel by pixel."""
+    run = _run(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
+    folder = tiles.folder(services().cache)
+    scores = await asyncio.to_thread(pixel_baseline, run, services().data, folder)
+    return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
+
+
+async def history(request: Request) -> Response:
+    """The neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
+    run, item = _run(request), request.path_params["item"]
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
+    metric = request.query_params.get("metric", "euclidean")
+    payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, services())
+    return JSONResponse(payload, headers=NO_STORE)
+
+
+async def thumbnail(request: Request) -> Response:
+    """A run's map as a small picture; its address has the stamp of what was drawn."""
+    run, theme = _run(request), request.path_params["theme"]
+    if theme not in PALETTE:
+        raise UserError(f"A theme is {' or '.join(PALETTE)}; got {theme[:40]!r}.")
+    path = await asyncio.to_thread(thumbnails.thumbnail, run, theme, services().cache)
+    return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
+
+
+async def values(request: Request) -> Response:
+    """A number for every test image to color the map by: n float32."""
+    run, view = _run(request), request.path_params["view"]
+    drawing = None if view == LIVE else run.drawing(view)
+    return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
+
+
+async def agreement(request: Request) -> Response:
+    """Which test images two runs get right and wrong."""
+    a, b = (services().runs.get(request.path_params[side]) for side in ("a", "b"))
+    return JSONResponse(await asyncio.to_thread(agreement_table, a, b), headers=PRIVATE_IMMUTABLE)
+
+
+def _run(request: Request) -> Run:
+    return services().runs.get(request.path_params["run"])
+
+
+def _step(request: Request) -> int | None:
+    text = request.query_params.get("step")
+    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
+        raise UserError(f"A step is a whole number; got {text[:40]!r}.")
+    return None if text is None else int(text)
+
+
+def _binary(content: bytes) -> Response:
+    return Response(content, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")

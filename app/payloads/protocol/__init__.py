@@ -1,0 +1,42 @@
+"""What server and page say to each other, as types: props of the components, events of a run, answers of routes.
+
+scripts/generate_protocol.py writes the same as TypeScript, and a test holds the two equal. Names that cross are named
+here and nowhere else. The types are typing_extensions' TypedDict: pydantic, which checks them in the tests, takes no
+other in Python 3.11.
+"""
+
+from app.payloads.protocol import (
+    batches,
+    common,
+    compare,
+    events,
+    export,
+    inspector,
+    losses,
+    maps,
+    progress,
+    query,
+    run_list,
+    uploads,
+)
+
+MODULES = (common, events, maps, inspector, query, progress, run_list, compare, export, uploads, losses, batches)
+
+PROPS: dict[str, type] = {
+    "map": maps.MapProps,
+    "inspector": inspector.InspectorProps,
+    "scores": common.Source,
+    "loss_curve": common.Source,
+    "progress": progress.ProgressProps,
+    "detail": maps.DetailProps,
+    "query_pad": query.PadProps,
+    "paste": query.PasteProps,
+    "run_list": run_list.RunListProps,
+    "compare_scores": compare.CompareProps,
+    "export": export.ExportProps,
+    "import_preview": uploads.ImportPreviewProps,
+    "batch_explorer": common.Source,
+    "loss_plot": losses.LossPlotProps,
+    "force_playground": losses.ForcePlaygroundProps,
+    "map_at_r_demo": losses.MapAtRProps,
+}

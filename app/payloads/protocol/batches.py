@@ -1,0 +1,102 @@
+"""The answers about recorded batches and about distances between test images."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from app.payloads.protocol.common import SpriteSheets
+
+
+class BatchTerms(TypedDict):
+    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+
+    terms: list[list[float]]
+
+
+class PairThresholds(TypedDict):
+    """See dmlviz/catalog/pair_thresholds.py."""
+
+    measure: Literal["euclidean", "sqeuclidean", "cosine"]
+    margin: float
+    positive_threshold: float | None
+    decision_boundary: float | None
+    negative_threshold: float | None
+    is_hinge: bool
+
+
+class Compared(TypedDict):
+    """What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is."""
+
+    kind: Literal["pairs", "triplets", "classes"]
+    by: str
+    rows: str
+    hardness: str
+    counts: list[int]
+
+
+class PackedArray(TypedDict):
+    """Base64 of float32, row after row."""
+
+    shape: list[int]
+    data: str
+
+
+class ClassCenters(TypedDict):
+    """What stands for each class, and where."""
+
+    labels: list[int]
+    places: str
+    meaning: Literal["mean", "center", "weight"]
+
+
+class LossOfBatch(TypedDict):
+    """The loss that saw the batch."""
+
+    name: str
+    title: str
+    formula: str
+    summary: str
+    params: dict[str, Any]
+
+
+class BatchAnswer(TypedDict):
+    """/api/runs/…/batches/STEP.json: a batch, as its loss saw it."""
+
+    step: int
+    loss: float
+    active: float
+    mean_of: str
+    labels: list[int]
+    images: list[int]
+    classes: list[str]
+    before: str
+    places: str
+    moved: str
+    push: str
+    force: str
+    origin: list[float]
+    view: str
+    normalize: bool
+    reach: PairThresholds
+    seen: Compared
+    selected_by: str | None
+    anchored: bool
+    learned: dict[str, PackedArray]
+    seen_classes: list[int]
+    centers: ClassCenters | None
+    loss_of: LossOfBatch
+    final: NotRequired[bool]
+    sheet: NotRequired[SpriteSheets]
+
+
+class DistancesAnswer(TypedDict):
+    """/api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
+
+    step: int
+    measure: Literal["euclidean", "sqeuclidean", "cosine"]
+    high: float
+    same: str
+    different: str
+    images: int
+    tracked: int
+    reach: PairThresholds

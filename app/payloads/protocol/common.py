@@ -1,0 +1,31 @@
+"""What several components are given: a run to follow, sprite sheets, a small picture."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+
+class SpriteSheets(TypedDict):
+    """Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual."""
+
+    urls: list[str]
+    tile: int
+    columns: NotRequired[int]
+    per_sheet: NotRequired[int]
+
+
+class Source(TypedDict):
+    """Which run, drawn how, begun when, and where its events are (nowhere in an exported page)."""
+
+    run: str
+    view: str
+    begun: str | None
+    events_url: str | None
+
+
+class Ink(TypedDict):
+    """A small picture: base64 of one byte a pixel, or three."""
+
+    ink: str
+    width: int
+    height: int

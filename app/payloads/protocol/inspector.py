@@ -1,0 +1,59 @@
+"""Props of the inspector, and the neighbors that it shows."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from app.payloads.protocol.common import Ink, SpriteSheets
+
+
+class Subject(TypedDict):
+    """A test image (item, label); empty for a picture of one's own, which the last of its steps shows."""
+
+    item: NotRequired[int]
+    label: NotRequired[int | None]
+
+
+class CaptionedInk(Ink):
+    """One of the steps in which a picture was prepared."""
+
+    caption: str
+
+
+class NeighborHistory(TypedDict):
+    """The nearest neighbors of an image at every snapshot: for each step [item, distance], nearest first."""
+
+    item: int | None
+    label: int
+    among: int
+    nets: NotRequired[int | bool | None]
+    steps: list[int]
+    near: list[list[tuple[int, float]]]
+    labels: dict[str, int]
+
+
+class Vote(TypedDict):
+    """Which class most neighbors say."""
+
+    label: int
+
+
+class InspectorProps(TypedDict, total=False):
+    """The image in question with its nearest, or the words that stand where there is none."""
+
+    placeholder: str
+    run: str
+    classes: dict[str, str]
+    sprites: SpriteSheets
+    subject: Subject
+    near: list[tuple[int, int, float]]
+    metric: str
+    history: bool | NeighborHistory | None
+    among: int | None
+    vote: Vote
+    title: str
+    steps: list[CaptionedInk]
+    far: str | None
+    way: int
+    below: str
+    sheet: bool

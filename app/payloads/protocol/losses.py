@@ -1,0 +1,150 @@
+"""A loss on the page Learn: props of its plots, and the answers of /api/losses."""
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+
+class LossParameter(TypedDict):
+    """A parameter of a loss, as a slider needs it."""
+
+    name: str
+    kind: str
+    default: Any
+    help: str
+    minimum: float | None
+    maximum: float | None
+    step: float | None
+    choices: list[str]
+    words: list[str]
+
+
+class SceneKnob(TypedDict):
+    """A number to set beside a loss's parameters."""
+
+    name: str
+    label: str
+    default: float
+    low: float
+    high: float
+    step: float
+
+
+class PlotScene(TypedDict):
+    """What the plot of a loss shows; see dmlviz/catalog/plot_scene.py."""
+
+    kind: Literal["pair", "triplet", "two_pairs", "classes", "score"]
+    axis: Literal["distance", "angle", "ratio", "score"]
+    listed: bool
+    same_side: bool
+    support_first: bool
+    knobs: list[SceneKnob]
+
+
+class LossInfo(TypedDict):
+    """A loss, as the plots need it; `compares` and `class_centers` are explained in dmlviz/catalog/parameters.py."""
+
+    name: str
+    title: str
+    family: str
+    on_sphere: bool
+    needs_classes: bool
+    compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"]
+    class_centers: Literal["", "weights", "points", "means"]
+    scene: PlotScene | None
+    takes_triplets: bool
+    parameters: list[LossParameter]
+
+
+class LossPlotProps(TypedDict):
+    """The plot of one loss."""
+
+    loss: str
+    parameters: list[LossParameter]
+
+
+class ForcePlaygroundProps(TypedDict):
+    """The plane of points to drag."""
+
+    loss: str
+    losses: list[LossInfo]
+
+
+class SmallSpace(TypedDict):
+    """A few points with their scores."""
+
+    title: str
+    points: list[list[float]]
+    classes: list[int]
+    scores: dict[str, float]
+
+
+class MapAtRProps(TypedDict):
+    """Small spaces side by side."""
+
+    spaces: list[SmallSpace]
+
+
+class CurveAxis(TypedDict):
+    """What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`."""
+
+    title: str
+    low: float
+    high: float
+    unit: float
+    suffix: str
+
+
+class CurveControl(TypedDict):
+    """A slider for what stands still in the plot of a loss."""
+
+    name: str
+    label: str
+    default: float
+    low: float
+    high: float
+    step: float
+
+
+class CurveMark(TypedDict):
+    """A place on the axis where a loss begins or ends to act."""
+
+    x: float
+    label: str
+
+
+class CurveSide(TypedDict):
+    """One of the two curves, a value for each `x`; null where it is no finite number."""
+
+    loss: list[float | None]
+    slope: list[float | None]
+
+
+class LossCurve(TypedDict):
+    """/api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
+
+    axis: CurveAxis
+    names: list[str]
+    held: list[CurveControl]
+    note: str
+    marks: list[CurveMark]
+    low: float
+    high: float
+    x: list[float]
+    near: CurveSide
+    far: CurveSide
+
+
+class LossForces(TypedDict):
+    """/api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1."""
+
+    loss: float
+    active: float
+    forces: list[list[float]]
+    on_weights: list[list[float]]
+
+
+class LossGround(TypedDict):
+    """/api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
+
+    values: list[float | None]

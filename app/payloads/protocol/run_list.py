@@ -1,0 +1,71 @@
+"""Props of the list of runs, and the actions of a person on it."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+
+class RunCardProps(TypedDict):
+    """What a card says of a run."""
+
+    run: str
+    title: str
+    ours: bool
+    tags: list[str]
+    pinned: bool
+    badges: list[str]
+    scores: dict[str, float]
+    tested: int | None
+    state: str
+    damage: NotRequired[str | None]
+    readable: NotRequired[bool]
+    created: str | None
+    bytes: int
+    export: str | None
+    portrait: str | None
+
+
+class DiskUse(TypedDict):
+    """Bytes used, bytes allowed, titles of the runs that made room."""
+
+    used: int
+    limit: int
+    gone: list[str]
+
+
+class DeletedRun(TypedDict):
+    """What can be restored."""
+
+    run: str
+    title: str
+
+
+RunListProps = TypedDict(
+    "RunListProps",
+    {
+        "cards": list[RunCardProps],
+        "sort": str,
+        "search": str,
+        "disk": DiskUse,
+        "deleted": DeletedRun | None,
+        "note": str | None,
+        "import": str | None,
+        "explore": dict[str, str],
+        "compare": dict[str, str],
+    },
+)
+
+
+class RunListOrder(TypedDict):
+    """How the runs are searched and sorted."""
+
+    sort: str
+    search: str
+
+
+class RunAction(TypedDict):
+    """What a person does to a run."""
+
+    what: str
+    run: str | None
+    value: str | bool | list[str] | None

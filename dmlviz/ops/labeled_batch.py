@@ -1,0 +1,110 @@
+"""A batch of labeled embeddings: what miner, loss and statistics of one training step share."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dmlviz.errors import UserError
+from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix
+
+
+class LabeledBatch:
+    """Embeddings and labels of a batch, with its masks and matrices, each computed once.
+
+    The matrices are read-only. With gradients enabled they carry their graph; inside `torch.no_grad()` they are
+    detached. All users share one graph, so call backward once.
+
+    Args:
+        embeddings: n × d, a tensor of floats.
+        labels: n whole numbers.
+
+    Raises:
+        UserError: For another shape or type.
+
+    Example:
+        >>> batch = LabeledBatch(torch.tensor([[0.0, 0.0], [3.0, 4.0]]), [0, 1])
+        >>> batch.distances("euclidean").tolist(), batch.same_class.tolist()
+        ([[0.0, 5.0], [5.0, 0.0]], [[True, False], [False, True]])
+    """
+
+    def __init__(self, embeddings: Any, labels: Any) -> None:
+        self.embeddings, self.labels = _check(embeddings, labels)
+        self._matrices: dict[str, Tensor] = {}
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def same_class(self) -> Bool[Tensor, "n n"]:
+        """True where row and column are of one class, the diagonal included."""
+        return self.labels[:, None] == self.labels
+
+    @cached_property
+    def off_diagonal(self) -> Bool[Tensor, "n n"]:
+        """True but for each image with itself."""
+        return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+
+    def distances(self, kind: str) -> Float[Tensor, "n n"]:
+        """Return the "euclidean", "sqeuclidean" or "cosine" distances; the diagonal is exactly 0."""
+        if kind == "cosine":
+            return cosine_distance(self.cosine())
+        known = self._matrices
+        # Each of the two gives the other, except for the gradient of a root at 0.
+        if kind == "sqeuclidean" and "euclidean" in known:
+            return self.distances("euclidean").square()
+        if kind == "euclidean" and kind not in known and "sqeuclidean" in known and not self._needs_graph:
+            return self.distances("sqeuclidean").sqrt()
+        return self._once(kind, lambda x: distance_matrix(x, kind))
+
+    def cosine(self) -> Float[Tensor, "n n"]:
+        """Return the cosines, 0 for a zero embedding."""
+        return self._once("cosine", cosine_matrix)
+
+    @property
+    def _needs_graph(self) -> bool:
+        return torch.is_grad_enabled() and self.embeddings.requires_grad
+
+    def _once(self, name: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
+        if name not in self._matrices:
+            # The miner asks first, without gradient; the loss then needs the graph.
+            with torch.set_grad_enabled(self.embeddings.requires_grad):
+                self._matrices[name] = compute(self.embeddings)
+        matrix = self._matrices[name]
+        return matrix if self._needs_graph else matrix.detach()
+
+
+def _check(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
+    """Validate a batch.
+
+    Args:
+        embeddings: n × d, a tensor of floats.
+        labels: n whole numbers.
+
+    Returns:
+        The embeddings unchanged, and the labels as int64 on the same device.
+
+    Raises:
+        UserError: For another shape or type.
+    """
+    if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
+        kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
+        raise UserError(f"Embeddings are a tensor of floating-point numbers; got {kind}: convert with .float().")
+    if embeddings.ndim != 2 or embeddings.shape[1] == 0:
+        shape = tuple(embeddings.shape)
+        raise UserError(f"Embeddings are n images × d dimensions; got shape {shape}: reshape to one row an image.")
+    labels = torch.as_tensor(labels, device=embeddings.device)
+    if labels.shape != embeddings.shape[:1]:
+        raise UserError(
+            f"There is one label for each embedding; got labels of shape {tuple(labels.shape)} "
+            f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
+        )
+    if labels.is_floating_point() or labels.is_complex():
+        is_whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
+        if not is_whole.all():
+            invalid = labels[~is_whole][0].item()
+            raise UserError(f"Labels are whole numbers; got {invalid}: pass class numbers, not scores.")
+    return embeddings, labels.to(torch.int64)
