@@ -40,7 +40,8 @@ PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before 
 class Status:
     """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped.
 
-    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after.
+    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` says which
+    machine was lost, so that the job was begun again.
     """
 
     phase: JobState
@@ -48,6 +49,7 @@ class Status:
     of: int | None = None
     reason: str = ""
     machine: str = ""
+    lost: str = ""
 
 
 class Key(NamedTuple):
@@ -67,6 +69,7 @@ class _Job:
     worker: JobWorker | None = None
     stopping: bool = False
     attempts: int = 1
+    lost: str = ""
     timers: list[threading.Timer] = field(default_factory=list)
 
 
@@ -163,7 +166,7 @@ class JobScheduler:
         with self._change:
             job = self._find(Key(run, projection))
             if job is not None and job.worker is None:
-                return Status("queued", self._queue.index(job) + 1, len(self._queue))
+                return Status("queued", self._queue.index(job) + 1, len(self._queue), lost=job.lost)
         try:
             record = job.record if job is not None else self._on_disk(Key(run, projection))
         except RunNotFoundError as error:
@@ -176,7 +179,7 @@ class JobScheduler:
             return Status(end["event"], reason=end.get("reason", ""))
         if job is not None:
             phase: JobState = "stopping" if job.stopping else "running" if record.log.last() else "starting"
-            return Status(phase, machine=job.worker.machine if job.worker is not None else "")
+            return Status(phase, machine=job.worker.machine if job.worker is not None else "", lost=job.lost)
         state = record.state
         if state == "damaged":  # since the look above
             return Status("unknown")
@@ -386,7 +389,7 @@ class JobScheduler:
             self._write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
         else:
             job.record = self.runs.begin_again(job.key.run, event.why)
-            job.worker, job.attempts = None, job.attempts + 1
+            job.worker, job.attempts, job.lost = None, job.attempts + 1, event.why
             self._queue.insert(0, job)
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:

@@ -1,9 +1,5 @@
 """A real fleet on loopback: a scheduler, two machines, and a server's job scheduler that trains nothing itself."""
 
-import os
-import signal
-import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +7,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("distributed")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cluster import Worker, alive, descendants, free_port
 
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
@@ -54,38 +53,7 @@ def certificates(tmp_path_factory):
 @pytest.fixture(scope="session")
 def free_address():
     """An address on loopback where nobody listens."""
-
-    def find():
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return f"tls://127.0.0.1:{probe.getsockname()[1]}"
-
-    return find
-
-
-class Worker:
-    """`dmlviz worker` as a process, in a session of its own."""
-
-    def __init__(self, address, certificates, name, code="from dmlviz.cli.main import main; main()"):
-        command = [sys.executable, "-c", code, "worker", address, "--slots", "1", "--name", name]
-        self.name = name
-        self.process = subprocess.Popen(
-            [*command, "--certificates", str(certificates)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ | {"PYTHONWARNINGS": "ignore"},
-        )
-
-    def said(self):
-        """End it; what it has printed, and its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.communicate(timeout=20)[0], self.process.returncode
-
-    def kill(self):
-        self.process.kill()
-        self.process.communicate(timeout=20)
+    return lambda: f"tls://127.0.0.1:{free_port()}"
 
 
 @pytest.fixture(scope="session")
@@ -126,28 +94,11 @@ def machines(cluster):
     return cluster[1]
 
 
-def descendants(pid):
-    """The processes that a process has started, and these in turn."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *descendants(int(child))]
-    return found
-
-
 @pytest.fixture(scope="session", name="descendants")
 def descendants_of():
     return descendants
 
 
-@pytest.fixture(scope="session")
-def alive():
-    """Whether a process runs."""
-
-    def ask(pid):
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-        except FileNotFoundError:
-            return False
-
-    return ask
+@pytest.fixture(scope="session", name="alive")
+def lives():
+    return alive

@@ -1,0 +1,1 @@
+export { compare_scores as default } from "../dmlviz.map/page-3383707aff757cef.js";

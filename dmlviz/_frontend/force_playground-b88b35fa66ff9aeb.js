@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-3383707aff757cef.js";

@@ -1,0 +1,1 @@
+export { loss_curve as default } from "../dmlviz.map/page-3383707aff757cef.js";
