@@ -63,15 +63,16 @@ class LogStream:
                 # Asked before the log is read, so that the lines then read include all that was written before the end.
                 state, asked = await asyncio.to_thread(self._state), clock()
             new = self._follower.read_new()
-            if new and new[0][0] == 0 and self.lines:
-                self.lines.clear()  # the same run was begun again
-                self.restarts += 1
+            begun_again = self._follower.restarts != self.restarts
+            if begun_again:
+                self.lines.clear()
+                self.restarts = self._follower.restarts
             self.lines += [line for _, line in new]
             queue = _queue_event(state) if state is not None else self.queue
             machine = _machine_event(state) if state is not None else self.machine
             if state is not None and state["phase"] not in LIVE_PHASES:
                 self._finish(state["phase"])
-            elif new or (queue, machine) != (self.queue, self.machine):
+            elif new or begun_again or (queue, machine) != (self.queue, self.machine):
                 self.queue, self.machine = queue, machine
                 self._announce()
             await asyncio.sleep(POLL_INTERVAL_S)

@@ -16,7 +16,7 @@ LOOPBACK = "127.0.0.1:0"  # where Dask's HTTP server listens, which cannot be sw
 CONFIG: dict[str, Any] = {
     "distributed.comm.require-encryption": True,
     "distributed.comm.compression": False,  # frames and arrays hardly shrink
-    "distributed.comm.timeouts.connect": "5s",
+    "distributed.comm.timeouts.connect": "10s",
     "distributed.comm.timeouts.tcp": "30s",
     "distributed.scheduler.allowed-failures": 0,  # a lost job is begun again by our own scheduler, which tells people
     "distributed.scheduler.worker-ttl": "30s",

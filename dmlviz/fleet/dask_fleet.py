@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 REFRESH_S = 1.0  # seconds between two looks at which machines there are
 CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
 RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -210,10 +211,10 @@ class DaskFleet:
             except FleetError as error:
                 if str(error) != self.trouble:
                     self.trouble = str(error)
-                    logging.getLogger(__name__).warning(self.trouble)
+                    log.warning(self.trouble)
                 self._lose([*self._machines], f"The fleet at {self.address} was lost.")
             except Exception:
-                logging.getLogger(__name__).exception("the fleet could not be watched")
+                log.exception("the fleet could not be watched")
                 self._disconnect()
             self._closing.wait(REFRESH_S)
 
@@ -238,13 +239,14 @@ class DaskFleet:
             raise FleetError(why_unreachable(self.address, error)) from None
         for address in [*self._machines]:
             if address not in found:
+                log.warning("%s has left the fleet.", self._machines[address].name)
                 self._lose([address], f"{self._machines[address].name} was lost.")
         with self._change:
             new = found.keys() - self._machines.keys()
             self._machines = found
         for address in new:
             if found[address].refused:
-                logging.getLogger(__name__).warning("%s is not used. %s", found[address].name, found[address].refused)
+                log.warning("%s is not used. %s", found[address].name, found[address].refused)
         if new:
             self._on_room()
 
@@ -327,10 +329,12 @@ class _DaskLink:
         if future.status == "error":
             error = future.exception(timeout=CALL_TIMEOUT_S)
             if isinstance(error, KilledWorker):
+                log.warning("%s has died.", name)
                 raise MachineLostError(f"{name} was lost.")
             assert isinstance(error, BaseException)
             raise error
         if future.status != "finished":
+            log.warning("The order %s of %s is %s.", future.key, name, future.status)
             raise MachineLostError(f"{name} was lost.")
         try:
             return bytes(future.result(timeout=RESULT_TIMEOUT_S))

@@ -134,6 +134,7 @@ class LogFollower:
         self._number = 0
         self._offset = 0
         self._inode = 0
+        self.restarts = 0  # times that the file was replaced
 
     def read_new(self) -> list[tuple[int, str]]:
         """Return (number, line) of every new complete line, 0-based; restart when the file was replaced."""
@@ -141,7 +142,9 @@ class LogFollower:
             with open(self.path, "rb") as file:
                 status = os.fstat(file.fileno())
                 if status.st_ino != self._inode or status.st_size < self._offset:
-                    self.after = self.after if self._inode == 0 else 0
+                    if self._inode != 0:
+                        self.after = 0
+                        self.restarts += 1
                     self._number, self._offset, self._inode = 0, 0, status.st_ino
                 file.seek(self._offset)
                 text = file.read()

@@ -210,6 +210,8 @@ def test_a_run_that_is_begun_again_elsewhere_is_told_from_its_start_and_where_it
         await asyncio.sleep(0.4)
         job.log.path.rename(job.log.path.with_name("before"))
         job.machine, job.lost = "gpu-2", "gpu-1 was lost."
+        job.log.path.touch()
+        await asyncio.sleep(0.2)  # what was told before is void as soon as the run is begun again
         job.write(2)
         await asyncio.sleep(0.5)
         job.phase = "finished"

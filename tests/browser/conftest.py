@@ -159,6 +159,7 @@ def fleet(tmp_path: Path) -> Iterator[tuple[Server, dict[str, Any]]]:
     started.close()
     for machine in machines.values():
         print(machine.name, *machine.said())
+    print(started.log)
     assert "Traceback" not in started.log
 
 

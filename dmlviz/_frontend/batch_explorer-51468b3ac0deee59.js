@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-3383707aff757cef.js";

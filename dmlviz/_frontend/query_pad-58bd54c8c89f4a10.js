@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-3383707aff757cef.js";
