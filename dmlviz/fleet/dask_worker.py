@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 RETRY_S = 1.0  # seconds between two attempts to join
+START_TIMEOUT_S = 120.0  # seconds to join; with less, a busy machine joins and leaves again while it gets an order
 
 _machine: Machine | None = None  # of this process; set before Dask may send an order
 
@@ -141,7 +142,7 @@ async def _join(
         memory_limit=0,
         local_directory=str(machine.scratch / "dask"),
         dashboard_address=LOOPBACK,
-        death_timeout=10,
+        death_timeout=START_TIMEOUT_S,
         startup_information={"dmlviz": lambda _: versions(), "datasets": lambda _: available_datasets(data)},
     )
     async with worker:
