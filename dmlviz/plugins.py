@@ -1,4 +1,4 @@
-"""Plug-ins: a loss, miner, net, data set or metric from a file or an installed package.
+"""Plug-ins: a loss, miner, sampler, net, data set, metric or projection from a file or an installed package.
 
 A plug-in declares what it brings with one decorator, for example::
 
@@ -15,7 +15,7 @@ the server start seconds later and take some 200 MB more.
 
 Files come from `--plugin FILE` and from the environment variable DMLVIZ_PLUGINS (paths, separated as in PATH), which
 the processes that train inherit; packages name their modules as entry points `dmlviz.losses`, `dmlviz.miners`,
-`dmlviz.nets`, `dmlviz.datasets` and `dmlviz.metrics`.
+`dmlviz.samplers`, `dmlviz.nets`, `dmlviz.datasets`, `dmlviz.metrics` and `dmlviz.projections`.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dmlviz import metrics
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS, DatasetSpec, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.metrics import METRICS, MetricSpec
@@ -37,13 +37,12 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
-from dmlviz.catalog.plot_scene import PlotScene
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.errors import UserError
 
 __all__ = [
     "PairThresholds",
     "Parameter",
-    "PlotScene",
     "dataset",
     "distance",
     "load_plugins",
@@ -52,12 +51,22 @@ __all__ = [
     "metric",
     "miner",
     "net",
+    "projection",
     "reduction",
+    "sampler",
     "scale",
 ]
 
 ENVIRONMENT = "DMLVIZ_PLUGINS"
-GROUPS = ("losses", "miners", "nets", "datasets", "metrics")
+CATALOGS: dict[str, Catalog[Any]] = {
+    "losses": LOSSES,
+    "miners": MINERS,
+    "samplers": SAMPLERS,
+    "nets": NETS,
+    "datasets": DATASETS,
+    "metrics": METRICS,
+    "projections": PROJECTIONS,
+}
 FAMILY = "plug-ins"
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,6 +108,59 @@ def miner(
     return _declare(
         MINERS, MinerSpec, title=title, summary=summary, tuple_kind=tuple_kind, parameters=parameters, **fields
     )
+
+
+def sampler(
+    *, title: str, summary: str, by_class: bool = False, tuple_kind: str = "", **fields: Any
+) -> Callable[[F], F]:
+    """Declare a sampler: a function of `config, labels, rng` that yields batches, endlessly.
+
+    Args:
+        title: what the page calls it.
+        summary: one sentence on what it does.
+        by_class: whether its batches have P classes with K images each; otherwise they have `config.batch_size` images.
+        tuple_kind: "pairs" or "triplets" for one whose batches are pairs (images 2i and 2i + 1) or triplets (3i,
+            3i + 1 and 3i + 2), so that no miner selects.
+        **fields: further fields of `dmlviz.catalog.datasets.SamplerSpec`.
+
+    Returns:
+        A decorator. The function takes a `TrainConfig`, the classes of the training images (n whole numbers) and a
+        NumPy random generator. A batch is an array of `config.effective_batch_size` indices into the labels.
+    """
+    if tuple_kind not in ("", "pairs", "triplets"):
+        raise UserError(f'A sampler makes "pairs", "triplets" or neither (""); got tuple_kind={tuple_kind!r}.')
+    kind: dict[str, Any] = {"by_class": by_class, "tuple_kind": tuple_kind}
+    return _declare(SAMPLERS, SamplerSpec, title=title, summary=summary, **kind, **fields)
+
+
+def projection(
+    *,
+    title: str,
+    summary: str,
+    caution: str,
+    linear: bool = False,
+    parameters: Sequence[Parameter] = (),
+    **fields: Any,
+) -> Callable[[F], F]:
+    """Declare a projection: a function of embeddings that returns their positions on a map.
+
+    Args:
+        title: what the page calls it.
+        summary: one sentence on what it does.
+        caution: what may not be read from its picture.
+        linear: whether the positions are a linear function of the embeddings; new points are then placed exactly, and
+            otherwise between their nearest neighbors.
+        parameters: its parameters; the function takes each by keyword.
+        **fields: further fields of `dmlviz.catalog.projections.ProjectionSpec`.
+
+    Returns:
+        A decorator. The function takes the embeddings (n × d, float32) and, by keyword, `dims` (2 or 3). It returns
+        positions (n × dims). By the names of its keywords it may ask for more: `seed`, `labels` (n class numbers, with
+        `needs_labels=True`), `start` (positions to begin with, in an animation) and `report(iterations, positions)`,
+        which shows a layout while it forms; the parameter `iterations` is then how many there are.
+    """
+    fields = {"linear": linear, "caution": caution} | fields
+    return _declare(PROJECTIONS, ProjectionSpec, title=title, summary=summary, parameters=parameters, **fields)
 
 
 def net(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
@@ -172,7 +234,7 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
             _loaded.add(path)
     if paths:
         os.environ[ENVIRONMENT] = os.pathsep.join(paths)
-    for group in GROUPS:
+    for group in CATALOGS:
         for point in entry_points(group=f"dmlviz.{group}"):
             if (key := f"{group}:{point.value}") not in _loaded:
                 _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
@@ -192,12 +254,11 @@ def _load_file(path: Path) -> None:
 
 def _run(name: str, load: Callable[[], object]) -> None:
     """Call `load`; if it fails, take back what it declared and say in one sentence what is wrong."""
-    catalogs: tuple[Catalog[Any], ...] = (LOSSES, MINERS, NETS, DATASETS, METRICS)
-    before = [set(catalog.plugged) for catalog in catalogs]
+    before = [set(catalog.plugged) for catalog in CATALOGS.values()]
     try:
         load()
     except (Exception, SystemExit) as error:
-        for catalog, names in zip(catalogs, before, strict=True):
+        for catalog, names in zip(CATALOGS.values(), before, strict=True):
             for added in set(catalog.plugged) - names:
                 catalog.remove(added)
                 metrics.PLUGGED.pop(added, None) if catalog is METRICS else None

@@ -16,7 +16,7 @@ from dmlviz.plugins import Parameter, distance, loss, reduction
             name="ratio",
             kind=float,
             default=0.5,
-            minimum=0.01,
+            minimum=0.05,
             maximum=1,
             step=0.05,
             help="ρ: how far a positive may be, as a share of the distance to the nearest negative",

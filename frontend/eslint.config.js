@@ -34,13 +34,6 @@ export default tseslint.config(
     },
   },
   {
-    // Python is to give the values of losses; what computes them here goes then.
-    files: ["src/losses/*.ts", "src/learn/loss_plot/*.ts", "src/learn/force_playground/*.ts"],
-    ignores: ["src/losses/types.ts"],
-    extends: [tseslint.configs.disableTypeChecked],
-    rules: { "@typescript-eslint/ban-ts-comment": "off" },
-  },
-  {
     files: ["**/*.js", "**/*.mjs"],
     languageOptions: { globals: Object.fromEntries(GLOBALS.map((name) => [name, "readonly"])) },
   },

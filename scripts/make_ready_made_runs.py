@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 
 from dmlviz.config import TrainConfig
+from dmlviz.runs.run_recorder import to_half, write_weights
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import to_half, train_and_record, write_weights
+from dmlviz.runs.training_run import train_and_record
 from dmlviz.storage.files import write_json
 from dmlviz.training.events import Finished
 

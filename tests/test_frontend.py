@@ -1,4 +1,4 @@
-"""The built page: it is what the sources give, and Streamlit finds all of it."""
+"""The bundled front end is up to date, and Streamlit finds every component."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What is installed is what runs: the wheel, and a checkout that is installed as it is."""
+"""The wheel and an editable checkout run as the sources do."""
 
 import shutil
 import subprocess

@@ -94,6 +94,7 @@ class BaseAddressMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; a page of Streamlit gets its base address in `<head>`."""
         if scope["type"] != "http" or not _asks_for_page(scope):
             await self.app(scope, receive, send)
             return

@@ -165,17 +165,13 @@ def default(parameter: Parameter) -> str:
 
 
 def to_json(entry: LossSpec) -> dict[str, Any]:
-    """A loss as the page's components take it; `scene` is None for a sum, the rest is explained at `LossSpec`."""
+    """A loss as the page's components take it; explained at `LossSpec`."""
     return {
         "name": entry.name,
         "title": entry.title,
         "family": entry.family,
         "on_sphere": entry.on_sphere,
-        "compares": entry.compares,
-        "class_centers": entry.class_centers,
-        "scene": None if entry.plot_scene is None else entry.plot_scene.to_json(),
         "needs_classes": entry.needs_classes,
-        "takes_triplets": "triplets" in entry.tuple_kinds and "pairs" not in entry.tuple_kinds,
         "parameters": [_parameter_json(parameter) for parameter in entry.parameters],
     }
 

@@ -68,7 +68,7 @@ def _facts(kind: Kind, spec: Spec) -> None:
         st.markdown(f"**In {dimensions} dimensions.** {text}")
     if spec.reference:
         st.markdown(f"**Reference.** {spec.reference}")
-    if spec.name in ("map_at_r", "precision_at_1", "nmi", "pairwise_f1"):
+    if isinstance(spec, MetricSpec) and spec.three_spaces:
         navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
         st.button(
@@ -97,7 +97,7 @@ def _request_training(kind: Kind, spec: Spec) -> None:
 
 def _illustration(loss: LossSpec) -> None:
     st.markdown("##### The loss as a curve")
-    if loss.plot_scene is None:
+    if loss.parts({}):
         st.caption(NO_PLOT)
         return
     data = to_json(loss)
@@ -116,7 +116,7 @@ def _illustration(loss: LossSpec) -> None:
 
 def force_playground(name: str) -> None:
     """Render the force playground with loss `name` selected."""
-    losses = [to_json(loss) for loss in LOSSES.values() if loss.plot_scene is not None]
+    losses = [to_json(loss) for loss in LOSSES.values() if not loss.parts({})]
     mount("force_playground", key="force_playground", data={"loss": name, "losses": losses})
 
 

@@ -15,7 +15,7 @@ from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.runs.run import Neighbor
-from dmlviz.training.diagnostics import SUGGESTIONS, suggestions
+from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 
 def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:

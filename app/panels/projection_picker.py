@@ -8,10 +8,10 @@ from app.runtime.services import Services
 from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
-from app.state.explore_options import OURS, PROJECTION_VIEWS
+from app.state.explore_options import OURS, projection_views
 from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
@@ -22,13 +22,13 @@ from dmlviz.runs.run import LIVE, Run
 POPOVER = 340  # pixels
 ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
 END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
-SLOW_IN_3D = 3000  # points, from which on three dimensions take minutes
 
 
 def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render the projection methods and the parameters of the selected one."""
     native = run_view.run.default_view
-    views = [name for name in PROJECTION_VIEWS if name != native and not (native == "plane" and name == "pca")]
+    identity = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
+    views = [name for name in projection_views() if name != native and not (identity and PROJECTIONS[name].linear)]
     names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
     def on_view(view: str) -> None:
@@ -101,12 +101,12 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         start_projection(ui, services, run_view)
 
     with st.form(f"view.{spec.name}", border=False):
-        parameters = [clamp_parameter(parameter, n, dimension) for parameter in spec.parameters]
+        parameters = [clamp_parameter(spec, parameter, n, dimension) for parameter in spec.parameters]
         form_fields("view", spec, [field for field in parameters if field.name != "z" or config.dims == 3], values)
         left, right = st.columns(2)
         with left:
-            _dimensions(config, engine, n)
-        if "iterations" in config.params:
+            _dimensions(config, spec, n)
+        if spec.iterative:
             with right:
                 help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
@@ -138,10 +138,10 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     return value
 
 
-def _dimensions(config: ProjectionConfig, engine: Engine, n: int) -> None:
+def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:
     help = "3-D maps can be rotated"
-    if n > SLOW_IN_3D and config.method == "tsne" and engine == OURS:
-        help += f"; t-SNE of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
+    if spec.slow_in_3d is not None and n > spec.slow_in_3d:
+        help += f"; {spec.title} of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
     bound_widget(
         st.segmented_control,
         "Dimensions",

@@ -38,7 +38,19 @@ def batch_payload(run: Run, step: int) -> dict[str, Any]:
 
 
 def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) -> dict[str, Any]:
-    """Encode a batch and its tuples as JSON types; arrays are base64, row-major."""
+    """Encode a batch and its tuples as JSON types; arrays are base64, row-major.
+
+    Args:
+        batch: The recorded batch.
+        config: The config of its run.
+        basis: The projection by which it is drawn.
+
+    Returns:
+        `BatchAnswer` of the protocol, without what `batch_payload` adds.
+
+    Raises:
+        UserError: If its classes or loss weights are not those of the config.
+    """
     if not np.isin(batch.labels, config.train_classes).all():
         raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
     comparing_loss = ComparingLoss.from_config(config, batch)
@@ -72,11 +84,6 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         },
         "selected_by": _selection(config),
         "anchored": batch.is_anchored,
-        "learned": {
-            name: {"shape": list(values.shape), "data": encode_array(values, "<f4")}
-            for name, values in comparing_loss.learned.items()
-        },
-        "seen_classes": list(config.train_classes),
         "centers": _class_centers(comparing_loss, batch, basis, config.train_classes),
         "loss_of": {
             "name": comparing_loss.name,
@@ -101,9 +108,21 @@ def projection_for(run: Run, step: int) -> LinearProjection:
 
 
 def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
-    """The PNG of a batch's training images, `COLUMNS` a row, made in `cache` where it is not there.
+    """Write the sprite sheet of a batch's training images, unless it is cached.
 
-    Made for every batch that the run has kept, since reading the data set takes longer than all of them.
+    The sheets of all recorded batches are written at once, since reading the data set takes longer than all of them.
+
+    Args:
+        run: The run.
+        step: The step of the batch.
+        root: Folder of the data sets.
+        cache: Folder of the sheets.
+
+    Returns:
+        The PNG, with `COLUMNS` images per row.
+
+    Raises:
+        UserError: If the data set here does not have these images.
     """
     requested_path = _sheet(run, run.batch(step), cache)
     if not requested_path.exists():

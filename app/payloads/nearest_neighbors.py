@@ -23,15 +23,12 @@ def nearest_neighbor_bytes(run: Run) -> bytes:
 @lru_cache(maxsize=16)
 def _nearest(path: str, created: str) -> bytes:
     """`created` tells a run that was trained again from the one before."""
-    from dmlviz.ops.gallery import Gallery
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     run = Run(Path(path))
     embeddings = np.asarray(run.embeddings, np.float32)
     if run.labels is None or len(embeddings) < 2:
         raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
-    distances, items = Gallery(embeddings, np.asarray(run.labels), "euclidean").search(embeddings, 2)
-    # Where several images coincide, an image need not be its own first hit.
-    column = (items[:, 0] == np.arange(len(items))).astype(np.int64)
-    rows = np.arange(len(items))
-    content: bytes = items[rows, column].astype("<i4").tobytes() + distances[rows, column].astype("<f4").tobytes()
+    distances, items = NearestNeighbors(embeddings).others(1)
+    content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
     return content

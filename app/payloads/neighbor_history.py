@@ -8,6 +8,7 @@ from app.payloads.query import QueryResult, trajectory
 from app.payloads.sprites import ImageTiles
 from app.runtime.services import Services
 from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.run import Run
 
 MAX_NEIGHBORS = 30
@@ -69,6 +70,7 @@ def _history(
     labels, tracked, embeddings, end = run.labels, run.tracked_indices, run.embeddings, run.end
     assert labels is not None  # a run with embeddings has labels and tracked images
     assert tracked is not None
+    limit_faiss_to_one_thread()
     neighbors = {step: _nearest(run.snapshot(step), point, k, metric, item, tracked) for step, point in points.items()}
     if embeddings is not None and last is not None and end is not None:
         neighbors[end["step"]] = _nearest(np.asarray(embeddings)[tracked], last, k, metric, item, tracked)
@@ -84,12 +86,8 @@ def _nearest(
     points: np.ndarray, point: np.ndarray, k: int, metric: str, item: int | None, tracked: np.ndarray
 ) -> list[tuple[int, float]]:
     """Find the k tracked `points` (n × d) nearest to `point` (d), without `item` itself."""
-    if metric == "cosine":
-        norms = np.linalg.norm(points, axis=1) * np.linalg.norm(point)
-        distances = 1 - points @ point / np.where(norms > 0, norms, 1)
-    else:
-        distances = np.linalg.norm(points - point, axis=1)
-    if item is not None:
-        distances = np.where(tracked == item, np.inf, distances)
-    order = np.argsort(distances, kind="stable")[:k]
-    return [(int(tracked[i]), float(f"{distances[i]:.4g}")) for i in order if np.isfinite(distances[i])]
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    distances, rows = NearestNeighbors(points, metric).search(point, k + 1)
+    near = zip(tracked[rows[0]].tolist(), distances[0].tolist(), strict=True)
+    return [(other, float(f"{distance:.4g}")) for other, distance in near if other != item][:k]

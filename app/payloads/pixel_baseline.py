@@ -17,9 +17,18 @@ _locks = threading.Lock()
 
 
 def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
-    """The retrieval scores of the run's tracked images, compared pixel by pixel; kept in `folder`, of its data set.
+    """Score the run's tracked images by the distances of their pixels; waits while they are scored.
 
-    Waits while they are measured; raises UserError where they cannot be.
+    Args:
+        run: The run.
+        data_root: Folder of the data sets.
+        folder: Cache folder of the data set.
+
+    Returns:
+        The retrieval scores, by name.
+
+    Raises:
+        UserError: Before the run has started, or if the scores cannot be computed.
     """
     tracked = run.tracked_indices
     if tracked is None:
@@ -35,7 +44,7 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
 
 
 def _measure(run: Run, data_root: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "dmlviz.runs.pixel_baseline", str(run.path), "--data", str(data_root)]
+    command = [sys.executable, "-m", "dmlviz.jobs.pixel_baseline", str(run.path), "--data", str(data_root)]
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
         scores: dict[str, Any] = json.loads(process.stdout)

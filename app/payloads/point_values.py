@@ -79,13 +79,12 @@ def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
-    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     assert run.linear_projection is not None  # it is measurable
     k = min(NEIGHBORS, len(embeddings) - 1)
     in_embedding, on_map = (
-        nearest_others(prepare(np.asarray(space, np.float32), "euclidean"), k)[1]
-        for space in (embeddings, run.linear_projection.project(embeddings))
+        NearestNeighbors(space).others(k)[1] for space in (embeddings, run.linear_projection.project(embeddings))
     )
     recall: np.ndarray = (in_embedding[:, :, None] == on_map[:, None, :]).any(axis=2).mean(axis=1)
     return recall

@@ -75,7 +75,17 @@ def paste_count(picture: Any) -> int:
 
 
 def query(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
-    """Prepare, embed and look up a picture (uint8, h × w (× 3)); raise UserError where the run cannot answer yet."""
+    """Prepare and embed a query image, and find its neighbors; results are cached.
+
+    Args:
+        picture: uint8, h × w or h × w × 3.
+        run: The run whose net embeds it.
+        services: Where the inference worker is.
+        k: Number of neighbors.
+
+    Raises:
+        UserError: If the image cannot be used, or the run has no embeddings yet.
+    """
     stamp = (run.path / "run.json").stat().st_mtime_ns
     drawn_on = tuple(
         drawing.id for drawing in run.projections() if drawing.state == "finished"

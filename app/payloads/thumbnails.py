@@ -25,7 +25,16 @@ def version(run: Run) -> str:
 
 
 def thumbnail(run: Run, theme: Theme, cache: Path) -> Path:
-    """The PNG of a run's last frame on no ground, made in `cache` when it is not there; empty before the first."""
+    """Write the picture of a run's last frame, unless it is cached; an empty one before the first frame.
+
+    Args:
+        run: The run.
+        theme: Whose colors to use.
+        cache: Cache folder.
+
+    Returns:
+        The PNG, on a transparent ground.
+    """
     path = cache / "portraits" / f"{run.id}-{version(run)}-{theme}.png"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -108,7 +108,14 @@ class StreamHub:
     async def follow(
         self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT_S
     ) -> AsyncIterator[str]:
-        """Yield blocks of an event stream: every line after number `after`, queue positions, then the end."""
+        """Yield the blocks of an event stream: the lines of a log, queue positions, then the end.
+
+        Args:
+            log: The log.
+            state: Answers how its job stands.
+            after: Number of the last line that the listener has; -1 for none.
+            heartbeat: Seconds of silence after which a comment is sent.
+        """
         stream = self._open.get(log)
         if stream is None or stream.end is not None:
             stream = self._open[log] = LogStream(log, state)

@@ -20,7 +20,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.runs.run import LIVE
 
 if TYPE_CHECKING:
-    from dmlviz.ops.gallery import Metric
+    from dmlviz.ops.nearest_neighbors import Metric
 
 _KEY = "ui"
 _PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
@@ -92,7 +92,7 @@ class UIState(TrainingDraft):
 
     def set_projection(self, **fields: Any) -> None:
         """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
-        ProjectionConfig(method=self.view if self.view in REFERENCES else "pca", **fields)
+        ProjectionConfig(**({} if self.view == LIVE else {"method": self.view}) | fields)
         self.projection_overrides = {
             name: value for name, value in fields.items() if value != _PROJECTION_DEFAULTS[name]
         }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from app.content.lessons import LESSONS, Task
-from app.state.explore_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, PROJECTION_VIEWS
+from app.state.explore_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, projection_views
 from app.state.selection import Selection
 from app.state.training_form import SETTINGS
 from dmlviz.config import TrainConfig
@@ -98,7 +98,7 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.messages.append("The address names a run that cannot exist; showing the ready-made one.")
     elif "run" in query:
         state.run = query["run"]
-    if query.get("view") in PROJECTION_VIEWS:
+    if query.get("view") in projection_views():
         state.view = query["view"]
     if query.get("color") in COLOR_MODES:
         state.color = query["color"]

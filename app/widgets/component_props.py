@@ -14,6 +14,7 @@ from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.run import LIVE, Neighbor, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
@@ -80,9 +81,9 @@ def _picture(run_view: RunView) -> dict[str, Any]:
     picture: dict[str, Any] = {"method": method}
     if drawing is not None and drawing.config.params.get("supervised"):
         picture["taught"] = TAUGHT
-    if drawing is not None and method == "pca":
+    if drawing is not None and drawing.config.axes:
         picture["axes"] = drawing.config.axes
-    if drawing is None and method == "plane":
+    if drawing is None and PROJECTIONS[method].identity:
         picture["space"] = space_overlay(run.config)
     return picture
 

@@ -21,9 +21,18 @@ def mount(
     default: dict[str, Any] | None = None,
     **callbacks: Callable[[], None],
 ) -> Any:
-    """Mount component `name` and return its values; `callbacks` are Streamlit's `on_<value>_change`.
+    """Mount a component and return its values.
 
-    Raises TypeError where `data` holds more than JSON does: Streamlit would silently send it as one string.
+    Args:
+        name: Name of the component.
+        key: Streamlit's key.
+        data: Its props, as JSON types.
+        height: Height in pixels, or "content".
+        default: Its values before the browser has sent any.
+        **callbacks: Streamlit's `on_<value>_change`.
+
+    Raises:
+        TypeError: If `data` is not JSON: Streamlit would silently send it as one string.
     """
     json.dumps(data)
     return _renderer(name)(key=key, data=data, default=default, height=height, **callbacks)

@@ -1,5 +1,6 @@
 """The specs of the metrics."""
 
+import re
 from dataclasses import dataclass
 
 from dmlviz.catalog.parameters import Catalog, Spec
@@ -14,12 +15,13 @@ class MetricSpec(Spec):
     """A metric by the key that `evaluate` gives it (k in a name stands for the numbers asked for).
 
     Its values lie in [`low`, `high`], None where there is no end; `better` is "higher", "lower" or, for a description
-    rather than a score, "".
+    rather than a score, "". `three_spaces`: whether the topic "Three spaces" of Learn shows what it can tell apart.
     """
 
     low: float = 0
     high: float | None = 1
     better: str = "higher"
+    three_spaces: bool = False
 
     @property
     def range(self) -> str:
@@ -33,6 +35,7 @@ METRICS = Catalog(
     [
         MetricSpec(
             name="precision_at_1",
+            three_spaces=True,
             title="P@1",
             family="retrieval",
             summary="The share of images whose nearest neighbor is of their own class. Also called R@1.",
@@ -74,6 +77,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="map_at_r",
+            three_spaces=True,
             title="MAP@R",
             family="retrieval",
             summary="R-precision that also rewards order: a wrong image costs more the earlier it comes.",
@@ -123,6 +127,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="nmi",
+            three_spaces=True,
             title="NMI",
             family="clustering",
             summary="How much clusters found by k-means and the classes tell of each other.",
@@ -143,6 +148,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="pairwise_f1",
+            three_spaces=True,
             title="Pairwise F1",
             family="clustering",
             summary="“In one cluster of k-means” as a guess at “of one class”, judged over all pairs.",
@@ -247,3 +253,16 @@ METRICS = Catalog(
         ),
     ],
 )
+
+
+def metric_title(key: str) -> str:
+    """Return what the page calls the metric of a key that `evaluate` gives.
+
+    Example:
+        >>> metric_title("recall_at_5")
+        'R@5'
+    """
+    number = re.fullmatch(r"(.+_at_)(\d+)", key)
+    if key in METRICS or number is None:
+        return METRICS[key].title
+    return METRICS[f"{number[1]}k"].title.replace("k", number[2])

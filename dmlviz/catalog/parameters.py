@@ -14,7 +14,6 @@ import numpy as np
 
 from dmlviz.catalog import class_scores
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
-from dmlviz.catalog.plot_scene import PlotScene
 from dmlviz.errors import UnknownNameError, UserError
 
 LONGEST = 2000  # characters of a text that may spell a value
@@ -64,7 +63,8 @@ class Parameter:
         high = float("inf") if self.maximum is None else self.maximum
         if not low <= value <= high:
             raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {brief(value)}.")
-        return self.kind(value)
+        number: float | int = self.kind(value)
+        return number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,7 @@ ClassScores = Callable[[np.ndarray, np.ndarray, Sequence[int], Params, Weights],
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec(Spec):
-    """A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
+    r"""A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
 
     What it takes and how it trains:
 
@@ -170,6 +170,12 @@ class LossSpec(Spec):
 
     What the batch explorer shows:
 
+    term: the formula of one term in LaTeX, for these parameters, each number in angle brackets by its symbol, as in
+        r"[<m> + <d_{ap}> - <d_{an}>]_+"; the loss's function gives the `numbers`. `<m°>` writes an angle in degrees.
+        Formulas that come first name one of the numbers: r"p = 1 - <q>,\quad -\log <p>". Where it is
+        empty, only the value of the term is shown.
+    negative_term: the same for a pair of two classes, where it is another formula.
+    term_note: a sentence about the term, with numbers in angle brackets.
     compares: what the loss compares in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
         triplet), "positive_pairs" (every positive pair against the anchor's negatives), "anchors" (each image against
         its positives and negatives together), "classes" (each image with the classes).
@@ -179,10 +185,6 @@ class LossSpec(Spec):
     class_centers: what stands for a class on the map: "weights" (a learned direction for each class), "points" (a
         learned point, called "centers"), "means" (the mean of the batch's images), or "" for nothing.
     angular_margins: the margins m₁, m₂, m₃ of cos(m₁θ + m₂) − m₃ from the parameters; None for a loss without angles.
-
-    What the Learn page plots:
-
-    scene: which points move, along which axis; None for the scene that follows from `compares` and `on_sphere`.
     """
 
     tuple_kinds: frozenset[str] = frozenset()
@@ -191,12 +193,14 @@ class LossSpec(Spec):
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     caveat: str = ""
+    term: str | Callable[[Params], str] = ""
+    negative_term: str = ""
+    term_note: str = ""
     compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"] = "anchors"
     thresholds: Callable[[Params, Weights], PairThresholds] | None = None
     class_scores: ClassScores = class_scores.by_weight
     class_centers: Literal["", "weights", "points", "means"] = ""
     angular_margins: Callable[[Params], tuple[float, float, float]] | None = None
-    scene: PlotScene | None = None
 
     @property
     def needs_pairs(self) -> bool:
@@ -219,21 +223,15 @@ class LossSpec(Spec):
         """Return name and parameters of each loss that this one is made of, by side ("a", "b"); empty for most."""
         return {}
 
+    def term_for(self, params: Params) -> str:
+        """Return the formula of a term with these parameters; see `term`."""
+        return self.term(params) if callable(self.term) else self.term
+
     def thresholds_for(self, params: Params, weights: Weights) -> PairThresholds:
         """Return the distances from which on its terms are 0, with these parameters and learned weights."""
         if self.thresholds is None:
             return default_thresholds(params, self.on_sphere, self.needs_classes)
         return self.thresholds(params, weights)
-
-    @property
-    def plot_scene(self) -> PlotScene | None:
-        """What its plot shows; None for a loss made of other losses, which has no plot of its own."""
-        if self.scene is not None or self.parts(self.with_defaults({})):
-            return self.scene
-        if self.compares == "classes":
-            return PlotScene(kind="classes", axis="angle")
-        kind: Literal["pair", "triplet"] = "pair" if self.compares == "pairs" else "triplet"
-        return PlotScene(kind=kind, axis="angle" if self.on_sphere else "distance", listed=self.compares == "triplets")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,12 +239,12 @@ class MinerSpec(Spec):
     """A miner.
 
     tuple_kind: what it selects, "pairs" or "triplets".
-    remedy_for: the alarm against which it is suggested ("collapsed", "idle"), or "" for none; see
-        dmlviz/training/diagnostics.py.
+    remedy_for: the alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
+        dmlviz/training/suggestions.py.
     """
 
     tuple_kind: str
-    remedy_for: Literal["", "collapsed", "idle"] = ""
+    remedy_for: Literal["", "collapsed", "inactive"] = ""
 
 
 D = TypeVar("D", bound=Spec)

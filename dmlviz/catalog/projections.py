@@ -1,20 +1,50 @@
 """The ways to draw an embedding, as they are offered."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import Catalog, Parameter, Spec
+from dmlviz.catalog import projection_checks as checks
+from dmlviz.catalog.parameters import Catalog, Parameter, Params, Spec
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionSpec(Spec):
-    """A projection; `caution` says in two lines what may not be read from its picture.
+    """A projection. Everything that the program must know of it beside its computation stands here.
 
-    A `native` one is what a run plays by itself, without being asked.
+    A parameter called `iterations` makes it iterative: it is drawn while it forms. One called `metric` is the distance
+    of the embedding that it goes by, and one called `supervised`, where true, hands it the labels.
+
+    linear: whether the map is a linear function of the embedding; new points are then placed exactly.
+    caution: two lines on what may not be read from its picture.
+    module: the module that implements it, imported when it is needed; empty for a plug-in.
+    native: whether a run plays it by itself, without being asked.
+    identity: whether it draws the embedding's own dimensions as they are.
+    needs_labels: whether it cannot do without the class of every point.
+    resumable: whether a stopped layout can continue from its positions.
+    slow_in_3d: the number of points from which on three dimensions take minutes, or None.
+    waiting: what is said until its first positions are there, for one that shows nothing before its end.
+    check_params: raises UserError for parameters (by name) that do not go together in so many dimensions of the map.
+    check_points: the same for parameters, dimensions of the map, number of points, dimensions of the embedding.
+    limits: from number of points and dimensions of the embedding, the largest value of parameters, by name.
     """
 
     linear: bool
     caution: str
+    module: str = ""
     native: bool = False
+    identity: bool = False
+    needs_labels: bool = False
+    resumable: bool = False
+    slow_in_3d: int | None = None
+    waiting: str = ""
+    check_params: Callable[[Params, int], None] | None = None
+    check_points: Callable[[Params, int, int, int], None] | None = None
+    limits: Callable[[int, int], Mapping[str, float]] | None = None
+
+    @property
+    def iterative(self) -> bool:
+        """Whether it moves the points step by step."""
+        return any(parameter.name == "iterations" for parameter in self.parameters)
 
 
 def _component(axis: str, default: int) -> Parameter:
@@ -46,6 +76,9 @@ PROJECTIONS = Catalog(
             summary="No projection: the net's own two or three dimensions.",
             linear=True,
             native=True,
+            module="dmlviz.projection.linear",
+            identity=True,
+            check_points=checks.check_plane,
             caution="Nothing is lost: distances on the map are the distances that the loss saw. "
             "So few dimensions leave little room, though: classes may overlap that would part in more.",
         ),
@@ -56,6 +89,8 @@ PROJECTIONS = Catalog(
             reference="Schönemann: A generalized solution of the orthogonal Procrustes problem, Psychometrika 1966",
             linear=True,
             native=True,
+            module="dmlviz.projection.linear",
+            needs_labels=True,
             caution="The view is chosen with the labels of the images shown, to tell classes apart. "
             "Which class stands beside which means nothing.",
         ),
@@ -65,6 +100,10 @@ PROJECTIONS = Catalog(
             summary="The directions in which the embeddings vary most.",
             reference="Pearson 1901; Hotelling 1933",
             linear=True,
+            module="dmlviz.projection.linear",
+            check_params=checks.check_different_axes,
+            check_points=checks.check_components,
+            limits=checks.component_limits,
             parameters=(
                 _component("x", 1),
                 _component("y", 2),
@@ -74,7 +113,7 @@ PROJECTIONS = Catalog(
                     kind=str,
                     default="one",
                     choices=("one", "all", "each"),
-                    help="to one epoch (that drawn; of a film, the last), to all together, or in a film to each anew",
+                    help="to one epoch (the one drawn; in a replay, the last), to all together, or in a replay to each",
                 ),
             ),
             caution="Two groups that overlap here may be apart in a direction that is not drawn. "
@@ -86,6 +125,11 @@ PROJECTIONS = Catalog(
             summary="Keeps near neighbors near, and lets the rest go.",
             reference="van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008",
             linear=False,
+            module="dmlviz.projection.tsne",
+            resumable=True,
+            slow_in_3d=3000,
+            check_points=checks.check_perplexity,
+            limits=checks.perplexity_limit,
             caution="Only who is next to whom means something: sizes of clusters, and distances between them, mean "
             "nothing. Clumps can come from the perplexity alone: try another before believing one.",
             parameters=(
@@ -125,6 +169,10 @@ PROJECTIONS = Catalog(
             summary="Lays out a graph of near neighbors.",
             reference="McInnes, Healy, Melville: UMAP, 2018",
             linear=False,
+            module="dmlviz.projection.umap",
+            resumable=True,
+            check_points=checks.check_neighbors,
+            limits=checks.neighbors_limit,
             caution="Gaps look wider than they are, and distances between clusters mean little. "
             "Who is next to whom is the part to trust; with classes given, even the gaps may be made up.",
             parameters=(

@@ -3,6 +3,7 @@
 The metrics are those by which we can also measure what a map keeps.
 """
 
+from dmlviz.catalog import projection_checks as checks
 from dmlviz.catalog.parameters import Parameter
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 
@@ -25,6 +26,10 @@ _TSNE = ProjectionSpec(
     reference="Pedregosa et al.: Scikit-learn: Machine learning in Python, JMLR 2011",
     linear=False,
     caution=PROJECTIONS["tsne"].caution,
+    module="dmlviz.projection.reference",
+    waiting="scikit-learn lays out the points; it shows nothing before its end",
+    check_points=checks.check_scikit_learn,
+    limits=checks.perplexity_limit,
     parameters=(
         _number("perplexity", 30.0, 2, 200, 1, "how many neighbors count for each point"),
         _number("iterations", 1000, 250, 5000, 50, "max_iter: the most steps of the layout"),
@@ -64,6 +69,11 @@ _UMAP = ProjectionSpec(
     reference="McInnes, Healy, Melville: UMAP, 2018; densMAP: Narayan, Berger, Cho, Nature Biotechnology 2021",
     linear=False,
     caution=PROJECTIONS["umap"].caution,
+    module="dmlviz.projection.reference",
+    waiting="umap-learn is compiling, which can take a minute or two",
+    check_params=checks.check_spread,
+    check_points=checks.check_neighbors,
+    limits=checks.neighbors_limit,
     parameters=(
         _number("neighbors", 15, 2, 200, 1, "n_neighbors: how many neighbors each point is linked to"),
         _number("min_dist", 0.1, 0.0, 1, 0.05, "how close points may be drawn; at most spread"),

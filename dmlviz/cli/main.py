@@ -22,7 +22,7 @@ COMMANDS = {
 }
 
 PLUGIN_HELP = (
-    "Every command also takes --plugin FILE, a Python file with a loss, miner, net, data set or metric of your own. It "
+    "Every command also takes --plugin FILE, a Python file with a loss, miner, net, metric or the like of your own. It "
     "may be given several times; the environment variable DMLVIZ_PLUGINS does the same."
 )
 

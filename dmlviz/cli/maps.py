@@ -53,7 +53,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
     if labels is not None:
         names, rows = ["row", "class"], [[row, str(label)] for row, label in enumerate(labels)]
     write_table(target, names, rows, projection.coordinates)
-    print(f"{title}: {format_measures(projection.faithfulness.summary)}")
+    print(f"{title}: {format_measures(projection.quality.summary)}")
     print(target)
 
 

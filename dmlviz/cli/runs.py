@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dmlviz.catalog.metrics import metric_title
 from dmlviz.cli import RunId, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
-SCORES = {"precision_at_1": "P@1", "map_at_r": "MAP@R"}
+SCORES = ("precision_at_1", "map_at_r")
 
 
 @app.callback(invoke_without_command=True)
@@ -100,7 +101,7 @@ def _print_list(store: Runs) -> None:
     if not readable and not damaged:
         console.print(f"No runs in {store.folder}. Start one with `dmlviz train`.", soft_wrap=True)
         return
-    table = Table("run", "title", *SCORES.values(), "state", "created", box=None, pad_edge=False)
+    table = Table("run", "title", *map(metric_title, SCORES), "state", "created", box=None, pad_edge=False)
     for column in table.columns:
         column.no_wrap = column.header != "title"
     for run in readable:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.metrics import metric_title
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
@@ -23,8 +24,9 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
-from dmlviz.training.diagnostics import Alarm, TrainingMonitor, suggestions
+from dmlviz.training.diagnostics import Alarm, TrainingMonitor
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.suggestions import suggestions
 
 app = single_command_app()
 CATALOGS: dict[str, Catalog[Any]] = {
@@ -45,13 +47,7 @@ PANELS = {
     "Length and seed": ("steps", "max_seconds", "seed"),
     "Evaluation during training": ("eval_subset_size", "num_snapshots"),
 }
-SCORE_LABELS = {
-    "precision_at_1": "P@1",
-    "recall_at_5": "R@5",
-    "map_at_r": "MAP@R",
-    "r_precision": "R-precision",
-    "nmi": "NMI",
-}
+SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi")
 LIVE_SCORES = ("precision_at_1", "map_at_r")
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
 NUM_PROGRESS_LINES = 10  # of a training whose output is not a terminal
@@ -93,7 +89,7 @@ def train(
         console.print(f"{verb} {last.step:,} steps in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
         for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
-            scores = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORE_LABELS})
+            scores = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORES})
             console.print(f"{scores} on the {group} classes only")
     console.print(str(run.path))
     if stop():
@@ -124,7 +120,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
 
 
 def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     limit_to_one_thread()
     return train_and_record(run, data=dataset, stop=stop)
@@ -169,6 +165,6 @@ def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
     return f"{alarm.message} Try {remedies}." if remedies else alarm.message
 
 
-def _scores(metrics: dict[str, float], keys: Iterable[str] = tuple(SCORE_LABELS)) -> str:
-    scores = [f"{SCORE_LABELS[key]} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
+def _scores(metrics: dict[str, float], keys: Iterable[str] = SCORES) -> str:
+    scores = [f"{metric_title(key)} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
     return "  ".join(scores) or "no scores"

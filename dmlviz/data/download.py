@@ -9,100 +9,16 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
+from dmlviz.catalog.dataset_sources import DatasetSource, RemoteFile
 from dmlviz.errors import DataUnavailableError
 from dmlviz.storage.files import atomic_write
 
 CHUNK = 1 << 16
 MAX_UNPACKED_BYTES = 1 << 28  # bytes; the largest file of any source unpacks to 47 MB
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A compressed file on the mirrors: its checksum, and its size in bytes, which may be approximate."""
-
-    md5: str
-    size: int
-    is_approximate: bool = False
-
-    @property
-    def max_bytes(self) -> int:
-        """The largest size at which it can still be this file."""
-        return self.size + self.size // 4 if self.is_approximate else self.size
-
-
-@dataclass(frozen=True)
-class DatasetSource:
-    """Where a data set is downloaded from.
-
-    Attributes:
-        folder: Target folder below the data root, laid out as torchvision does.
-        mirrors: Base URLs, tried in order.
-        files: Files, downloaded one by one as `<name>.gz`.
-        archive: A zip with all files as `gzip/<name>.gz`, downloaded instead; its checksum covers them.
-        parts: Prefixes of the names of training and test files.
-    """
-
-    folder: str
-    mirrors: tuple[str, ...]
-    files: Mapping[str, RemoteFile]
-    archive: tuple[str, RemoteFile] | None = None
-    parts: tuple[str, str] = ("train", "t10k")
-
-
-SOURCES = {
-    "mnist": DatasetSource(
-        folder="MNIST/raw",
-        mirrors=(
-            "https://ossci-datasets.s3.amazonaws.com/mnist/",
-            "https://storage.googleapis.com/cvdf-datasets/mnist/",
-        ),
-        files={
-            "train-images-idx3-ubyte": RemoteFile("f68b3c2dcbeaaa9fbdd348bbdeb94873", 9_912_422),
-            "train-labels-idx1-ubyte": RemoteFile("d53e105ee54ea40749a09fcbcd1e9432", 28_881),
-            "t10k-images-idx3-ubyte": RemoteFile("9fb629c4189551a2d022fa330f9573f3", 1_648_877),
-            "t10k-labels-idx1-ubyte": RemoteFile("ec29112dd5afa0611ce80d1b7f02629c", 4_542),
-        },
-    ),
-    "fashion_mnist": DatasetSource(
-        folder="FashionMNIST/raw",
-        mirrors=(
-            "https://fashion-mnist.s3.eu-central-1.amazonaws.com/",
-            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-        ),
-        files={
-            "train-images-idx3-ubyte": RemoteFile("8d4fb7e6c68d591d4c3dfef9ec88bf0d", 26_421_880),
-            "train-labels-idx1-ubyte": RemoteFile("25c81989df183df01b3e8a0aad5dffbe", 29_515),
-            "t10k-images-idx3-ubyte": RemoteFile("bef4ecab320f06d8554ea6380940ec79", 4_422_102),
-            "t10k-labels-idx1-ubyte": RemoteFile("bb300cfdad3c16e7a12a480ee83cd310", 5_148),
-        },
-    ),
-    "kmnist": DatasetSource(
-        folder="KMNIST/raw",
-        mirrors=("http://codh.rois.ac.jp/kmnist/dataset/kmnist/",),
-        files={
-            "train-images-idx3-ubyte": RemoteFile("bdb82020997e1d708af4cf47b453dcf7", 18_200_000, is_approximate=True),
-            "train-labels-idx1-ubyte": RemoteFile("e144d726b3acfaa3e44228e80efcd344", 30_000, is_approximate=True),
-            "t10k-images-idx3-ubyte": RemoteFile("5c965bf0a639b31b8f53240b1b52f4d7", 3_050_000, is_approximate=True),
-            "t10k-labels-idx1-ubyte": RemoteFile("7320c461ea6c1c855c0b718fb2a4b134", 5_200, is_approximate=True),
-        },
-    ),
-    "emnist_letters": DatasetSource(
-        folder="EMNIST/raw",
-        mirrors=("https://biometrics.nist.gov/cs_links/EMNIST/",),
-        files={
-            f"emnist-letters-{part}-{kind}": RemoteFile("", 0)
-            for part in ("train", "test")
-            for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
-        },
-        archive=("gzip.zip", RemoteFile("58c8d27c78d21e728a6bc7b3cc06412e", 562_000_000, is_approximate=True)),
-        parts=("emnist-letters-train", "emnist-letters-test"),
-    ),
-}
 
 
 def download_dataset(
@@ -167,7 +83,9 @@ def _from_archive(
                 for file_name in names:
                     _write(folder / file_name, _unpack(archive.read(f"gzip/{file_name}.gz"), file_name))
         except (zipfile.BadZipFile, KeyError, zlib.error) as error:
-            raise DataUnavailableError(f"{name} does not hold what it should ({error}).") from None
+            raise DataUnavailableError(
+                f"{name} has the right checksum but not the expected files ({error}): correct its entry in SOURCES."
+            ) from None
     report(remote.size, remote.size)
 
 
@@ -190,7 +108,9 @@ def _download(
             host = mirror.split("/")[2]
             cause = getattr(error, "reason", None) or error
             errors.append(f"{host}: {getattr(cause, 'strerror', None) or cause}")
-    raise DataUnavailableError(f"{name} could not be fetched ({'; '.join(errors)}).")
+    raise DataUnavailableError(
+        f"{name} could not be downloaded ({'; '.join(errors)}): try again later, or check the connection."
+    )
 
 
 class _DiskWriteError(Exception):
@@ -225,7 +145,7 @@ def _download_from(
             if time.monotonic() > deadline + size / 10_000:
                 raise ValueError("the mirror is too slow")
     if digest.hexdigest() != remote.md5:
-        raise ValueError(f"the checksum is wrong ({size:,} of {remote.size:,} bytes came)")
+        raise ValueError(f"the checksum is wrong ({size:,} of {remote.size:,} bytes received)")
 
 
 def _unpack(data: bytes, name: str) -> bytes:
@@ -233,7 +153,9 @@ def _unpack(data: bytes, name: str) -> bytes:
     try:
         content = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:
-        raise DataUnavailableError(f"{name}.gz is not gzip ({error}).") from None
+        raise DataUnavailableError(
+            f"{name}.gz has the right checksum but is not gzip ({error}): correct its entry in SOURCES."
+        ) from None
     return content
 
 

@@ -50,8 +50,8 @@ def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings
         _, class_labels = _read_labels(Path(labels))
     if class_labels is None:
         raise UserError(
-            f"{path.name} holds vectors without labels: give them in a second file (npy, csv or txt, one for each), "
-            "or in a column called label."
+            f"Every vector needs a label; {path.name} has none: add a second file (npy, csv or txt, one label for each "
+            "vector), or a column called label."
         )
     return _validate(path.name, vectors, class_labels)
 
@@ -61,23 +61,26 @@ def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     reader = kinds.get(path.suffix.lower())
     if reader is None:
-        raise UserError(f"Vectors come as {', '.join(SUFFIXES)}; got {path.name}.")
+        raise UserError(f"A file of vectors ends in {', '.join(SUFFIXES)}; got {path.name}: save it as one of these.")
     try:
         return reader(path)
     except UserError:
         raise
     except MemoryError:
-        raise UserError(f"{path.name} announces more numbers than there is memory for.") from None
+        raise UserError(f"{path.name} needs more memory than there is: keep fewer rows or columns.") from None
     except Exception as error:  # NumPy and Arrow raise many types of errors for a damaged file
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise UserError(f"{path.name} could not be read as {path.suffix[1:]}: {reason}.") from None
+        raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None
 
 
 def _read_labels(path: Path) -> tuple[None, np.ndarray]:
     if path.suffix.lower() == ".npy":
         return None, _npy(path)[0]
     if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
-        raise UserError(f"Labels come as .npy, .csv or .txt, one a line; got {path.name}.")
+        raise UserError(
+            f"A file of labels ends in .npy, .csv, .tsv or .txt; got {path.name}: save it as one of these, a "
+            "label per line."
+        )
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     lines = [line for line in lines if line]
     return None, np.array(lines[1:] if lines and lines[0].lower() in LABEL_KEYS else lines, dtype=object)
@@ -88,9 +91,9 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
     try:
         vectors = read_array(path, ANY)
     except DamagedFileError as error:
-        raise UserError(f"{path.name} could not be read as npy: {error.reason}.") from None
+        raise UserError(f"{path.name} could not be read as npy ({error.reason}): save it again.") from None
     if vectors is None:
-        raise UserError(f"There is no file {path.name}.")
+        raise UserError(f"There is no file {path.name}: check the path.")
     return vectors, None
 
 
@@ -100,11 +103,14 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         names = {name.lower(): name for name in array_keys}
         vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
         if vectors is None:
-            raise UserError(f"{path.name} has no array called vectors; it has {', '.join(array_keys) or 'none'}.")
+            raise UserError(
+                f"An npz file has an array called vectors; {path.name} has {', '.join(array_keys) or 'no array'}: "
+                "rename one."
+            )
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         arrays = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
     except DamagedFileError as error:
-        raise UserError(f"{path.name} could not be read as npz: {error.reason}.") from None
+        raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     return arrays[vectors], None if labels is None else arrays[labels]
 
 
@@ -151,11 +157,17 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
         name = next((by_lower_name[key] for key in VECTOR_KEYS if by_lower_name.get(key) in lists), lists[0])
         rows = columns[name].to_pylist()
         if len({len(row) if row is not None else -1 for row in rows}) > 1:
-            raise UserError(f"{path.name}: the vectors in column {name} have different lengths.")
+            raise UserError(
+                f"All vectors have one length; in {path.name}, those in column {name} differ: make them equal."
+            )
         return np.array(rows, dtype=np.float32), labels
     vector_columns = [name for name, number in numeric.items() if number and name != label]
     if not vector_columns:
-        raise UserError(f"{path.name} has no columns of numbers; its columns are {', '.join(list(columns)[:8])}.")
+        raise UserError(
+            f"A table of vectors has columns of numbers; those of {path.name} are {', '.join(list(columns)[:8])}: "
+            "add one "
+            "column for each dimension."
+        )
     return np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1), labels
 
 
@@ -176,27 +188,36 @@ def _is_number(text: str) -> bool:
 
 def _too_many(name: str, rows: int, dimensions: int) -> None:
     raise UserError(
-        f"Up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions can be looked at; "
-        f"{name} holds {rows:,} of {dimensions:,}."
+        f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions; "
+        f"{name} holds {rows:,} of {dimensions:,}: keep fewer rows or columns."
     )
 
 
 def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbeddings:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
-        raise UserError(f"Vectors are n × d numbers; {name} holds {vectors.dtype} of shape {vectors.shape}.")
+        raise UserError(
+            f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
+        )
     if len(vectors) > MAX_VECTORS or vectors.shape[1] > MAX_DIMENSIONS:
         _too_many(name, *vectors.shape)
     labels = np.asarray(labels)
     if labels.shape != (len(vectors),):
-        raise UserError(f"There is one label for each vector; got {labels.size:,} labels for {len(vectors):,} vectors.")
+        raise UserError(
+            f"Each vector has one label; got {labels.size:,} labels for {len(vectors):,} vectors: make the two "
+            "equally long."
+        )
     embeddings = np.ascontiguousarray(vectors, np.float32)
     num_invalid = int((~np.isfinite(embeddings)).any(axis=1).sum())
     if num_invalid:
-        raise UserError(f"Vectors are finite numbers; in {name} {num_invalid:,} rows hold NaN, infinity or nothing.")
+        raise UserError(
+            f"Vectors are finite numbers; {num_invalid:,} rows of {name} hold NaN, infinity or nothing: remove them."
+        )
     names = [_label_text(label) for label in labels.tolist()]
     classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     if not 2 <= len(classes) <= MAX_CLASSES:
-        raise UserError(f"Labels name 2 to {MAX_CLASSES} classes; {name} has {len(classes):,}.")
+        raise UserError(
+            f"Labels name 2 to {MAX_CLASSES} classes; {name} has {len(classes):,}: merge classes, or leave some out."
+        )
     numbers = {name: number for number, name in enumerate(classes)}
     return LabeledEmbeddings(embeddings, np.array([numbers[name] for name in names], np.int64), tuple(classes))
 

@@ -50,7 +50,7 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
         yield sorted(entries, key=lambda entry: entry.parts)
         return
     if not path.is_file():
-        raise UserError(f"There is no folder and no zip {path}.")
+        raise UserError(f"There is no folder or zip {path}: check the path.")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -58,16 +58,16 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
             entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
             yield sorted((entry for entry in entries if not _hidden(entry.parts)), key=lambda entry: entry.parts)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise UserError(f"{path.name} is not a zip that can be read ({error}); pack the folder again.") from None
+        raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
 
 
 def _check(name: str, files: int, size: int) -> None:
     if files > MAX_FILES:
-        raise UserError(f"{name} holds {files:,} files; up to {MAX_FILES:,} can be taken: leave some out.")
+        raise UserError(f"A data set has up to {MAX_FILES:,} files; {name} holds {files:,}: leave some out.")
     if size > MAX_UNPACKED:
         raise UserError(
-            f"{name} unpacks to {size / 1024**3:.1f} GB; up to {MAX_UNPACKED / 1024**3:.0f} GB can be taken: "
-            "leave some out."
+            f"A data set has up to {MAX_UNPACKED / 1024**3:.0f} GB; {name} unpacks to {size / 1024**3:.1f} GB: "
+            "leave some files out."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from dmlviz.errors import DataUnavailableError
 
 UINT8 = 0x08
-HINT = "Delete it to have it fetched again."
+HINT = "Delete the file, and it is downloaded again."
 
 
 def find(folder: Path, name: str) -> Path | None:
@@ -27,7 +27,9 @@ def read(path: Path, dims: int) -> np.ndarray:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataUnavailableError(f"{path} is damaged or cut off ({error}). {HINT}") from None
     except OSError as error:
-        raise DataUnavailableError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise DataUnavailableError(
+            f"{path} cannot be read ({error.strerror or error}): check its permissions."
+        ) from None
     return parse(data, dims, str(path))
 
 
@@ -49,7 +51,8 @@ def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
         problem = "is cut off" if data.size < expected_size else "is too long"
         sides = " × ".join(map(str, shape))
         raise DataUnavailableError(
-            f"{name} {problem}: it announces {sides} values, {expected_size:,} bytes, and has {data.size:,}. {HINT}"
+            f"{name} {problem}: its header promises {sides} values, {expected_size:,} bytes; it has "
+            f"{data.size:,}. {HINT}"
         )
     return data[header:].reshape(shape)
 

@@ -82,7 +82,9 @@ def import_image_folder(
         UserError: If the content is no valid data set.
     """
     if side is not None and not LEAST_SIDE <= side <= MOST_SIDE:
-        raise UserError(f"Pictures are made {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}.")
+        raise UserError(
+            f"Images are scaled to {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}: choose a size in that range."
+        )
     left_out = _Skipped()
     with iter_files(Path(path)) as files:
         pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
@@ -183,13 +185,13 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Pi
         main_reason = f" Most files were left out because: {reasons[0]['reason']}." if reasons else ""
         raise UserError(
             f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
-            f"found {classes} of them.{main_reason}"
+            f"got {classes}: put the pictures of each class into a folder.{main_reason}"
         )
     if classes > MAX_CLASSES:
-        raise UserError(f"Up to {MAX_CLASSES} classes can be taken; got {classes}: leave some folders out.")
+        raise UserError(f"A data set has up to {MAX_CLASSES} classes; got {classes}: leave some folders out.")
     large_enough = [picture for picture in pictures if picture.name not in small]
     if len(large_enough) > MAX_IMAGES:
-        raise UserError(f"Up to {MAX_IMAGES:,} pictures can be taken; got {len(large_enough):,}: leave some out.")
+        raise UserError(f"A data set has up to {MAX_IMAGES:,} pictures; got {len(large_enough):,}: leave some out.")
     return large_enough
 
 

@@ -86,7 +86,7 @@ def _open(data: bytes) -> Image.Image:
     except Image.DecompressionBombError:
         raise UserError(_TOO_MANY) from None
     except UnidentifiedImageError:
-        raise UserError(f"not a picture of the kinds {', '.join(FORMATS)}") from None
+        raise UserError(f"not a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} file") from None
     except (OSError, SyntaxError, ValueError, EOFError):
         raise UserError("damaged or cut off") from None
     if picture.size[0] * picture.size[1] > MAX_PIXELS:
@@ -95,7 +95,7 @@ def _open(data: bytes) -> Image.Image:
     return picture
 
 
-_TOO_MANY = f"announces more than {MAX_PIXELS // 1_000_000} million pixels"
+_TOO_MANY = f"larger than {MAX_PIXELS // 1_000_000} million pixels"
 
 
 def to_rgb(picture: Image.Image) -> Image.Image:

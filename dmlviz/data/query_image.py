@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dmlviz.catalog.custom_datasets import is_custom
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec, Framing
 from dmlviz.data import digit_image
 from dmlviz.data.image_ops import letterbox, upright
 from dmlviz.data.import_report import to_grayscale
@@ -20,9 +20,8 @@ from dmlviz.errors import UserError
 MAX_BYTES = 2 * 1024 * 1024
 MAX_SIDE = 4096
 MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
-TOO_LARGE = f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels"
+TOO_LARGE = f"A picture has up to {MAX_SIDE} × {MAX_SIDE} pixels"
 FORMATS = ("PNG", "JPEG", "WEBP")
-NIST_DATASET = "digits"  # prepared differently: see digit_image.py
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
 
@@ -43,33 +42,6 @@ class PreparedImage:
     steps: tuple[PreparationStep, ...]
 
 
-@dataclass(frozen=True)
-class Normalization:
-    """How a data set centers its images.
-
-    Attributes:
-        box: Longest side of the content in pixels.
-        by_mass: Center by mass, otherwise by bounding box.
-        photographs: Keep gray levels; otherwise ink is scaled to the full range.
-    """
-
-    box: int
-    by_mass: bool
-    photographs: bool = False
-
-
-# Checked on the data by tests/bench/bench_query.py: MNIST and Fashion-MNIST. Not checked, for want of the data:
-# EMNIST, whose letters are put into the middle of a square with a border of 2 pixels, which is then made 28 × 28
-# (Cohen et al. 2017; that the border is of 2 pixels of the 28 is our reading); and KMNIST, whose authors do not say
-# how they framed its characters, so that its box is a guess.
-FRAMINGS = {
-    "mnist": Normalization(20, True),
-    "fashion_mnist": Normalization(28, False, photographs=True),
-    "kmnist": Normalization(26, False),
-    "emnist_letters": Normalization(24, False),
-}
-
-
 def decode(data: bytes, dataset: str) -> np.ndarray:
     """Decode a PNG, JPEG or WebP query image, transparent parts on white.
 
@@ -87,7 +59,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
     """
     spec = _spec_with_images(dataset)
     if len(data) > MAX_BYTES:
-        raise UserError(f"A picture may have up to 2 MB; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
+        raise UserError(f"A picture has up to 2 MB; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             width, height = picture.size
@@ -98,11 +70,9 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             return np.asarray(_flatten_modes(ImageOps.exif_transpose(picture)).convert("L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise UserError(
-            f"A picture may be up to {MAX_SIDE} × {MAX_SIDE} pixels; this one announces far more."
-        ) from None
+        raise UserError(f"{TOO_LARGE}; this one has far more: send a smaller one.") from None
     except UnidentifiedImageError:
-        raise UserError("A picture is a PNG, JPEG or WebP file; this file is none of them.") from None
+        raise UserError("A picture is a PNG, JPEG or WebP file; this file is none of them: save it as one.") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         if isinstance(error, UserError):
             raise
@@ -112,7 +82,10 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
 def _spec_with_images(dataset: str) -> DatasetSpec:
     spec = DATASETS[dataset]
     if spec.size == 0:
-        raise UserError(f"{spec.title} holds vectors that came without a net, so no picture can be placed there.")
+        raise UserError(
+            f"A picture is placed by a net; {spec.title} holds embeddings without one: choose a run that was "
+            "trained here."
+        )
     return spec
 
 
@@ -141,16 +114,11 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     """
     spec = _spec_with_images(dataset)
     picture = np.asarray(picture)
-    if (
-        picture.ndim == 3
-        and picture.shape[2] == 3
-        and dataset not in (*FRAMINGS, NIST_DATASET)
-        and picture.dtype == np.uint8
-    ):
+    if picture.ndim == 3 and picture.shape[2] == 3 and spec.framing is None and picture.dtype == np.uint8:
         return _letterbox(picture, spec)
     if spec.channels == 3:
-        raise UserError(f"{spec.title} is in color, which cannot be drawn: upload a picture instead.")
-    framing = FRAMINGS.get(dataset) or Normalization(round(0.8 * spec.size), False)
+        raise UserError(f"A drawing is gray; {spec.title} is in color: upload a picture instead.")
+    framing = spec.framing or Framing(box=round(0.8 * spec.size))
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a gray uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
     steps = [PreparationStep("gray", picture)]
@@ -163,12 +131,12 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     ink = np.clip(ink - background, 0, None)
     peak = float(np.percentile(ink[ink > 0], 99)) if (ink > 0).any() else 0.0
     if peak < 16:
-        raise UserError("The picture is blank: nothing stands out from its ground. Draw or choose something else.")
+        raise UserError("The picture is blank: nothing stands out from its background. Draw or choose something else.")
     ink = np.clip(ink / (255 - background if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
     ink = digit_image.crop(ink, 0)
     steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
-    if dataset == NIST_DATASET:
+    if framing.block_counts:
         return _prepare_digit(ink, steps)
 
     ink = _scale(ink, framing.box)

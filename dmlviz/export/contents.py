@@ -103,9 +103,9 @@ class RunExport:
     @cached_property
     def neighbors(self) -> tuple[np.ndarray, np.ndarray]:
         """The ten nearest neighbors of each image: distances and items (n × k), excluding the image itself."""
-        from dmlviz.ops.gallery import Gallery
+        from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
-        distances, rows = Gallery(self.embeddings, self.labels).kneighbors_all(NEIGHBORS)
+        distances, rows = NearestNeighbors(self.embeddings).others(NEIGHBORS)
         return distances, self.items[rows]
 
     @property

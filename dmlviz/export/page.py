@@ -155,7 +155,7 @@ def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any]
         shown = [event["frame"] for event in events if event.get("frame")]
     else:
         # In the plane, live frames equal those of the replay, and are not requested.
-        plane = replay["view"] == "plane"
+        plane = PROJECTIONS[replay["view"]].identity
         taken = _fit_frame_budget(replay["frames"], each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
         events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import IO, Any, TypeVar
 
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import NONE, Config, flag
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
@@ -81,7 +82,7 @@ def as_python(kept: RunExport) -> str:
         lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
-        if kept.view == "pca":
+        if not PROJECTIONS[kept.view].native:  # PCA, whose axes have no meaning
             lines.append("# The app rotates these axes to match the live map.")
     return "\n".join([*lines, ""])
 

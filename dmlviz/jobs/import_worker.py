@@ -38,9 +38,9 @@ def main() -> None:
     except UserError as error:
         preview = {"error": str(error)}
     except MemoryError:
-        preview = {"error": "There was not enough memory to read this; bring fewer pictures at a time."}
+        preview = {"error": "There was not enough memory to read this: upload fewer pictures at a time."}
     except Exception as error:
-        preview = {"error": f"This could not be read ({type(error).__name__}); look at the files, or leave some out."}
+        preview = {"error": f"This could not be read ({type(error).__name__}): check the files, or leave some out."}
     write_json(folder / "preview.json", preview)
 
 

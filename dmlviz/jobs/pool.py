@@ -96,7 +96,7 @@ class RpcWorker:
             except (BrokenPipeError, queue.Empty):
                 worker.kill()
                 worker.join(5)
-                answer = {"error": "The picture could not be placed: its worker gave no answer. Try once more."}
+                answer = {"error": "The worker gave no answer in time: try once more."}
         if "error" in answer:
             raise UserError(answer["error"])
         return answer
@@ -110,7 +110,7 @@ class RpcWorker:
 
     def _ensure_started(self) -> WorkerProcess:
         if self._closed:
-            raise UserError("The server is closing down.")
+            raise UserError("The server is shutting down: try again when it is back.")
         if self._worker is None or not self._worker.alive:
             self._events = queue.SimpleQueue()  # what the one before said answers nothing
             self._worker = WorkerProcess(self._arguments, self._events)
@@ -121,6 +121,6 @@ class RpcWorker:
             event = self._events.get(timeout=timeout)
             assert event is not None
             if event.message is None:
-                return {"error": f"The picture could not be placed. {event.why}"}
+                return {"error": f"No answer: {event.why} Try once more."}
             if "ready" not in event.message:
                 return event.message

@@ -21,9 +21,9 @@ from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.worker_process import worker_arguments
 from dmlviz.projection import check
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter
 
 JobState = Literal[
     "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
@@ -136,13 +136,26 @@ class JobScheduler:
         return key.run
 
     def project(self, run: str, config: ProjectionConfig, owner: str = "", *, resume: bool = False) -> str:
-        """The id of this projection of a run, as `submit`; raise UserError while the run has no embeddings yet.
+        """Start or queue a projection of a run, shared as in `submit`.
 
-        One that was stopped or cut off is begun anew, or, with `resume`, goes on where it was.
+        Args:
+            run: Id of the run.
+            config: The projection.
+            owner: Who asks.
+            resume: Continue a projection that was stopped or interrupted; otherwise it starts anew.
+
+        Returns:
+            The id of the projection.
+
+        Raises:
+            UserError: Before the run has embeddings, for parameters that its points do not allow, or as in `submit`.
         """
         source_run = self.runs.get(run)
         if source_run.embeddings is None:
-            raise UserError(f"{source_run.title} has no map of all test images yet; wait for the end of its training.")
+            raise UserError(
+                f"A projection needs the embeddings of all test images; {source_run.title} has none yet: wait until "
+                "its training ends."
+            )
         embeddings, _ = source_run.embeddings_at(source_run.embedded_steps[0] if config.all_epochs else config.step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
@@ -186,10 +199,15 @@ class JobScheduler:
         return Status(state, reason="The program ended before the run did." if state == "interrupted" else "")
 
     def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:
-        """Stop a job, between two batches when it trains; asked a second time, at once.
+        """Stop a job: between two batches, or at once when asked a second time.
 
-        With an `owner`, only that one's interest in it ends: a job that others asked for goes on, and this is False.
-        False also when there is nothing to stop.
+        Args:
+            run: Id of the run.
+            projection: Id of a projection of it; None for the training.
+            owner: Who no longer wants it; a job that others asked for goes on. None stops it for everybody.
+
+        Returns:
+            Whether the job stops; False also if there is none.
         """
         with self._change:
             job = self._find(Key(run, projection))
@@ -219,12 +237,20 @@ class JobScheduler:
     def embed(
         self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
     ) -> dict[str, Any]:
-        """Embed pictures (uint8, n × h × w as the net saw them in training) with a run's net.
+        """Embed images with a run's net, and place them on its maps.
 
-        Gives {"embeddings": n lists of d numbers, "places": {view: n lists of positions}}, the view "live" being the
-        run's own replay and the others the ids of its finished projections, only those in `views` when given. With
-        `way` also {"way": {"steps", "embeddings", "places"}} by the nets kept on the way. Raise UserError before the
-        run's end, and for pictures of another size.
+        Args:
+            run: Id of the run.
+            images: uint8, n × h × w (× 3), prepared as those of the data set.
+            views: The maps to place them on: "live" or ids of finished projections; None for all.
+            way: Embed them by every checkpoint too.
+
+        Returns:
+            {"embeddings": n lists of d numbers, "places": {view: n positions}}, and with `way` also
+            {"way": {"steps", "embeddings", "places"}}.
+
+        Raises:
+            UserError: Before the run's end, or for images of another size.
         """
         source_run = self.runs.get(run)
         images = np.ascontiguousarray(images, np.uint8)
@@ -276,7 +302,7 @@ class JobScheduler:
                 job.owners += [owner] if owner not in job.owners else []
                 return
             if self._closed:
-                raise UserError("The server is closing down.")
+                raise UserError("The server is shutting down: try again when it is back.")
             self._check_limit(owner)
             job = prepare()
             if job is not None:
@@ -298,14 +324,15 @@ class JobScheduler:
             return job is not None and (job.stopping or _is_over(job.record))
 
         if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
-            raise UserError("The same run is just being stopped; try again in a few seconds.")
+            raise UserError("The same run is being stopped: try again in a few seconds.")
 
     def _check_limit(self, owner: str) -> None:
         jobs = [*self._active.values(), *self._queue]
         if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
-                f"You have one job under way and {MAX_QUEUED_PER_OWNER} waiting, the most that one person "
-                "may have; stop one, or wait for one to end."
+                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
+                "one, or "
+                "wait until one ends."
             )
 
     def _dispatch(self) -> None:

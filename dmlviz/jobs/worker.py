@@ -17,12 +17,14 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import limit_to_one_thread, lower_priority
@@ -126,7 +128,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 
             run_projection(folder, stop=stop)
         else:
-            from dmlviz.runs.writer import train_and_record
+            from dmlviz.runs.training_run import train_and_record
 
             run = Run(folder)
             for _ in train_and_record(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
@@ -140,7 +142,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 def _serve(parent: ParentChannel) -> None:
     from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
-    from dmlviz.runs.writer import error_message
+    from dmlviz.runs.record_writer import error_message
     from dmlviz.training.batch_terms import batch_terms
 
     def answer(order: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def _serve(parent: ParentChannel) -> None:
             return sampling.answer(order)
         if "batch" in order:
             run = Run(order["run"])
-            return {"terms": batch_terms(run.config, run.batch(order["batch"]))}
+            return asdict(batch_terms(run.config, run.batch(order["batch"])))
         return handle_request(order)
 
     limit_to_one_thread()
@@ -187,8 +189,10 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _trial_step
-    for module in ("layout", "tsne", "umap"):
-        yield partial(import_module, f"dmlviz.projection.{module}")
+    for module in dict.fromkeys(
+        ["dmlviz.projection.layout", *(one.module for one in PROJECTIONS.values() if one.module)]
+    ):
+        yield partial(import_module, module)
 
 
 @cache

@@ -104,7 +104,13 @@ def exit_message(status: int, lines: list[str]) -> str:
 
 
 def worker_arguments(mode: str, data_root: Path | None, likely: str | None = None) -> list[str]:
-    """The arguments of `python -m dmlviz.jobs.worker` for --wait or --serve."""
+    """Return the command line of a worker.
+
+    Args:
+        mode: "--wait" or "--serve".
+        data_root: Folder of the data sets.
+        likely: Data set to load in advance.
+    """
     arguments = [mode]
     if data_root is not None:
         arguments += ["--data", str(Path(data_root).resolve())]

@@ -1,6 +1,6 @@
 """The one mechanism behind every loss: a checked batch in, terms and a mask out, reduced to a scalar."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,24 +14,35 @@ from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import clamp_range, without_autocast
 from dmlviz.ops.reductions import keep_graph, reduce
 
+Numbers = Mapping[str, Tensor | float]
+"""What stands in the formula of a term, by its symbol in LaTeX; tensors can be broadcast to the values of the terms."""
+
 
 class Terms(NamedTuple):
     """Values of any shape, the mask (broadcastable to it; None: all) of those that count, and how they become a number.
 
     A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
     is left. Other terms are active when they are not 0.
+
+    `numbers` fills the formula of a term (`LossSpec.term`); it is called only when somebody looks at a batch.
+    `term_of` (n) says which term an image takes part in, −1 for none, where the shape of the values does not: they are
+    n × n for pairs, n for images, as long as the tuples that a miner listed.
     """
 
     values: Tensor
     mask: Tensor | None
     reduction: str = "mean"
     smooth: bool = False
+    numbers: Callable[[], Numbers] | None = None
+    term_of: Tensor | None = None
 
     def reduce(self) -> Tensor:
+        """Return the loss that these terms make."""
         return reduce(self.values, self.mask, self.reduction)
 
     def detach(self) -> "Terms":
-        return self._replace(values=self.values.detach())
+        """Return the terms without their graph, which the numbers would keep alive."""
+        return self._replace(values=self.values.detach(), numbers=None)
 
 
 class SummedTerms(NamedTuple):
@@ -47,6 +58,7 @@ class SummedTerms(NamedTuple):
     nonzero: Tensor | None = None
 
     def reduce(self) -> Tensor:
+        """Return the loss that these terms make; raise UserError for a reduction that needs each of them."""
         if self.reduction == "none":
             raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
         if self.reduction == "sum":
@@ -55,6 +67,7 @@ class SummedTerms(NamedTuple):
         return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
 
     def detach(self) -> "SummedTerms":
+        """Return the sum without its graph."""
         return self._replace(sum=self.sum.detach())
 
 
@@ -81,12 +94,12 @@ class Batch:
 
     @property
     def same_class(self) -> Tensor:
-        """n × n: which images are of one class, each with itself included."""
+        """Which images are of one class (n × n), each with itself included."""
         return self.shared.same_class
 
     @property
     def off_diagonal(self) -> Tensor:
-        """n × n: every pair but of an image with itself."""
+        """Every pair but of an image with itself (n × n)."""
         return self.shared.off_diagonal
 
     @cached_property
@@ -97,32 +110,42 @@ class Batch:
 
     @property
     def positive(self) -> Tensor:
-        """n × n: P(a) in row a."""
+        """The positives P(a) of each anchor, in row a (n × n)."""
         return self._masks[0]
 
     @property
     def negative(self) -> Tensor:
-        """n × n: N(a) in row a."""
+        """The negatives N(a) of each anchor, in row a (n × n)."""
         return self._masks[1]
 
     @property
     def has_both(self) -> Tensor:
-        """n: which anchors have a positive and a negative."""
+        """Which anchors have a positive and a negative (n)."""
         return self.positive.any(dim=1) & self.negative.any(dim=1)
 
     @property
     def unique_positive_pairs(self) -> Tensor:
-        """n × n: the positive pairs, each once unless the miner gave it a direction."""
+        """The positive pairs (n × n), each once unless the miner gave it a direction."""
         return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
 
     def terms(
-        self, values: Tensor, mask: Tensor | None = None, reduction: str = "mean", *, smooth: bool = False
+        self,
+        values: Tensor,
+        mask: Tensor | None = None,
+        reduction: str = "mean",
+        *,
+        smooth: bool = False,
+        numbers: Callable[[], Numbers] | None = None,
     ) -> Terms:
         """Return `Terms`, for a plug-in: its file need not import torch, which the server does without."""
-        return Terms(values, mask, reduction, smooth)
+        return Terms(values, mask, reduction, smooth, numbers)
+
+    def counts(self) -> Numbers:
+        """Return how many positives and negatives each anchor has (n), for the sentence below a formula."""
+        return {"positives": self.positive.sum(dim=1), "negatives": self.negative.sum(dim=1)}
 
     def class_indices(self, count: int) -> Tensor:
-        """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
+        """Return the labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
         low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
         if not 0 <= low <= high < count:
             raise UserError(
@@ -132,11 +155,11 @@ class Batch:
         return self.labels
 
     def distances(self, kind: str) -> Tensor:
-        """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
+        """Return "euclidean", "sqeuclidean" or "cosine" distances (n × n): a shared matrix, not to be written into."""
         return self.shared.distances(kind)
 
     def cosine(self) -> Tensor:
-        """n × n: cosines s_ij; the shared matrix, not to be written into."""
+        """Return the cosines s_ij (n × n): the shared matrix, not to be written into."""
         return self.shared.cosine()
 
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,6 +196,7 @@ class Loss(nn.Module):
     """
 
     declaration: LossSpec
+    __call__: Callable[..., Tensor]
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,7 +236,17 @@ class Loss(nn.Module):
         return self._last_parts
 
     def terms(self, batch: Batch) -> LossParts:
+        """Return the terms of a batch, or several terms and scalars."""
         raise NotImplementedError
+
+    def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Batch:
+        """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does."""
+        return Batch(LabeledBatch(embeddings, labels), self._accepted(tuples))
+
+    def parts(self, batch: Batch) -> list[Terms | SummedTerms | Tensor]:
+        """Return `terms` as a list."""
+        parts = self.terms(batch)
+        return [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
 
     def forward(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Tensor:
         """Return the loss of n × d embeddings with n labels, over the tuples of a miner when these are given.
@@ -225,8 +259,7 @@ class Loss(nn.Module):
         """Return the loss of a batch whose matrices a miner or another loss uses too; as `forward` otherwise."""
         batch = Batch(shared, self._accepted(tuples))
         with without_autocast(batch.embeddings.device):
-            parts = self.terms(batch)
-            parts = [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
+            parts = self.parts(batch)
             reduced = [part if isinstance(part, Tensor) else part.reduce() for part in parts]
             vectors = [part for part in reduced if part.ndim]
             loss = torch.cat(vectors) if vectors else sum(reduced[1:], start=reduced[0])
@@ -269,7 +302,9 @@ class FunctionLoss(Loss):
         self.params = params
 
     def terms(self, batch: Batch) -> LossParts:
+        """Return what the function makes of the batch."""
         return self.formula(batch, **self.params)
 
     def extra_repr(self) -> str:
+        """Name the function and the parameters."""
         return ", ".join([self.formula.__name__, *(f"{name}={value!r}" for name, value in self.params.items())])

@@ -1,6 +1,7 @@
 """What losses with class weights have in common: the weights, the check that each label has some, angle margins."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -8,8 +9,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from dmlviz.errors import UserError
-from dmlviz.losses.base import Batch, Loss, Terms
+from dmlviz.losses.base import Batch, Loss, Numbers, Terms
 from dmlviz.ops.pairwise import safe_sqrt
+from dmlviz.ops.reductions import strongest_and_rest
 
 
 class ClassWeights(Loss):
@@ -31,11 +33,19 @@ class ClassWeights(Loss):
         """Return the logits, whose cross-entropy with the labels is the loss."""
         raise NotImplementedError
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return what the score of each image's own class is made of (n each), for the formula of a term."""
+        return {}
+
     def terms(self, batch: Batch) -> Terms:
+        """Return the cross-entropy of each image's scores."""
         self.check_batch(batch)
-        return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none"))
+        scores = self.scores(batch)
+        values = cross_entropy(scores, batch.labels, reduction="none")
+        return per_image(values, lambda: {**cross_entropy_numbers(scores, batch.labels), **self.score_numbers(batch)})
 
     def class_centers(self) -> Float[Tensor, "k d"]:
+        """Return the directions of the class weights."""
         return nn.functional.normalize(self.weight.detach().float())
 
     def check_batch(self, batch: Batch) -> None:
@@ -49,6 +59,7 @@ class ClassWeights(Loss):
         batch.class_indices(self.num_classes)
 
     def extra_repr(self) -> str:
+        """Say how many classes and dimensions there are."""
         return f"{self.num_classes} classes, {self.embedding_dim} dimensions"
 
 
@@ -62,9 +73,21 @@ def _around_the_circle(num_classes: int, per_class: int, generator: torch.Genera
     return torch.stack([angles.cos(), angles.sin()], dim=1)
 
 
-def per_image(values: Float[Tensor, " n"]) -> Terms:
+def per_image(values: Float[Tensor, " n"], numbers: Callable[[], Numbers]) -> Terms:
     """One smooth term an image, all of which count."""
-    return Terms(values, None, smooth=True)
+    return Terms(values, None, smooth=True, numbers=numbers)
+
+
+def cross_entropy_numbers(scores: Float[Tensor, "n classes"], labels: Tensor) -> dict[str, Tensor | float]:
+    """Return the scores of the own class y and of the strongest other class c, and what the other classes add."""
+    own = scores.gather(1, labels[:, None]).squeeze(1)
+    most, others = strongest_and_rest(scores, torch.arange(scores.shape[1], device=labels.device) != labels[:, None])
+    return {"z_y": own, "z_c": most, r"\sum_{k\ne y,c} e^{z_k-z_y}": (others - own).exp()}
+
+
+def degrees(cosine: Tensor) -> Tensor:
+    """Return the angle of a cosine, in degrees."""
+    return torch.rad2deg(torch.acos(cosine.clamp(-1, 1)))
 
 
 def replace_at_label(

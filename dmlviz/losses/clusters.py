@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, Terms
+from dmlviz.losses.base import Batch, Numbers, Terms
 from dmlviz.losses.registry import register_loss
 from dmlviz.ops.pairwise import cross_distance, distance_matrix
 from dmlviz.ops.reductions import masked_max, masked_min
@@ -17,20 +17,30 @@ def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
     d = cross_distance(x, means)
     own = d.gather(1, index[:, None]).squeeze(1)
     nearest_negative = masked_min(d, ~member, dim=0) if len(batch) else own
-    return Terms((margin + own - nearest_negative[index]).relu(), batch.has_both, reduction)
+    other = nearest_negative[index]
+
+    def numbers() -> Numbers:
+        return {r"d(f_a,\bar f_y)": own, r"\min_n d(f_n,\bar f_y)": other, "m": margin}
+
+    return Terms((margin + own - other).relu(), batch.has_both, reduction, numbers=numbers)
 
 
 @register_loss("hard_cluster")
 def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max ‖x − c‖² − min ‖c − c'‖² + m]₊ for each class of at least two images, c' the nearest other class mean."""
-    x, _, member, means = _classes(batch)
+    x, index, member, means = _classes(batch)
     others = ~torch.eye(len(means), dtype=torch.bool, device=means.device)
     counts = (member.sum(dim=0) > 1) & others.any(dim=1)
     if not len(batch):
         return Terms(means.sum(dim=1), counts, reduction)
     widest = masked_max(cross_distance(x, means, "sqeuclidean"), member, dim=0)
     nearest = masked_min(distance_matrix(means, "sqeuclidean"), others)
-    return Terms((widest - nearest + margin).relu(), counts, reduction)
+
+    def numbers() -> Numbers:
+        radius, gap = r"\max_{i\in c}\|f_i-\bar f_c\|^2", r"\min_{c'}\|\bar f_c-\bar f_{c'}\|^2"
+        return {radius: widest, gap: nearest, "m": margin}
+
+    return Terms((widest - nearest + margin).relu(), counts, reduction, numbers=numbers, term_of=index)
 
 
 def _classes(

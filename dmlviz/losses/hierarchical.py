@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
+from dmlviz.losses.base import Batch, Loss, Numbers, SummedTerms, Terms
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import l2_normalize
@@ -79,11 +79,17 @@ class HierarchicalTriplet(Loss):
         self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
 
     def terms(self, batch: Batch) -> Terms | SummedTerms:
+        """Return a term for each triplet: of a miner, or all of the batch, summed."""
         tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
         d = 2 * batch.distances("cosine")
         below = d - tree.margins(batch.labels, self.beta).to(d.dtype)
         if isinstance(batch.tuples, Triplets):
             a, p, n = batch.tuples
             values = (d[a, p] - below[a, n]).relu()
-            return Terms(values, None, self.reduction)
+
+            def numbers() -> Numbers:
+                apart = d[a, n]
+                return {"d_{ap}^2": d[a, p], "d_{an}^2": apart, r"\beta+d_H-s_y": apart - below[a, n]}
+
+            return Terms(values, None, self.reduction, numbers=numbers)
         return all_triplets.hinge_sum(batch, d, below, self.reduction)

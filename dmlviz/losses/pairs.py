@@ -1,12 +1,13 @@
 """Losses on pairs: every pair of the batch, or those that a miner lists."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dmlviz.errors import UserError
-from dmlviz.losses.base import Batch, Loss, LossParts, Terms
+from dmlviz.losses.base import Batch, Loss, LossParts, Numbers, Terms
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.ops.pairwise import distance_matrix
 from dmlviz.ops.reductions import masked_logsumexp, masked_mean, softplus
@@ -18,35 +19,38 @@ _ROWS = 64  # of a decision net: as many are computed at once
 def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: str) -> Terms:
     """P: [d − m⁺]₊², N: [m − d]₊² (Hadsell, Chopra, LeCun 2006, without their ½)."""
     d, same, counts = batch.pairs(batch.distances("euclidean"))
-    return Terms(torch.where(same, d - pos_margin, margin - d).relu().square(), counts, reduction)
+    values = torch.where(same, d - pos_margin, margin - d).relu().square()
+    return Terms(values, counts, reduction, numbers=lambda: {"d": d, "m^+": pos_margin, "m": margin})
 
 
 @register_loss("contrastive_linear")
 def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> LossParts:
     """P: [d − m⁺]₊, N: [m − d]₊, each side averaged by itself (Musgrave, Belongie, Lim 2020, §2)."""
     d, same, counts = batch.pairs(batch.distances(distance))
-    return _softplus_both_sides(torch.where(same, d - pos_margin, margin - d).relu(), same, counts, reduction)
+    values = torch.where(same, d - pos_margin, margin - d).relu()
+    return _each_side(values, same, counts, reduction, lambda: {"d": d, "m^+": pos_margin, "m": margin})
 
 
 @register_loss("contrastive_double")
 def contrastive_double_margin(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
     """P: [d² − m₁]₊², N: [m₂ − d²]₊²: two margins on the squared distance."""
     squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
-    return Terms(torch.where(same, squared - pos_margin, margin - squared).relu().square(), counts, reduction)
+    values = torch.where(same, squared - pos_margin, margin - squared).relu().square()
+    return Terms(values, counts, reduction, numbers=lambda: {"d^2": squared, "m_1": pos_margin, "m_2": margin})
 
 
 @register_loss("contrastive_no_margin")
 def contrastive_no_margin(batch: Batch) -> Terms:
     """P: d², N: −d²; has no minimum."""
     squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
-    return Terms(torch.where(same, squared, -squared), counts)
+    return Terms(torch.where(same, squared, -squared), counts, numbers=lambda: {"d^2": squared})
 
 
 @register_loss("cosine_pair")
 def cosine_pair(batch: Batch, *, reduction: str) -> Terms:
     """(y − s)² with y = 1 for one class, 0 for two."""
     s, same, counts = batch.pairs(batch.cosine())
-    return Terms((same.to(s.dtype) - s).square(), counts, reduction)
+    return Terms((same.to(s.dtype) - s).square(), counts, reduction, numbers=lambda: {"s": s})
 
 
 @register_loss("distance_logistic")
@@ -58,7 +62,12 @@ def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
     d, same, counts = batch.pairs(batch.distances("euclidean"))
     positive = softplus(d - margin) - softplus(d.new_tensor(-margin))
     negative = softplus(margin - d) - torch.log(-torch.expm1(-d.clamp_min(1e-6)))
-    return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True)
+
+    def numbers() -> Numbers:
+        held = torch.where(same, d, d.clamp_min(1e-6))
+        return {"d": held, "m": margin, "p": torch.exp(softplus(d.new_tensor(-margin)) - softplus(held - margin))}
+
+    return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True, numbers=numbers)
 
 
 @register_loss("snr_contrastive")
@@ -75,10 +84,9 @@ def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regulariz
     variance = noise.square().sum(dim=1).clamp_min(1e-12)
     v, same, counts = batch.pairs(distance_matrix(noise, "sqeuclidean") / variance[:, None], directed=True)
     penalty = regularizer * masked_mean(mean.abs(), counts.any().expand_as(mean))
-    return [
-        *_softplus_both_sides(torch.where(same, v - pos_margin, margin - v).relu(), same, counts, reduction),
-        penalty,
-    ]
+    values = torch.where(same, v - pos_margin, margin - v).relu()
+    numbers: Numbers = {"v": v, "m^+": pos_margin, "m": margin}
+    return [*_each_side(values, same, counts, reduction, lambda: numbers), penalty]
 
 
 @register_loss("multi_similarity")
@@ -87,7 +95,19 @@ def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, re
     s = batch.cosine() - base
     pull = softplus(masked_logsumexp(-alpha * s, batch.positive)) / alpha
     push = softplus(masked_logsumexp(beta * s, batch.negative)) / beta
-    return Terms(pull + push, None, reduction, smooth=True)
+    return Terms(
+        pull + push,
+        None,
+        reduction,
+        smooth=True,
+        numbers=lambda: {
+            r"\alpha": alpha,
+            r"\beta": beta,
+            r"\sum_p e^{-\alpha(s_{ap}-\lambda)}": torch.expm1(alpha * pull),
+            r"\sum_n e^{\beta(s_{an}-\lambda)}": torch.expm1(beta * push),
+            **batch.counts(),
+        },
+    )
 
 
 @register_loss("circle")
@@ -100,7 +120,13 @@ def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Term
     weight_n, weight_p = (s.detach() + margin).relu(), (1 + margin - s.detach()).relu()
     push = masked_logsumexp(gamma * weight_n * (s - margin), batch.negative)
     pull = masked_logsumexp(-gamma * weight_p * (s - 1 + margin), batch.positive)
-    return Terms(softplus(push + pull), batch.has_both, reduction, smooth=True)
+    return Terms(
+        softplus(push + pull),
+        batch.has_both,
+        reduction,
+        smooth=True,
+        numbers=lambda: {"L_n": push, "L_p": pull, **batch.counts()},
+    )
 
 
 @REGISTRY.register("margin")
@@ -117,9 +143,12 @@ class Margin(Loss):
         self.beta = nn.Parameter(torch.full((num_classes if per_class and num_classes else 1,), float(beta)))
 
     def terms(self, batch: Batch) -> Terms:
+        """Return a term for each pair; in both directions where β belongs to the class of the anchor."""
         d, same, counts = batch.pairs(batch.distances("euclidean"), directed=self.per_class)
         beta = batch.anchors(self.beta[batch.class_indices(len(self.beta))]) if self.per_class else self.beta
-        return Terms((torch.where(same, d - beta, beta - d) + self.alpha).relu(), counts, self.reduction)
+        values = (torch.where(same, d - beta, beta - d) + self.alpha).relu()
+        numbers: Numbers = {"d": d, r"\beta": beta, r"\alpha": self.alpha}
+        return Terms(values, counts, self.reduction, numbers=lambda: numbers)
 
 
 @REGISTRY.register("logistic_pair")
@@ -134,8 +163,14 @@ class LogisticPair(Loss):
         self.bias = nn.Parameter(torch.tensor(-5.0))
 
     def terms(self, batch: Batch) -> Terms:
-        o, same, counts = batch.pairs(self.gain * (batch.x @ batch.x.T) + self.bias)
-        return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True)
+        """Return a term for each pair."""
+        products = batch.x @ batch.x.T
+        o, same, counts = batch.pairs(self.gain * products + self.bias)
+
+        def numbers() -> Numbers:
+            return {"g": self.gain, "b": self.bias, "o": o, r"f_i\cdot f_j": batch.pairs(products)[0]}
+
+        return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True, numbers=numbers)
 
 
 @REGISTRY.register("hinge_pair")
@@ -159,11 +194,12 @@ class HingePair(Loss):
         self.bias = nn.Parameter(torch.ones(()))
 
     def terms(self, batch: Batch) -> Terms:
+        """Return a term for each pair, in both directions."""
         kind = batch.x.dtype
         first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)
         scores = _Decisions.apply(first, batch.x @ self.second.to(kind), self.score.to(kind)) + self.bias.to(kind)
         o, same, counts = batch.pairs(scores, directed=True)
-        return Terms((1 - torch.where(same, o, -o)).relu(), counts, self.reduction)
+        return Terms((1 - torch.where(same, o, -o)).relu(), counts, self.reduction, numbers=lambda: {"o": o})
 
 
 class _Decisions(torch.autograd.Function):
@@ -190,5 +226,8 @@ class _Decisions(torch.autograd.Function):
         return torch.cat(to_first), to_second, to_score
 
 
-def _softplus_both_sides(values: Tensor, same: Tensor, counts: Tensor, reduction: str) -> list[Terms]:
-    return [Terms(values, counts & same, reduction), Terms(values, counts & ~same, reduction)]
+def _each_side(
+    values: Tensor, same: Tensor, counts: Tensor, reduction: str, numbers: Callable[[], Numbers]
+) -> list[Terms]:
+    """Terms of pairs of one class, and terms of all other pairs: each side is reduced by itself."""
+    return [Terms(values, counts & side, reduction, numbers=numbers) for side in (same, ~same)]

@@ -1,12 +1,21 @@
 """Losses with class weights: an image is compared with a learned vector for each class, not with other images."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.losses.base import Batch, Terms
-from dmlviz.losses.class_weights import ClassWeights, cos_with_margin, per_image, replace_at_label
+from dmlviz.losses.base import Batch, Numbers, Terms
+from dmlviz.losses.class_weights import (
+    ClassWeights,
+    cos_with_margin,
+    cross_entropy_numbers,
+    degrees,
+    per_image,
+    replace_at_label,
+)
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 
@@ -22,7 +31,13 @@ class Softmax(ClassWeights):
         self.bias = nn.Parameter(torch.zeros(num_classes))
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return W f + b."""
         return linear(batch.x, self.weight.to(batch.x.dtype), self.bias.to(batch.x.dtype))
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the inner product with the class's weight, and the class's bias."""
+        product = (batch.x * self.weight.to(batch.x.dtype)[batch.labels]).sum(dim=1)
+        return {r"w_y\cdot f": product, "b_y": self.bias[batch.labels]}
 
 
 @implements("center")
@@ -35,12 +50,19 @@ class Center(Softmax):
         self.centers = nn.Parameter(torch.zeros(num_classes, embedding_dim))
 
     def class_centers(self) -> Float[Tensor, "k d"]:
+        """Return the learned centers."""
         return self.centers.detach().float()
 
     def terms(self, batch: Batch) -> Terms:
-        self.check_batch(batch)
+        """Return the cross-entropy of each image and its pull to the center."""
+        entropy = super().terms(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
-        return per_image(cross_entropy(self.scores(batch), batch.labels, reduction="none") + self.pull * to_center)
+
+        def numbers() -> Numbers:
+            own = {} if entropy.numbers is None else entropy.numbers()
+            return {**own, r"\lambda": self.pull, r"\|f-c_y\|^2": to_center}
+
+        return per_image(entropy.values + self.pull * to_center, numbers)
 
 
 @implements("normalized_softmax")
@@ -52,7 +74,12 @@ class NormalizedSoftmax(ClassWeights):
         self.scale = scale
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return s·cosθ."""
         return self.scale * cross_cosine(batch.embeddings, self.weight)
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the scale and the angle to the class's weight."""
+        return {"s": self.scale, r"\theta_y": degrees(_own_cosine(self, batch))}
 
 
 class AngleMargin(ClassWeights):
@@ -65,9 +92,21 @@ class AngleMargin(ClassWeights):
         self.margins = m1, m2, m3
 
     def scales(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
+        """Return what the cosines are multiplied by."""
         raise NotImplementedError
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return ψ(θ) of the class's angle, and the lengths that multiply it."""
+        cosine = _own_cosine(self, batch)
+        return {
+            r"\theta_y": degrees(cosine),
+            r"\psi(\theta_y)": cos_with_margin(cosine, *self.margins),
+            r"\|f\|": safe_norm(batch.embeddings),
+            r"\|w_y\|": safe_norm(self.weight.to(batch.x.dtype))[batch.labels],
+        }
+
     def scores(self, batch: Batch) -> Tensor:
+        """Return the scaled cosines, that of the own class made worse by the margins."""
         cosine = cross_cosine(batch.embeddings, self.weight)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
         return self.scales(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
@@ -81,6 +120,7 @@ class LargeMarginSoftmax(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
+        """Return ‖f‖‖W‖."""
         return safe_norm(batch.embeddings)[:, None] * safe_norm(self.weight.to(batch.x.dtype))
 
 
@@ -92,6 +132,7 @@ class SphereFace(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
+        """Return ‖f‖."""
         return safe_norm(batch.embeddings)[:, None]
 
 
@@ -104,7 +145,12 @@ class CombinedMargin(AngleMargin):
         self.scale = scale
 
     def scales(self, batch: Batch) -> float:
+        """Return s."""
         return self.scale
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the scale, the angle to the class's weight in degrees, and ψ of it."""
+        return {**super().score_numbers(batch), "s": self.scale}
 
 
 @implements("cosface")
@@ -114,6 +160,10 @@ class CosFace(CombinedMargin):
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1, m2=0.0, m3=margin, scale=scale, **sizes)
 
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return those of the combined margin, and the margin."""
+        return {**super().score_numbers(batch), "m": self.margins[2]}
+
 
 @implements("arcface")
 class ArcFace(CombinedMargin):
@@ -121,6 +171,10 @@ class ArcFace(CombinedMargin):
 
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1, m2=margin, m3=0.0, scale=scale, **sizes)
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return those of the combined margin, and the margin in degrees."""
+        return {**super().score_numbers(batch), "m": math.degrees(self.margins[1])}
 
 
 @implements("proxy_nca")
@@ -132,7 +186,12 @@ class ProxyNCA(ClassWeights):
         self.scale = scale
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return minus the squared distances to the proxies."""
         return -(self.scale**2) * (2 - 2 * cross_cosine(batch.embeddings, self.weight))
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the squared distance to the class's proxy."""
+        return {r"\|\tilde f-\tilde p_y\|^2": self.scale**2 * (2 - 2 * _own_cosine(self, batch))}
 
 
 @implements("soft_triple")
@@ -154,10 +213,16 @@ class SoftTriple(ClassWeights):
         self.lambda_, self.gamma, self.margin = la, gamma, margin
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return λ(S_c − δ·[c = y])."""
         cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
         similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
         return self.lambda_ * replace_at_label(similarity, batch.labels, own - self.margin)
+
+    def score_numbers(self, batch: Batch) -> Numbers:
+        """Return the similarity to the class, and what is done to it."""
+        own = self.scores(batch).gather(1, batch.labels[:, None]).squeeze(1)
+        return {r"\lambda": self.lambda_, "S_y": own / self.lambda_ + self.margin, r"\delta": self.margin}
 
 
 @register_loss("prototypical")
@@ -177,4 +242,14 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     prototypes = members.T @ x / members.sum(dim=0)[:, None]
     scores = -cross_distance(x, prototypes, distance)
     values = cross_entropy(scores, index, reduction="none") if len(batch) else x.sum(dim=1)
-    return Terms(values, ~supports, smooth=True)
+
+    def numbers() -> Numbers:
+        found = cross_entropy_numbers(scores, index)
+        return {**found, "d(f,c_y)": -scores.gather(1, index[:, None]).squeeze(1)}
+
+    return Terms(values, ~supports, smooth=True, numbers=numbers)
+
+
+def _own_cosine(loss: ClassWeights, batch: Batch) -> Float[Tensor, " n"]:
+    """The cosine of each image with the weight of its class."""
+    return cross_cosine(batch.embeddings, loss.weight).gather(1, batch.labels[:, None]).squeeze(1)

@@ -6,11 +6,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, LossParts, Terms
+from dmlviz.losses.base import Batch, LossParts, Numbers, Terms
 from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import safe_sqrt
-from dmlviz.ops.reductions import masked_logsumexp, masked_max, most_negative, reduce, softmax_gradient, softplus
+from dmlviz.ops.reductions import (
+    masked_logsumexp,
+    masked_max,
+    most_negative,
+    reduce,
+    softmax_gradient,
+    softplus,
+    strongest_and_rest,
+)
 
 _MIN_RELIABLE = 1e8  # a sum of shares below so many of the smallest number may have lost some to rounding
 
@@ -20,7 +28,12 @@ def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max(max_k m − d_ik, max_l m − d_jl) + d_ij]₊ for each positive pair (Song et al. 2016, their eq. 3)."""
     d = batch.distances("euclidean")
     nearest = masked_max(margin - d, batch.negative)
-    return Terms((torch.maximum(nearest[:, None], nearest) + d).relu(), batch.unique_positive_pairs, reduction)
+
+    def numbers() -> Numbers:
+        return {r"\max_k(m-d_{ik})": nearest[:, None], r"\max_l(m-d_{jl})": nearest, "d_{ij}": d}
+
+    values = (torch.maximum(nearest[:, None], nearest) + d).relu()
+    return Terms(values, batch.unique_positive_pairs, reduction, numbers=numbers)
 
 
 @register_loss("lifted")
@@ -28,8 +41,15 @@ def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Ter
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.distances("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
-    hinge = (_LogAddExp.apply(nearest) + d).relu()
-    return Terms(hinge.square() / 2 if squared else hinge, batch.unique_positive_pairs, reduction)
+    lifted_pair = _LogAddExp.apply(nearest) + d
+    hinge = lifted_pair.relu()
+
+    def numbers() -> Numbers:
+        sums = nearest.exp()
+        first, second = r"\sum_k e^{m-d_{ik}}", r"\sum_l e^{m-d_{jl}}"
+        return {"J_{ij}": lifted_pair, first: sums[:, None], second: sums, "d_{ij}": d}
+
+    return Terms(hinge.square() / 2 if squared else hinge, batch.unique_positive_pairs, reduction, numbers=numbers)
 
 
 class _LogAddExp(torch.autograd.Function):
@@ -43,7 +63,7 @@ class _LogAddExp(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (values,) = ctx.saved_tensors
-        share = (values[:, None] - values).sigmoid()
+        share: Tensor = (values[:, None] - values).sigmoid()
         return ((gradient + gradient.T) * share).sum(dim=1)
 
 
@@ -51,8 +71,12 @@ class _LogAddExp(torch.autograd.Function):
 def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[lse_P d + lse_N(m − d)]₊ for each anchor with both (Hermans et al. 2017, their eq. 10)."""
     d = batch.distances("euclidean")
-    hinge = masked_logsumexp(d, batch.positive) + masked_logsumexp(margin - d, batch.negative)
-    return Terms(hinge.relu(), batch.has_both, reduction)
+    pull, push = masked_logsumexp(d, batch.positive), masked_logsumexp(margin - d, batch.negative)
+
+    def numbers() -> Numbers:
+        return {r"\sum_p e^{d_{ap}}": pull.exp(), r"\sum_n e^{m-d_{an}}": push.exp(), **batch.counts()}
+
+    return Terms((pull + push).relu(), batch.has_both, reduction, numbers=numbers)
 
 
 @register_loss("n_pairs")
@@ -67,7 +91,17 @@ def n_pairs(batch: Batch, *, l2: float, reduction: str) -> LossParts:
     together = rounds[:, None] == rounds
     surprise = masked_logsumexp(scores, together) - scores.diagonal()
     lengths = batch.x[anchors].square().sum(dim=1) + batch.x[positives].square().sum(dim=1)
-    return [Terms(surprise, None, reduction, smooth=True), l2 / 2 * reduce(lengths, None)]
+
+    def numbers() -> Numbers:
+        own = scores.diagonal()
+        most, others = strongest_and_rest(scores, together & ~torch.eye(len(own), dtype=torch.bool, device=own.device))
+        rest = r"\sum_{k\ne i,j} e^{f_i\cdot f_k^+-f_i\cdot f_i^+}"
+        return {r"f_i\cdot f_i^+": own, r"f_i\cdot f_j^+": most, rest: (others - own).exp()}
+
+    term_of = torch.full_like(batch.labels, -1)
+    term_of[anchors] = term_of[positives] = torch.arange(len(anchors), device=anchors.device)
+    listed = Terms(surprise, None, reduction, smooth=True, numbers=numbers, term_of=term_of)
+    return [listed, l2 / 2 * reduce(lengths, None)]
 
 
 def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -90,7 +124,19 @@ def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
     """log(1 + Σ_N e^{(s_an − s_ap)/τ}) for each ordered positive pair (van den Oord 2018, Chen et al. 2020)."""
     s = batch.cosine() / temperature
     negatives = masked_logsumexp(s, batch.negative)
-    return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True)
+
+    def numbers() -> Numbers:
+        most, others = strongest_and_rest(s, batch.negative)
+        rest = r"\sum_{n\ne n^*} e^{(s_{an}-s_{ap})/\tau}"
+        return {
+            "s_{an^*}": temperature * most[:, None],
+            "s_{ap}": batch.cosine(),
+            r"\tau": temperature,
+            rest: (others[:, None] - s).exp(),
+            "negatives": batch.negative.sum(dim=1, keepdim=True),
+        }
+
+    return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True, numbers=numbers)
 
 
 @register_loss("tuple_hinge")
@@ -98,7 +144,11 @@ def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
     """[max_N s_an − s_ap + m]₊ for each ordered positive pair: the hinge under the softmax of nt_xent."""
     s = batch.cosine()
     nearest = masked_max(s, batch.negative)
-    return Terms((nearest[:, None] - s + margin).relu(), batch.positive, reduction)
+
+    def numbers() -> Numbers:
+        return {r"\max_n s_{an}": nearest[:, None], "s_{ap}": s, "m": margin}
+
+    return Terms((nearest[:, None] - s + margin).relu(), batch.positive, reduction, numbers=numbers)
 
 
 @register_loss("nca")
@@ -110,11 +160,17 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
     near = -scale * batch.distances("sqeuclidean")
     odds, some = _odds(near, batch)
     values = softplus(odds) if log else -torch.sigmoid(-odds)
-    return Terms(values, some, reduction, smooth=log)
+
+    def numbers() -> Numbers:
+        own, rest = (masked_logsumexp(near, side).exp() for side in (batch.positive, batch.negative))
+        weight = r"e^{-\sigma d^2}"
+        return {rf"\sum_P {weight}": own, rf"\sum_N {weight}": rest, "p": torch.sigmoid(-odds)}
+
+    return Terms(values, some, reduction, smooth=log, numbers=numbers)
 
 
 def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """log (1 − p)/p for each anchor, and which of them have a positive."""
+    """The log odds log (1 − p)/p of each anchor, and which of them have a positive."""
     if batch.tuples is None:
         odds, _ = _Odds.apply(near, batch.positive)
         if odds is not None:
@@ -167,7 +223,20 @@ def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) ->
     cosine, angle = batch.cosine(), math.radians(beta)
     relaxed = cosine * math.cos(angle) + safe_sqrt(1 - cosine.square()) * math.sin(angle)  # cos(θ − β) without acos
     negatives = masked_logsumexp(scale * cosine, batch.negative)
-    return Terms(softplus(negatives[:, None] - scale * relaxed), batch.positive, reduction, smooth=True)
+
+    def numbers() -> Numbers:
+        most, others = strongest_and_rest(scale * cosine, batch.negative)
+        rest = r"\sum_{n\ne n^*} e^{s(\cos\theta_{an}-\cos(\theta_{ap}-\beta))}"
+        return {
+            "s": scale,
+            r"\cos\theta_{an^*}": most[:, None] / scale,
+            r"\cos(\theta_{ap}-\beta)": relaxed,
+            rest: (others[:, None] - scale * relaxed).exp(),
+            "negatives": batch.negative.sum(dim=1, keepdim=True),
+        }
+
+    values = softplus(negatives[:, None] - scale * relaxed)
+    return Terms(values, batch.positive, reduction, smooth=True, numbers=numbers)
 
 
 @register_loss("fastap")
@@ -187,5 +256,9 @@ def fastap(batch: Batch, *, bins: int, reduction: str) -> Terms:
     found, missed = shares.scatter_add(1, edge + 1, upper_share).view(n, 2, bins + 1).unbind(dim=1)
     recalled, seen = found.cumsum(dim=1), (found + missed).cumsum(dim=1)
     precision = recalled / seen.masked_fill(seen <= 0, 1.0)
-    average = (found * precision).sum(dim=1) / batch.positive.sum(dim=1).clamp_min(1)
-    return Terms(1 - average, batch.positive.any(dim=1), reduction, smooth=True)
+    total, count = (found * precision).sum(dim=1), batch.positive.sum(dim=1).clamp_min(1)
+
+    def numbers() -> Numbers:
+        return {"|P|": count, r"\sum_k h_k^+ H_k^+/H_k": total}
+
+    return Terms(1 - total / count, batch.positive.any(dim=1), reduction, smooth=True, numbers=numbers)

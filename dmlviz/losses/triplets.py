@@ -1,12 +1,13 @@
 """Losses on triplets: an anchor nearer to its positive than to its negative."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, SummedTerms, Terms
+from dmlviz.losses.base import Batch, Numbers, SummedTerms, Terms
 from dmlviz.losses.registry import register_loss
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.reductions import masked_max, masked_min, softplus
@@ -18,7 +19,7 @@ def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Te
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
-        return _terms((margin + near - far).relu(), reduction)
+        return _terms((margin + near - far).relu(), reduction, lambda: _numbers(near, far, margin))
     return all_triplets.hinge_sum(batch, d + margin, d, reduction)
 
 
@@ -28,7 +29,7 @@ def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str)
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
-        return _terms((1 - far / (margin + near)).relu(), reduction)
+        return _terms((1 - far / (margin + near)).relu(), reduction, lambda: _numbers(near, far, margin))
     return all_triplets.hinge_sum(batch, d + margin, d, reduction, weights=1 / (d + margin))
 
 
@@ -38,7 +39,7 @@ def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | Summ
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
         near, far = _mined_distances(d, batch.tuples)
-        return _terms(softplus(near - far), reduction, smooth=True)
+        return _terms(softplus(near - far), reduction, lambda: _numbers(near, far), smooth=True)
     return all_triplets.softplus_sum(batch, d, reduction)
 
 
@@ -46,12 +47,17 @@ def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | Summ
 def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: str) -> Terms:
     """[m + max_P d − min_N d]₊ for each anchor, or its soft form log(1 + e^…) (Hermans et al. 2017)."""
     if not len(batch):
-        return _terms(batch.x.sum(1), reduction)
+        return Terms(batch.x.sum(1), None, reduction)
     d = batch.distances(distance)
-    gap = masked_max(d, batch.positive) - masked_min(d, batch.negative)
+    farthest, nearest = masked_max(d, batch.positive), masked_min(d, batch.negative)
+
+    def numbers() -> Numbers:
+        margins = {} if isinstance(margin, str) else {"m": margin}
+        return {r"\max_p d_{ap}": farthest, r"\min_n d_{an}": nearest, **margins}
+
     if isinstance(margin, str):
-        return Terms(softplus(gap), batch.has_both, reduction, smooth=True)
-    return Terms((gap + margin).relu(), batch.has_both, reduction)
+        return Terms(softplus(farthest - nearest), batch.has_both, reduction, smooth=True, numbers=numbers)
+    return Terms((farthest - nearest + margin).relu(), batch.has_both, reduction, numbers=numbers)
 
 
 @register_loss("angular")
@@ -68,11 +74,22 @@ def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
         sums = torch.zeros_like(s).index_put((a, p), apart[a, n] * apart[p, n], accumulate=True)
         listed = torch.zeros_like(s, dtype=torch.bool)
         listed[a, p] = True
-        return Terms(torch.log1p(sums * together), listed, reduction, smooth=True)
-    # The negatives of a pair are those of its class: the sum over them is one matrix product.
-    apart = apart.masked_fill(~batch.negative, 0.0)
-    values = torch.log1p(apart @ apart.T * together)
-    return Terms(values, batch.positive & batch.has_both[:, None], reduction, smooth=True)
+        counts = listed
+    else:
+        # The negatives of a pair are those of its class: the sum over them is one matrix product.
+        apart = apart.masked_fill(~batch.negative, 0.0)
+        sums, counts = apart @ apart.T, batch.positive & batch.has_both[:, None]
+    return Terms(
+        torch.log1p(sums * together),
+        counts,
+        reduction,
+        smooth=True,
+        numbers=lambda: {
+            "s_{ap}": s,
+            r"\tan^2\alpha": tangent,
+            r"\sum_n e^{4\tan^2\alpha\,(s_{an}+s_{pn})}": sums,
+        },
+    )
 
 
 def _mined_distances(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
@@ -82,5 +99,9 @@ def _mined_distances(d: Tensor, triplets: Triplets) -> tuple[Tensor, Tensor]:
     return near, far
 
 
-def _terms(values: Tensor, reduction: str, smooth: bool = False) -> Terms:
-    return Terms(values, None, reduction, smooth)
+def _numbers(near: Tensor, far: Tensor, margin: float | None = None) -> Numbers:
+    return {"d_{ap}": near, "d_{an}": far} | ({} if margin is None else {"m": margin})
+
+
+def _terms(values: Tensor, reduction: str, numbers: Callable[[], Numbers], smooth: bool = False) -> Terms:
+    return Terms(values, None, reduction, smooth, numbers)

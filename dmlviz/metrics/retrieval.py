@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
 NEIGHBORS = 5
@@ -79,7 +80,8 @@ class Ranker:
         self.first_hit[rows] = _first_hits(hits, keys)
         self.hits_in_r[rows] = np.count_nonzero(within, axis=1)
         self.average_precision_at_r[rows] = _precision_at_hits(within) / relevant
-        self.nearest[rows] = _k_smallest(keys, head[:, self.nearest.shape[1] - 1], self.nearest.shape[1])
+        k = self.nearest.shape[1]
+        self.nearest[rows] = k_smallest(keys, k, limit=head[:, k - 1])
 
     def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
         """Return packed distance and relevance (rows × gallery); the query itself sorts last."""
@@ -184,21 +186,3 @@ def _precision_at_hits(hits: np.ndarray) -> np.ndarray:
     if has_hit.any():
         sums[has_hit] = np.add.reduceat(nth_hit / (rank_from_0 + 1), starts[has_hit])
     return sums
-
-
-def _k_smallest(keys: np.ndarray, limit: np.ndarray, k: int) -> np.ndarray:
-    """Return the columns of the k smallest keys of each row, ties by column; `limit` is the k-th smallest key."""
-    near = np.flatnonzero(keys <= limit[:, None])
-    starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
-    columns = np.zeros((len(keys), k), np.int64)
-    tied = np.diff(starts) > 4 * k
-    if tied.any():
-        columns[tied] = np.argsort(keys[tied], axis=1, kind="stable")[:, :k]
-        if tied.all():
-            return columns
-        near = near[~np.repeat(tied, np.diff(starts))]
-        starts = np.searchsorted(near, np.arange(len(keys) + 1) * keys.shape[1])
-    row, column = np.divmod(near, keys.shape[1])
-    order = np.lexsort((column, keys[row, column], row))
-    columns[~tied] = column[order][starts[:-1][~tied, None] + np.arange(k)]
-    return columns

@@ -4,24 +4,30 @@ FAISS expands |a − b|² in float32, which loses distances below a thousandth o
 measured again from differences of coordinates; where a point outside the candidates may be nearer, all are measured.
 """
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, Literal
 
 import faiss
 import numpy as np
 
+from dmlviz.errors import UserError
+from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import SquaredDistances
+
+Metric = Literal["euclidean", "cosine"]
 
 _EXTRA_CANDIDATES = 16  # beyond k; nearly every search of a spread-out space then needs no second pass
 _BLOCK_ROWS = 64  # of a table of all distances
 _MAX_DIFFERENCES = 1 << 18  # numbers in memory at a time
 
 
-class NearestNeighbors:
+class EuclideanSearch:
     """Exact Euclidean k-NN among finite points (n × d), in the precision of their type (float32 or float64).
 
     Example:
-        >>> search = NearestNeighbors(np.array([[0.0], [1.0], [5.0]]))
-        >>> squared, indices = search.search(np.array([[4.0]]), k=2)
+        >>> points = EuclideanSearch(np.array([[0.0], [1.0], [5.0]]))
+        >>> squared, indices = points.search(np.array([[4.0]]), k=2)
         >>> squared.tolist(), indices.tolist()
         ([[1.0, 9.0]], [[2, 1]])
     """
@@ -45,7 +51,36 @@ class NearestNeighbors:
         Returns:
             Squared distances (m × k, float64) and indices (m × k, int64), nearest first, ties by index.
         """
-        queries = self._scaled(queries)
+        return self._search(self._scaled(queries), k)
+
+    def others(
+        self, k: int, rows: np.ndarray | None = None, go_on: Callable[[], None] = lambda: None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest other points of each point.
+
+        Args:
+            k: Number of neighbors, below n.
+            rows: Indices of the points to search for (m); all by default.
+            go_on: Called about every second; may raise to cancel.
+
+        Returns:
+            Squared distances (m × k, of the points' type) and indices (m × k, int32), nearest first, ties by index.
+            A point is never its own neighbor, but its duplicates are.
+        """
+        rows = np.arange(len(self)) if rows is None else rows
+        squared, indices = np.empty((len(rows), k), self.points.dtype), np.empty((len(rows), k), np.int32)
+        block = max(64, int(4e9 / (len(self) * (self.points.shape[1] + 16))))
+        for start in range(0, len(rows), block):
+            go_on()
+            part = slice(start, start + block)
+            near, found = self._search(self.points[rows[part]], k + 1)
+            is_self = found == rows[part, None]
+            is_self[~is_self.any(axis=1), -1] = True  # among more than k duplicates the point itself may be missing
+            shape = len(near), k
+            squared[part], indices[part] = near[~is_self].reshape(shape), found[~is_self].reshape(shape)
+        return squared, indices
+
+    def _search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         candidates, bound = self._candidates(queries, k)
         squared, indices = self._rerank(queries, candidates, k)
         uncertain = np.flatnonzero(squared[:, -1] >= bound)
@@ -88,17 +123,128 @@ class NearestNeighbors:
         return np.take_along_axis(squared, order, axis=1), np.take_along_axis(candidates, order, axis=1)
 
     def _among_all(self, queries: np.ndarray, k: int) -> np.ndarray:
-        """Return the indices (m × k) of the k nearest of all points, ties by index."""
+        """Return the indices (m × k) of the k nearest of all points."""
         center = self.center.astype(np.float64)
         distances = SquaredDistances(queries - center, self.points - center, np.dtype(np.float64))
         indices = np.empty((len(queries), k), np.int64)
         for start in range(0, len(queries), _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
-            squared = distances.of(rows)
-            kth = np.partition(squared, k - 1, axis=1)[:, k - 1 : k]
-            selected = squared < kth
-            tied = squared == kth
-            num_missing = k - np.count_nonzero(selected, axis=1)
-            selected |= tied & (np.cumsum(tied, axis=1) <= num_missing[:, None])
-            indices[rows] = np.nonzero(selected)[1].reshape(-1, k)
+            indices[rows] = k_smallest(distances.of(rows), k)
         return indices
+
+
+class NearestNeighbors:
+    """Exact k-NN among embeddings, by Euclidean or by cosine distance (1 − cosine).
+
+    Args:
+        embeddings: n × d, finite; NumPy or torch.
+        metric: "euclidean" or "cosine". The cosine distance of a zero vector from any other vector is 1.
+
+    Raises:
+        UserError: For a wrong shape, embeddings that are not finite, or an unknown metric.
+
+    Example:
+        >>> neighbors = NearestNeighbors([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+        >>> distances, indices = neighbors.search([0.0, 1.0], k=2)
+        >>> indices.tolist()
+        [[0, 1]]
+        >>> distances, indices = neighbors.others(1)
+        >>> distances.tolist(), indices.tolist()
+        ([[5.0], [5.0], [5.0]], [[1], [0], [1]])
+    """
+
+    def __init__(self, embeddings: Any, metric: str = "euclidean") -> None:
+        if metric not in ("euclidean", "cosine"):
+            raise UserError(f"Neighbors are searched by euclidean or cosine distance; got {metric!r}.")
+        points = _rows(embeddings, "Embeddings to search are")
+        self.metric = metric
+        self._dimension = points.shape[1]
+        self._euclidean = EuclideanSearch(self._prepared(points))
+
+    def __len__(self) -> int:
+        return len(self._euclidean)
+
+    def search(self, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest embeddings of each query.
+
+        Args:
+            queries: q × d, or one vector (d).
+            k: Number of neighbors; all embeddings if there are fewer.
+
+        Returns:
+            Distances (q × k, float32) and indices (q × k, int64), nearest first, ties by index.
+
+        Raises:
+            UserError: For a wrong shape, queries that are not finite, or a k below 1.
+        """
+        points = _rows(queries, "Queries are", single=True)
+        if points.shape[1] != self._dimension:
+            raise UserError(
+                f"Queries lie in the space of the embeddings, of {self._dimension} dimensions; got {points.shape[1]}: "
+                "embed them with the same net."
+            )
+        points = self._prepared(points)
+        squared, indices = self._euclidean.search(points, min(_count(k), len(self)))
+        if self.metric == "cosine":
+            zero = points[:, -1] > 0
+            squared[zero], indices[zero] = 2, np.arange(indices.shape[1])  # from other zero vectors too
+        return self._distances(squared), indices
+
+    def others(self, k: int, rows: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest other embeddings of each embedding; a duplicate is another.
+
+        Args:
+            k: Number of neighbors; all others if there are fewer.
+            rows: Indices of the embeddings to search for (m); all by default.
+
+        Returns:
+            Distances (m × k, float32) and indices (m × k, int64), nearest first, ties by index.
+
+        Raises:
+            UserError: For indices that do not exist, or a k below 1.
+        """
+        rows = np.arange(len(self)) if rows is None else np.asarray(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(self))).all():
+            raise UserError(f"The embeddings to search for are a list of 0 to {len(self) - 1}; got {str(rows)[:40]}.")
+        k = min(_count(k), len(self) - 1)
+        squared, indices = self._euclidean.others(k, rows)
+        if self.metric == "cosine":
+            zero = self._euclidean.points[rows, -1] > 0
+            squared[zero], indices[zero] = 2, np.arange(k) + (np.arange(k) >= rows[zero, None])
+        return self._distances(squared), indices.astype(np.int64)
+
+    def _prepared(self, points: np.ndarray) -> np.ndarray:
+        """Put points on the unit sphere for the cosine: half the squared distance is then 1 − cosine.
+
+        Zero vectors share an extra axis, so that they are at distance 1 from every other vector.
+        """
+        if self.metric == "euclidean":
+            return points
+        largest = np.abs(points).max(axis=1, keepdims=True)
+        points = points / np.where(largest > 0, largest, 1)
+        norms = np.linalg.norm(points, axis=1, keepdims=True)
+        return np.concatenate([points / np.where(norms > 0, norms, 1), norms == 0], axis=1)
+
+    def _distances(self, squared: np.ndarray) -> np.ndarray:
+        return (np.sqrt(squared) if self.metric == "euclidean" else squared / 2).astype(np.float32)
+
+
+def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double().numpy()
+    array = np.asarray(values)
+    if single and array.ndim == 1:
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] == 0 or not (single or len(array)) or array.dtype.kind not in "fiub":
+        raise UserError(f"{noun} an array of numbers, n × d; got {array.dtype} of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise UserError(
+            f"{noun} finite numbers; got NaN or infinity in {(~np.isfinite(array)).any(axis=1).sum()} rows."
+        )
+    return array.astype(np.float64)
+
+
+def _count(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise UserError(f"k, the number of neighbors, is a whole number from 1; got {k!r}.")
+    return int(k)

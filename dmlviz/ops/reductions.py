@@ -45,6 +45,19 @@ def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -
     return result
 
 
+def strongest_and_rest(values: Tensor, mask: Bool[Tensor, "..."]) -> tuple[Tensor, Tensor]:
+    """Return the greatest selected value of each row, and log Σ exp over the row's other selected values.
+
+    Either is `most_negative(values)` where there is none.
+    """
+    if not values.shape[-1]:
+        none = values.sum(dim=-1) + most_negative(values)
+        return none, none
+    strongest = torch.where(mask, values, most_negative(values)).argmax(dim=-1, keepdim=True)
+    rest = masked_logsumexp(values, mask.expand_as(values).scatter(-1, strongest, False))
+    return masked_max(values, mask), rest
+
+
 class _LogSumExp(torch.autograd.Function):
     """Log-sum-exp through a softmax, which is its gradient; torch's own takes 10 to 30 times as long where e^x is 0.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dmlviz.ops.neighbor_graph import query
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 
 _NUM_NEAR = 256
 _GRID_CELLS = {2: 40, 3: 11}  # along each axis
@@ -31,7 +31,7 @@ class FarFieldSummary:
         Returns:
             Positions (m × k × dims): near points, then means of cells; and how many points each stands for (m × k).
         """
-        _, near = query(np.ascontiguousarray(queries, np.float32), self._positions, self._num_near)
+        _, near = EuclideanSearch(self._positions).search(np.ascontiguousarray(queries, np.float32), self._num_near)
         m, cells = len(queries), len(self._count)
         slot = (self._cell[near] + cells * np.arange(m)[:, None]).ravel()
         count = self._count - np.bincount(slot, minlength=m * cells).reshape(m, cells)

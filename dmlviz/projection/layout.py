@@ -3,21 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.projection.implementation import implementation
 from dmlviz.projection.out_of_sample import alike, place_on
 from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
 from dmlviz.projection.quality import ProjectionQuality, projection_quality
+from dmlviz.projection.registry import Layout, Request
 from dmlviz.projection.validation import check, check_embeddings, check_labels
-
-if TYPE_CHECKING:
-    from dmlviz.projection.tsne import Layout
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,22 @@ class Projection:
     stopped: bool = False
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def from_layout(
+        cls, config: ProjectionConfig, embeddings: np.ndarray, layout: Layout, *, stopped: bool = False
+    ) -> "Projection":
+        """Return the map that an implementation computed."""
+        return cls(
+            config,
+            embeddings,
+            layout.coordinates,
+            explained=layout.explained,
+            error=layout.error,
+            iterations=layout.iterations,
+            stopped=stopped,
+            placing=layout.place,
+        )
+
     def place(self, new: Any) -> np.ndarray:
         """Return positions (m × dims) of new embeddings (m × d) on this map; see `place_on`.
 
@@ -54,7 +67,7 @@ class Projection:
         return place_on(self.config, self.embeddings, self.coordinates, new)
 
     @cached_property
-    def faithfulness(self) -> ProjectionQuality:
+    def quality(self) -> ProjectionQuality:
         """The quality of the map, by the metric it was computed with."""
         metric = self.config.params.get("metric", "euclidean")
         return projection_quality(self.embeddings, self.coordinates, metric=metric)
@@ -106,90 +119,32 @@ def project(
     config = config or ProjectionConfig()
     rows = check_embeddings(embeddings)
     check(config, *rows.shape, labels=labels is not None)
-    supervised = config.method == "fan" or config.params.get("supervised")
-    class_ids = check_labels(labels, len(rows)) if supervised else None
+    declared = config.declared
+    uses_labels = declared.needs_labels or config.params.get("supervised")
     frames = ProgressReporter(on_frame, stop, on_phase)
-    if PROJECTIONS[config.method].linear:
-        return _linear(rows, config, frames, class_ids, fitted_to)
-    if (rows == rows[0]).all():
+    if not declared.linear and (rows == rows[0]).all():
         raise UserError(
             f"All {len(rows)} embeddings are equal, so there is nothing to draw: the embedding has collapsed. Try "
             "another loss, a larger margin or a smaller learning rate."
         )
-    init = None if start is None else _check_init(start, len(rows), config.dims)
     if begun and not config.resumable:
-        raise UserError(f"{config.declared.title} cannot resume a stopped layout; leave `begun` out.")
+        raise UserError(f"{declared.title} cannot resume a stopped layout; leave `begun` out.")
+    request = Request(
+        config,
+        frames,
+        labels=check_labels(labels, len(rows)) if uses_labels else None,
+        fitted_to=None if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to],
+        start=None if start is None else _check_init(start, len(rows), config.dims),
+        begun=begun,
+        device=device,
+    )
     try:
-        if config.engine == "reference":
-            return _by_reference(rows, config, frames, init, class_ids)
-        layout = _iterative(rows, config, frames, init, begun, class_ids, device)
+        layout = implementation(config).fit(rows, request)
     except CancelledError:
         return Projection(config, rows, frames.last_layout, stopped=True)
-    return Projection(
-        config, rows, layout.coordinates, error=layout.error, iterations=layout.iterations, stopped=frames.stopped
-    )
-
-
-def _linear(
-    rows: np.ndarray,
-    config: ProjectionConfig,
-    frames: ProgressReporter,
-    labels: np.ndarray | None,
-    fitted_to: Sequence[Any] | None,
-) -> Projection:
-    if config.method == "plane":
-        coordinates = np.zeros((len(rows), config.dims), np.float32)
-        coordinates[:, : rows.shape[1]] = rows
-        variances = coordinates.var(axis=0, dtype=np.float64)
-        explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
-    elif labels is not None:
-        fan = LinearProjection.class_fan(rows, labels, config.dims)
-        coordinates, explained = fan.project(rows), fan.explained_variance_ratio
-    else:
-        epochs = [rows] if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to]
-        pca = LinearProjection.joint_pca(epochs, config.axes)
-        coordinates, explained = pca.project(rows), pca.explained_variance_ratio
-    frames.report(1, 1, None, coordinates)
-    return Projection(config, rows, coordinates, explained=tuple(explained.tolist()), iterations=1)
-
-
-def _by_reference(
-    rows: np.ndarray,
-    config: ProjectionConfig,
-    frames: ProgressReporter,
-    start: np.ndarray | None,
-    labels: np.ndarray | None,
-) -> Projection:
-    from dmlviz.projection import reference
-
-    layout = reference.fit(rows, config, frames, labels, start)
-    return Projection(
-        config, rows, layout.coordinates, error=layout.error, iterations=layout.iterations, placing=layout.place
-    )
-
-
-def _iterative(
-    rows: np.ndarray,
-    config: ProjectionConfig,
-    frames: ProgressReporter,
-    start: np.ndarray | None,
-    begun: int,
-    labels: np.ndarray | None,
-    device: str,
-) -> "Layout":
-    shared: dict[str, Any] = {"dims": config.dims, "seed": config.seed, "frames": frames}
-    shared |= {"start": start, "begun": begun}
-    from dmlviz.projection import threads
-
-    with threads.one_thread(len(rows)):
-        if config.method == "tsne":
-            from dmlviz.projection import tsne
-
-            return tsne.fit(rows, **config.params, **shared, device=device)
-        from dmlviz.projection import umap
-
-        params = {name: value for name, value in config.params.items() if name != "supervised"}
-        return umap.fit(rows, **params, **shared, labels=labels)
+    if not declared.iterative:
+        frames.report(1, 1, None, layout.coordinates)
+    return Projection.from_layout(config, rows, layout, stopped=declared.resumable and frames.stopped)
 
 
 def _check_init(start: Any, n: int, dims: int) -> np.ndarray:

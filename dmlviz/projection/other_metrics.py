@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dmlviz.ops.neighbor_graph import nearest_others, query
+from dmlviz.ops.k_smallest import k_smallest
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 
 _BLOCK_ROWS = 128
 _NAMES = {"manhattan": "cityblock", "chebyshev": "chebyshev", "canberra": "canberra", "braycurtis": "braycurtis"}
@@ -17,14 +18,15 @@ def euclidean_after_all(metric: str) -> bool:
 def near(queries: np.ndarray, points: np.ndarray, count: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Return squared distances and indices (q × count) of the nearest points of each query, nearest first."""
     if euclidean_after_all(metric):
-        return query(queries, points, count)
+        squared, indices = EuclideanSearch(points).search(queries, count)
+        return squared.astype(np.float32), indices.astype(np.int32)
     return _search(queries, points, count, metric)
 
 
 def near_others(points: np.ndarray, count: int, rows: np.ndarray, metric: str) -> np.ndarray:
     """Return indices (rows × count) of the nearest other points of some points, nearest first."""
     if euclidean_after_all(metric):
-        return nearest_others(points, count, rows=rows)[1]
+        return EuclideanSearch(points).others(count, rows)[1]
     return _search(points[rows], points, count, metric, itself=rows)[1]
 
 
@@ -43,9 +45,6 @@ def _search(
         block = squared_to_all(queries[part], points, metric)
         if itself is not None:
             block[np.arange(len(block)), itself[part]] = np.inf
-        nearest = np.sort(np.argpartition(block, count - 1, axis=1)[:, :count], axis=1)  # ties by index
-        values = np.take_along_axis(block, nearest, axis=1)
-        order = np.argsort(values, axis=1, kind="stable")
-        squared[part] = np.take_along_axis(values, order, axis=1)
-        indices[part] = np.take_along_axis(nearest, order, axis=1)
+        indices[part] = k_smallest(block, count)
+        squared[part] = np.take_along_axis(block, indices[part], axis=1)
     return squared, indices

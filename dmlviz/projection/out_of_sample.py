@@ -1,15 +1,16 @@
 """Out-of-sample projection: places new points on an existing map, which stays fixed. No torch."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.registry import Registry
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import mean_vector, prepare
 from dmlviz.projection.affinities import conditional_probabilities
+from dmlviz.projection.euclidean_form import mean_vector, prepare
 from dmlviz.projection.far_field import FarFieldSummary
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
 from dmlviz.projection.other_metrics import near
@@ -30,8 +31,9 @@ _EPS = 1e-3
 def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
     """Place new embeddings on an existing map.
 
-    Linear maps place them exactly. Other maps minimize their own loss for each new point, with all others fixed. The
-    result is deterministic, and a duplicate of a point of the map gets that point's position.
+    Linear maps place them exactly. t-SNE and UMAP minimize their own loss for each new point, with all others fixed. On
+    the map of a plug-in a new point lies between its nearest neighbors. The result is deterministic, and a duplicate of
+    a point of the map gets that point's position.
 
     Args:
         config: Settings of the map.
@@ -51,20 +53,14 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
         raise UserError(
             f"A map has one position for each embedding; got {len(low_dim)} positions for {len(high_dim)} embeddings."
         )
-    if PROJECTIONS[config.method].linear:
+    if config.declared.linear:
         return _linear(high_dim, low_dim, new_points)
-    metric = config.params["metric"]
+    metric = config.params.get("metric", "euclidean")
     center = mean_vector(high_dim)
     high_dim, new_points = prepare(high_dim, metric, center), prepare(new_points, metric, center)
-    count = int(3 * config.params["perplexity"]) if config.method == "tsne" else config.params["neighbors"]
-    squared, neighbors = near(new_points, high_dim, min(count, len(high_dim)), metric)
-    if config.method == "tsne":
-        perplexity = min(config.params["perplexity"], squared.shape[1] / 2)
-        objective = _tsne_objective(low_dim, neighbors, conditional_probabilities(squared, perplexity))
-    else:
-        strengths = membership_strengths(as_distances(squared, metric))
-        objective = _umap_objective(low_dim, neighbors, strengths, *_curve(config))
-    positions = _minimize(objective, low_dim[neighbors[:, :_NUM_STARTS]], FarFieldSummary(low_dim))
+    model: Model = MODELS.get(config.method, _NeighborMean)(config.params)
+    squared, neighbors = near(new_points, high_dim, min(model.num_neighbors, len(high_dim)), metric)
+    positions = model.positions(low_dim, neighbors, squared, metric)
     size = np.sqrt(np.square(high_dim).sum(axis=1).max())
     is_duplicate = squared[:, 0] <= (_DUPLICATE_EPS * size) ** 2
     positions[is_duplicate] = low_dim[neighbors[is_duplicate, 0]]
@@ -82,8 +78,58 @@ def alike(new: Any, dimension: int) -> np.ndarray:
     return points
 
 
-def _curve(config: ProjectionConfig) -> tuple[float, float]:
-    return fit_ab(config.params["min_dist"], config.params.get("spread", 1.0))
+class Model(Protocol):
+    """How a projection that is not linear places new points, with these parameters of the map."""
+
+    num_neighbors: int
+
+    def __init__(self, params: Mapping[str, Any]) -> None: ...
+
+    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        """Return positions (m × dims) from those of the map and each point's neighbors on it (m × k)."""
+
+
+MODELS: Registry = Registry(PROJECTIONS)
+
+
+@MODELS.register("tsne")
+class _TSNE:
+    """The position of least t-SNE loss."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._perplexity = params["perplexity"]
+        self.num_neighbors = int(3 * params["perplexity"])
+
+    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        p = conditional_probabilities(squared, min(self._perplexity, squared.shape[1] / 2))
+        return _minimize(_tsne_objective(low_dim, neighbors, p), low_dim, neighbors)
+
+
+@MODELS.register("umap")
+class _UMAP:
+    """The position of least UMAP loss."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._curve = fit_ab(params["min_dist"], params.get("spread", 1.0))
+        self.num_neighbors = params["neighbors"]
+
+    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        strengths = membership_strengths(as_distances(squared, metric))
+        return _minimize(_umap_objective(low_dim, neighbors, strengths, *self._curve), low_dim, neighbors)
+
+
+class _NeighborMean:
+    """The mean of the nearest neighbors' positions, nearer ones counting more: for a projection without a model."""
+
+    num_neighbors = _NUM_STARTS
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        pass
+
+    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        weights = 1 / np.sqrt(np.maximum(squared, 1e-12))
+        weights /= weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("mk,mkd->md", weights, low_dim[neighbors]), np.float32)
 
 
 def _linear(high_dim: np.ndarray, low_dim: np.ndarray, new_points: np.ndarray) -> np.ndarray:
@@ -142,8 +188,9 @@ def _weighted_sum(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndar
     return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
 
 
-def _minimize(objective: Objective, guesses: np.ndarray, summary: FarFieldSummary) -> np.ndarray:
-    """Descend from the best of each point's initial positions (m × g × dims), until steps are invisible."""
+def _minimize(objective: Objective, low_dim: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+    """Descend from the best of each point's nearest neighbors and their mean, until steps are invisible."""
+    guesses, summary = low_dim[neighbors[:, :_NUM_STARTS]], FarFieldSummary(low_dim)  # guesses: m × g × dims
     m = len(guesses)
     positions = np.empty((m, guesses.shape[2]), np.float32)
     for start in range(0, m, _BLOCK_ROWS):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import comparable
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
+from dmlviz.projection.euclidean_form import comparable
 from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
 from dmlviz.projection.validation import check_embeddings
 

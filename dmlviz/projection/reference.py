@@ -8,6 +8,7 @@ itself in every process that uses it, which can take a minute or two.
 import queue
 import threading
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,30 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection.progress import ProgressReporter
+from dmlviz.projection.registry import REFERENCE_REGISTRY, Layout, Method, Request
 
 _POLL_INTERVAL_S = 0.1
 _library_lock = threading.Lock()  # numba's threads must not serve two layouts at once
-
-
-@dataclass(frozen=True)
-class ReferenceLayout:
-    """Result of a library.
-
-    Attributes:
-        coordinates: n × dims, float32.
-        error: KL divergence, for t-SNE.
-        iterations: Number of iterations done.
-        place: umap-learn's method to place new points (m × d) on the map.
-    """
-
-    coordinates: np.ndarray
-    error: float | None
-    iterations: int
-    place: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclass
@@ -51,50 +35,60 @@ class _Progress:
     last_report: tuple[str, int] = field(default=("", -1))
 
 
-def fit(
-    rows: np.ndarray,
-    config: ProjectionConfig,
-    frames: ProgressReporter,
-    labels: np.ndarray | None = None,
-    start: np.ndarray | None = None,
-) -> ReferenceLayout:
-    """Fit a library's layout.
+class ReferenceMethod(Method):
+    """A library's projection, computed in a thread."""
 
-    Args:
-        rows: Embeddings, n × d, float32.
-        config: Settings with engine "reference".
-        frames: Progress callbacks.
-        labels: n class numbers, for supervised UMAP.
-        start: Initial positions, n × dims; the library's own by default.
+    @abstractmethod
+    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+        """Return the library's layout, and tell of its progress; called in a thread."""
 
-    Raises:
-        CancelledError: If the caller stopped it.
-        UserError: If the library rejects the input, or leaves points without a position.
-    """
-    of = config.params["iterations"]
-    first = LinearProjection.joint_pca([rows], range(1, config.dims + 1)).project(rows) if start is None else start
-    frames.report(0, of, None, np.asarray(first, np.float32))
-    if config.method == "tsne":
-        progress = _Progress("scikit-learn lays out the points; it shows nothing before its end")
-        work = partial(_tsne, rows, config, start)
-    else:
-        progress = _Progress("umap-learn is compiling, which can take a minute or two")
-        work = partial(_umap, rows, config, start, labels, progress)
-    layout = _run_in_thread(work, progress, frames, of, config.declared.name)
-    num_lost = int((~np.isfinite(layout.coordinates).all(axis=1)).sum())
-    if num_lost:
-        raise UserError(
-            f"{config.declared.name} gave {num_lost} of {len(rows)} points no position, because they have no near "
-            "neighbors: use more neighbors, or another metric."
+    def fit(self, rows: np.ndarray, request: Request) -> Layout:
+        """Return the library's layout.
+
+        Raises:
+            CancelledError: If the caller stopped it.
+            UserError: If the library rejects the input, or leaves points without a position.
+        """
+        config, frames, start = request.config, request.frames, request.start
+        of = config.params["iterations"]
+        first = LinearProjection.joint_pca([rows], range(1, config.dims + 1)).project(rows) if start is None else start
+        frames.report(0, of, None, np.asarray(first, np.float32))
+        progress = _Progress(config.declared.waiting)
+        layout = _run_in_thread(
+            partial(self.compute, rows, request, progress), progress, frames, of, config.declared.name
         )
-    frames.report(layout.iterations, of, layout.error, layout.coordinates)
-    return layout
+        num_lost = int((~np.isfinite(layout.coordinates).all(axis=1)).sum())
+        if num_lost:
+            raise UserError(
+                f"{config.declared.name} gave {num_lost} of {len(rows)} points no position, because they have no near "
+                "neighbors: use more neighbors, or another metric."
+            )
+        frames.report(layout.iterations, of, layout.error, layout.coordinates)
+        return layout
 
 
-def _tsne(rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None) -> ReferenceLayout:
+@REFERENCE_REGISTRY.register("tsne")
+class ScikitLearnTSNE(ReferenceMethod):
+    """sklearn.manifold.TSNE."""
+
+    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+        """Return the layout; scikit-learn tells nothing on the way."""
+        return _tsne(rows, request)
+
+
+@REFERENCE_REGISTRY.register("umap")
+class UMAPLearn(ReferenceMethod):
+    """umap.UMAP."""
+
+    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+        """Return the layout; umap-learn tells the number of iterations done."""
+        return _umap(rows, request, progress)
+
+
+def _tsne(rows: np.ndarray, request: Request) -> Layout:
     from sklearn.manifold import TSNE
 
-    params = config.params
+    config, start, params = request.config, request.start, request.config.params
     model = TSNE(
         n_components=config.dims,
         perplexity=params["perplexity"],
@@ -109,17 +103,15 @@ def _tsne(rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None) 
     coordinates = model.fit_transform(rows).astype(np.float32, copy=False)
     error = float(model.kl_divergence_)  # the largest float if it was never measured
     done = min(params["iterations"], int(model.n_iter_) + 1)  # n_iter_ is the 0-based number of the last iteration
-    return ReferenceLayout(coordinates, error if error < np.finfo(float).max else None, done)
+    return Layout(coordinates, error if error < np.finfo(float).max else None, done)
 
 
-def _umap(
-    rows: np.ndarray, config: ProjectionConfig, start: np.ndarray | None, labels: np.ndarray | None, progress: _Progress
-) -> ReferenceLayout:
+def _umap(rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, for a part not used here
         import umap
 
-    params = config.params
+    config, start, params = request.config, request.start, request.config.params
     model = umap.UMAP(
         n_neighbors=params["neighbors"],
         n_components=config.dims,
@@ -140,10 +132,10 @@ def _umap(
             "mininterval": _POLL_INTERVAL_S,
         },
     )
-    model.fit(rows, labels)
+    model.fit(rows, request.labels)
     coordinates = np.asarray(model.embedding_, np.float32)
     place = None if params["densmap"] else partial(_transform, model)  # densMAP cannot place new points
-    return ReferenceLayout(coordinates, None, params["iterations"], place)
+    return Layout(coordinates, iterations=params["iterations"], place=place)
 
 
 def _transform(model: Any, new: np.ndarray) -> np.ndarray:
@@ -169,12 +161,12 @@ class _ProgressFile:
 
 
 def _run_in_thread(
-    work: Callable[[], ReferenceLayout], progress: _Progress, frames: ProgressReporter, of: int, library: str
-) -> ReferenceLayout:
+    work: Callable[[], Layout], progress: _Progress, frames: ProgressReporter, of: int, library: str
+) -> Layout:
     """Run `work` in a thread and return its result; raise CancelledError as soon as the caller stops it."""
     from threadpoolctl import threadpool_limits
 
-    done: queue.SimpleQueue[ReferenceLayout | BaseException] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Layout | BaseException] = queue.SimpleQueue()
 
     def run() -> None:
         try:

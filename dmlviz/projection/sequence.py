@@ -9,8 +9,8 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection.alignment import align
+from dmlviz.projection.implementation import implementation
 from dmlviz.projection.layout import Projection, project
 from dmlviz.projection.progress import OnPhase
 from dmlviz.projection.validation import check, check_embeddings
@@ -54,23 +54,17 @@ def project_sequence(
     if not rows or any(epoch.shape != rows[0].shape for epoch in rows):
         raise UserError("Maps over epochs need the same points embedded in the same space at every epoch.")
     check(config, *rows[0].shape, labels=labels is not None)
-    if config.method == "pca":
-        return [
-            Projection(
-                config,
-                epoch,
-                basis.project(epoch),
-                explained=tuple(basis.explained_variance_ratio.tolist()),
-                iterations=1,
-            )
-            for epoch, basis in zip(rows, _bases(rows, config, chosen), strict=True)
-        ]
+    together = implementation(config).fit_epochs(rows, config, chosen)
+    if together is not None:
+        return [Projection.from_layout(config, epoch, layout) for epoch, layout in zip(rows, together, strict=True)]
     projections: list[Projection] = []
     for number, epoch in enumerate(rows):
         epoch_frame = None if on_frame is None else partial(on_frame, number)
         epoch_phase = None if on_phase is None else partial(_report_phase, on_phase, number)
         previous = projections[-1].coordinates if projections else None
-        epoch_config = config.replace(params=config.params | {"iterations": num_iterations(config, number)})
+        epoch_config = config
+        if config.declared.iterative:
+            epoch_config = config.replace(params=config.params | {"iterations": num_iterations(config, number)})
         projection = project(
             epoch, epoch_config, epoch_frame, labels=labels, start=previous, stop=stop, on_phase=epoch_phase
         )
@@ -83,22 +77,12 @@ def project_sequence(
 
 
 def num_iterations(config: ProjectionConfig, epoch: int) -> int:
-    """Return the number of iterations of t-SNE or UMAP for an epoch (0-based)."""
+    """Return the number of iterations of an iterative method for an epoch (0-based)."""
     iterations: int = config.params["iterations"]
     least = next(parameter.minimum for parameter in config.declared.parameters if parameter.name == "iterations")
-    return iterations if epoch == 0 else max(50, int(least or 0), iterations // _LATER_FRACTION)
+    later = max(50, int(least or 0), iterations // _LATER_FRACTION)
+    return iterations if epoch == 0 else min(iterations, later)
 
 
 def _report_phase(on_phase: OnPhase, epoch: int, words: str, iteration: int, _of: int) -> None:
     on_phase(words, epoch, iteration)
-
-
-def _bases(epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[LinearProjection]:
-    if config.params["fitted"] != "each":
-        fitted_to = epochs if config.params["fitted"] == "all" else [epochs[chosen]]
-        return [LinearProjection.joint_pca(fitted_to, config.axes)] * len(epochs)
-    bases: list[LinearProjection] = []
-    for number, epoch in enumerate(epochs):
-        basis = LinearProjection.joint_pca([epoch], config.axes)
-        bases.append(basis.aligned_to(epoch, bases[-1].project(epochs[number - 1])) if bases else basis)
-    return bases

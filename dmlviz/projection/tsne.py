@@ -1,18 +1,19 @@
 """t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.attraction import Attraction
+from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.progress import ProgressReporter
+from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.repulsion import EXACT_UP_TO, FFTRepulsion, exact_repulsion
+from dmlviz.projection.threads import one_thread
 
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
 # of the time.
@@ -22,21 +23,6 @@ _NO_EXAGGERATION_FRACTION = 1 / 6
 
 _MOMENTUM = 0.8
 _MAX_STEP = 5.0
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Result of a layout.
-
-    Attributes:
-        coordinates: n × dims, float32.
-        error: KL(P ‖ Q), for t-SNE.
-        iterations: Number of iterations done.
-    """
-
-    coordinates: np.ndarray
-    error: float | None
-    iterations: int
 
 
 def fit(
@@ -75,7 +61,7 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, neighbors = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
+    squared, neighbors = EuclideanSearch(points).others(min(n - 1, int(3 * perplexity)), go_on=frames.raise_if_stopped)
     affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
     frames.raise_if_stopped()
     all_edges = Attraction(affinities, device)
@@ -105,6 +91,26 @@ def fit(
     error = _divergence(all_edges, y, fine)
     frames.report(done, iterations, error, _rows(y))
     return Layout(_rows(y), error, done)
+
+
+@REGISTRY.register("tsne")
+class TSNE(Method):
+    """t-SNE as this module computes it."""
+
+    def fit(self, rows: np.ndarray, request: Request) -> Layout:
+        """Return the layout, computed on one thread."""
+        config = request.config
+        with one_thread(len(rows)):
+            return fit(
+                rows,
+                **config.params,
+                dims=config.dims,
+                seed=config.seed,
+                frames=request.frames,
+                start=request.start,
+                begun=request.begun,
+                device=request.device,
+            )
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

@@ -12,10 +12,12 @@ from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
+from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
 from dmlviz.projection.progress import ProgressReporter
-from dmlviz.projection.tsne import Layout
+from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
+from dmlviz.projection.threads import one_thread
 
 _BATCHES = 16  # steps per iteration (umap-learn's epoch): neighbors are worse with 8, and no better with 32
 _NEGATIVE_SAMPLES = 4  # per point and step
@@ -59,7 +61,7 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, indices = nearest_others(points, neighbors - 1, frames.raise_if_stopped)
+    squared, indices = EuclideanSearch(points).others(neighbors - 1, go_on=frames.raise_if_stopped)
     edges = graph(membership_strengths(as_distances(squared, metric)), indices)
     if labels is not None:
         edges = intersect_labels(edges, labels)
@@ -75,6 +77,27 @@ def fit(
             frames.report(done, iterations, None, _rows(y))
     frames.report(done, iterations, None, _rows(y))
     return Layout(_rows(y), None, done)
+
+
+@REGISTRY.register("umap")
+class UMAP(Method):
+    """UMAP as this module computes it."""
+
+    def fit(self, rows: np.ndarray, request: Request) -> Layout:
+        """Return the layout, computed on one thread."""
+        config = request.config
+        params = {name: value for name, value in config.params.items() if name != "supervised"}
+        with one_thread(len(rows)):
+            return fit(
+                rows,
+                **params,
+                dims=config.dims,
+                seed=config.seed,
+                frames=request.frames,
+                start=request.start,
+                begun=request.begun,
+                labels=request.labels,
+            )
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

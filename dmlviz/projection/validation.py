@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog.parameters import Parameter
+from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-
-MAX_EXACT = 5_000  # points; scikit-learn keeps several float64 matrices of all pairs in memory
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
@@ -21,54 +20,24 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         dimension: Dimension of the embeddings.
         labels: Whether class labels are available.
     """
-    title, params = config.declared.title, config.params
+    declared = config.declared
     if n < 2:
         raise UserError(f"A map needs at least 2 points; got {n}.")
-    if config.method == "plane" and dimension > config.dims:
-        instead = "draw it in 3 dimensions" if dimension == 3 else "use PCA, t-SNE or UMAP"
-        raise UserError(
-            f"{title} shows embeddings of at most {config.dims} dimensions as they are; these have {dimension}: "
-            f"{instead}."
-        )
-    if config.method == "pca" and max(config.axes) > max(dimension, config.dims):
-        raise UserError(
-            f"PCA of {dimension} dimensions has {dimension} components; got {max(config.axes)} as one to draw: "
-            f"use at most {dimension}."
-        )
-    if config.method == "tsne" and params["perplexity"] > n / 3:
-        fits = f"use at most {n // 3}" if n >= 6 else "use PCA for so few points"
-        raise UserError(
-            f"Perplexity is at most a third of the number of points; got {params['perplexity']:g} for {n} points: "
-            f"{fits}."
-        )
-    if config.method == "umap" and params["neighbors"] >= n:
-        fits = f"use at most {n - 1}" if n >= 3 else "use PCA for so few points"
-        raise UserError(
-            f"UMAP needs more points than neighbors; got {n} points and {params['neighbors']} neighbors: {fits}."
-        )
-    if params.get("init") == "pca" and dimension < config.dims:
-        raise UserError(
-            f"{title} begins with as many principal components as the map has dimensions, {config.dims}; got "
-            f"embeddings of {dimension}: use init = random."
-        )
-    if params.get("method") == "exact" and n > MAX_EXACT:
-        raise UserError(
-            f"{title} looks at all pairs of up to {MAX_EXACT:,} points; got {n:,}: use method = barnes_hut."
-        )
-    if config.method == "fan" and not labels:
-        raise UserError("A class fan needs the class of every point; got none: use PCA, t-SNE or UMAP.")
-    if params.get("supervised") and not labels:
+    if declared.check_points is not None:
+        declared.check_points(config.params, config.dims, n, dimension)
+    if declared.needs_labels and not labels:
+        raise UserError(f"{declared.title} needs the class of every point; got none: use PCA, t-SNE or UMAP.")
+    if config.params.get("supervised") and not labels:
         raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
 
 
-def clamp_parameter(parameter: Parameter, n: int, dimension: int) -> Parameter:
-    """Return the parameter with its maximum lowered to what n points of that dimension allow."""
-    limits = {"perplexity": n // 3, "neighbors": n - 1, "x": dimension, "y": dimension, "z": dimension}
-    limit = limits.get(parameter.name)
+def clamp_parameter(declared: ProjectionSpec, parameter: Parameter, n: int, dimension: int) -> Parameter:
+    """Return a projection's parameter with its maximum lowered to what n points of that dimension allow."""
+    limit = declared.limits(n, dimension).get(parameter.name) if declared.limits is not None else None
     if limit is None or parameter.maximum is None or limit >= parameter.maximum:
         return parameter
     most = max(limit, parameter.minimum or 0)
-    return replace(parameter, maximum=most, help=f"{parameter.help}; here at most {limit}")
+    return replace(parameter, maximum=most, help=f"{parameter.help}; here at most {limit:g}")
 
 
 def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:

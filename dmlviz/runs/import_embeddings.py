@@ -9,9 +9,10 @@ from dmlviz.catalog.datasets import DATASETS, DatasetSpec
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Finished, Started
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import ProjectionRun, Run
-from dmlviz.runs.writer import RecordWriter
 from dmlviz.storage.files import atomic_write, write_array
 
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
@@ -66,7 +66,7 @@ def _project_once(writer: RecordWriter, record: ProjectionRun, run: Run, stop: S
     if projection.stopped:
         _stopped(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
-    quality = projection.faithfulness
+    quality = projection.quality
     with atomic_write(record.path / "faithfulness.npz") as file:
         np.savez(file, **quality.per_point)  # type: ignore[arg-type]
     write_array(record.path / "coordinates.npy", projection.coordinates)  # last: it marks the map as complete
@@ -109,7 +109,7 @@ def _project_all_epochs(writer: RecordWriter, record: ProjectionRun, run: Run, s
     write_array(record.path / "coordinates.npy", positions)
     box = Box.around(positions.reshape(-1, config.dims), room=1.02)
     frames = [
-        {"step": step, "explained": projection.explained, "faithfulness": projection.faithfulness.summary}
+        {"step": step, "explained": projection.explained, "faithfulness": projection.quality.summary}
         | writer.frame(Frame.quantized(projection.coordinates, "tracked", box))
         for step, projection in zip(steps, projections, strict=True)
     ]

@@ -24,7 +24,7 @@ from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
 
 if TYPE_CHECKING:
-    from dmlviz.ops.gallery import Gallery, Metric
+    from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
 
 __all__ = [
     "FINAL_STATES",
@@ -246,21 +246,21 @@ class Run(EventLogDir):
         Raises:
             UserError: if the image is not among those searched.
         """
-        gallery, items = self._gallery(step, metric)
+        search, items = self._search(step, metric)
         row = int(np.searchsorted(items, item))
         if row == len(items) or items[row] != item:
             raise UserError(
                 f"Image {item} is not among the {len(items):,} test images embedded at this step; choose another."
             )
-        distances, rows = gallery.kneighbors(row, k)
+        distances, rows = search.others(k, [row])
         return self._to_neighbors(distances, items, rows)
 
     def neighbors_of_point(
         self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
     ) -> list[Neighbor]:
         """Return the k test images nearest to an embedding (d), nearest first."""
-        gallery, items = self._gallery(step, metric)
-        distances, rows = gallery.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
+        search, items = self._search(step, metric)
+        distances, rows = search.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
         return self._to_neighbors(distances, items, rows)
 
     def projections(self) -> list[ProjectionRun]:
@@ -280,7 +280,7 @@ class Run(EventLogDir):
             return ProjectionRun(self.path / "projections" / projection)
         raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
 
-    def _gallery(self, step: int | None, metric: "Metric") -> tuple["Gallery", np.ndarray]:
+    def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
         path, labels, tracked = self.path / "embeddings.npy", self.labels, self.tracked_indices
         if step is None and not path.exists():
             step = (self.snapshot_steps or [0])[-1]
@@ -290,22 +290,21 @@ class Run(EventLogDir):
             raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
         items = np.arange(len(labels)) if step is None else np.asarray(tracked)
         limit_faiss_to_one_thread()
-        return _gallery(self.path, step, path.stat().st_mtime_ns, metric), items
+        return _search(self.path, step, path.stat().st_mtime_ns, metric), items
 
     def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
         labels = self.labels
-        assert labels is not None  # _gallery has read them
+        assert labels is not None  # _search has read them
         pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
         return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
 
 
 @lru_cache(maxsize=8)
-def _gallery(path: Path, step: int | None, stamp: int, metric: "Metric") -> "Gallery":
-    from dmlviz.ops.gallery import Gallery
+def _search(path: Path, step: int | None, stamp: int, metric: "Metric") -> "NearestNeighbors":
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     run = Run(path)
-    labels, tracked = run.labels, run.tracked_indices
-    if labels is None or tracked is None:  # removed since the caller checked
-        raise RunNotFoundError(f"Run {run.id} has no labels.")
     embeddings = run.embeddings if step is None else run.snapshot(step)
-    return Gallery(np.asarray(embeddings, np.float32), labels if step is None else labels[tracked], metric)
+    if embeddings is None:  # removed since the caller checked
+        raise RunNotFoundError(f"Run {run.id} has no embeddings.")
+    return NearestNeighbors(embeddings, metric)

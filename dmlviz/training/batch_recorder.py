@@ -20,11 +20,8 @@ class BatchRecorder:
         self.images, self.labels, self.embeddings, self.tuples = images, labels, embeddings, tuples
         embeddings.retain_grad()
         self.loss_per_image = loss.loss_per_image
-        width = embeddings.shape[1]
         self.loss_weights = {
-            name: _array(weight)
-            for name, weight in loss.named_parameters()
-            if weight.numel() <= MAX_WEIGHT_VALUES and (weight.ndim < 2 or weight.shape[1] == width)
+            name: _array(weight) for name, weight in loss.named_parameters() if weight.numel() <= MAX_WEIGHT_VALUES
         }
 
     def finish(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> BatchRecord | None:

@@ -1,19 +1,53 @@
 """The terms of a recorded batch: what the run's loss makes of each comparison, computed anew from what was recorded."""
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from dmlviz import losses
-from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
-from dmlviz.losses.base import Loss, Terms
+from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
+from dmlviz.ops.pairwise import without_autocast
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
+from dmlviz.training.class_arcs import Arc, class_arcs
+from dmlviz.training.term_places import count_noun, term_places
+from dmlviz.training.tuple_difficulty import ComparingLoss, MinedTuples, classify_tuples
 
 
-def batch_terms(config: TrainConfig, batch: BatchRecord) -> list[list[float]]:
+@dataclass(frozen=True, kw_only=True)
+class BatchTerms:
+    """The terms of a batch, with the numbers that stand in their formulas.
+
+    Attributes:
+        terms: for each comparison of `classify_tuples`, in that order, the terms that it takes part in: the value, 1
+            for a pair of two classes or 0, and the numbers of `symbols`. Empty where the loss has no term for it.
+        symbols: what the numbers of each term are, in LaTeX.
+        constants: numbers that are the same in every term, by symbol.
+        formula, negative_formula, note: see `LossSpec.term`, `negative_term` and `term_note`.
+        count: what the loss is the mean of, as in "96 triplets"; empty where it is no such mean, or not all are known.
+        arcs: where on the circle each class wins, for a loss with angle margins in two dimensions.
+        reason: why there are no terms, in a sentence; empty where there are some.
+    """
+
+    terms: list[list[list[float]]]
+    symbols: list[str] = field(default_factory=list)
+    constants: dict[str, float] = field(default_factory=dict)
+    formula: str = ""
+    negative_formula: str = ""
+    note: str = ""
+    count: str = ""
+    arcs: list[Arc] = field(default_factory=list)
+    reason: str = ""
+
+
+NOT_RECORDED = "The weights that this loss learns were not recorded with the batch, so its terms are not known."
+
+
+def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
     """Return the terms that each comparison of a recorded batch takes part in.
 
     Args:
@@ -21,13 +55,36 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> list[list[float]]:
         batch: one of its recorded batches.
 
     Returns:
-        A list for each comparison of `classify_tuples`, in that order: the term of its triplet, or of its pairs, or of
-        its first image, whichever the loss has; empty where the loss has no term for such a comparison.
+        The terms: that of a comparison's triplet, or of its pairs, or of its first image, whichever the loss has.
     """
     seen = classify_tuples(config, batch)
     seer = ComparingLoss.from_config(config, batch)
-    if LOSSES[seer.name].needs_classes and "weight" not in seer.learned:
-        return [[] for _ in seen.indices]  # too large to be recorded
+    loss = _loss(config, batch, seer)
+    if loss is None:
+        return BatchTerms(terms=[[] for _ in seen.indices], reason=NOT_RECORDED)
+    x = torch.tensor(batch.embeddings_before).double()  # e^100 is a usual number in a formula, and beyond float32
+    labels = torch.tensor(np.searchsorted(config.train_classes, batch.labels))
+    with torch.no_grad(), without_autocast(x.device):
+        whole = loss.batch(x, labels, _tuples(batch))
+        parts = loss.parts(whole)
+        count = "" if config.loss != seer.name or _is_thinned(batch) else _count(parts, whole, seer)
+        if any(isinstance(part, SummedTerms) for part in parts):  # of all triplets, those that are listed
+            whole = loss.batch(x, labels, Triplets(*torch.tensor(seen.indices).T))
+            parts = loss.parts(whole)
+        terms = _terms([part for part in parts if isinstance(part, Terms)], whole, seer, seen)
+        arcs = class_arcs(loss, x)
+    return BatchTerms(
+        **terms,
+        formula=seer.spec.term_for(seer.params),
+        negative_formula=seer.spec.negative_term,
+        note=seer.spec.term_note,
+        count=count,
+        arcs=arcs,
+    )
+
+
+def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss | None:
+    """The loss with the weights that were recorded; None where some were not."""
     loss = losses.build(
         seer.name,
         embedding_dim=batch.embeddings_before.shape[1],
@@ -36,20 +93,10 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> list[list[float]]:
     )
     with torch.no_grad():
         for name, weight in loss.named_parameters():
-            if name in seer.learned:
-                weight.copy_(torch.tensor(seer.learned[name]).reshape(weight.shape))
-        x = torch.tensor(batch.embeddings_before)
-        labels = torch.tensor(np.searchsorted(config.train_classes, batch.labels))
-        tuples = _tuples(batch)
-        if tuples is None and seen.kind == "triplets" and "triplets" in LOSSES[seer.name].tuple_kinds:
-            tuples = Triplets(*torch.tensor(seen.indices).T)  # of all triplets, those that are listed
-        loss(x, labels, tuples)
-    found: list[list[float]] = [[] for _ in seen.indices]
-    for part in loss.last_parts:
-        if isinstance(part, Terms):
-            for row, values in enumerate(_of_rows(part, loss, tuples, seen.indices, seen.kind, len(labels))):
-                found[row] += values
-    return found
+            if name not in seer.learned:
+                return None
+            weight.copy_(torch.tensor(seer.learned[name]).reshape(weight.shape))
+    return loss.double()
 
 
 def _tuples(batch: BatchRecord) -> Pairs | Triplets | None:
@@ -64,36 +111,44 @@ def _tuples(batch: BatchRecord) -> Pairs | Triplets | None:
     return kind(*(torch.tensor(part) for part in (*positive, *negative)))
 
 
-def _of_rows(
-    part: Terms, loss: Loss, tuples: Pairs | Triplets | None, rows: np.ndarray, kind: str, images: int
-) -> list[list[float]]:
-    """The terms of each comparison, by the shape that a loss gives its terms."""
-    values = part.values
-    mask = torch.ones_like(values, dtype=torch.bool) if part.mask is None else part.mask.expand_as(values)
-    if values.ndim == 2 and values.shape == (images, images):
-        pairs = [] if kind == "classes" else [(0, k) for k in range(1, rows.shape[1])]
-        return [[term for i, j in pairs for term in _either(values, mask, row[i], row[j])] for row in rows]
-    if loss.loss_per_image is not None or (values.ndim == 1 and len(values) == images and not _is_listed(part, tuples)):
-        return [[values[row[0]].item()] if mask[row[0]] else [] for row in rows]
-    if isinstance(tuples, Triplets) and len(values) == len(rows) == len(tuples.a):
-        return [[value] for value in values.tolist()]
-    if isinstance(tuples, Pairs) and kind == "pairs" and len(values) >= len(tuples.a) + len(tuples.b):
-        first, second = torch.cat([tuples.a, tuples.b]).tolist(), torch.cat([tuples.p, tuples.n]).tolist()
-        known = {pair: k for k, pair in enumerate(zip(first, second, strict=True))}
-        return [
-            [values[k].item()] if (k := known.get((int(i), int(j)))) is not None and mask[k] else [] for i, j in rows
-        ]
-    return [[] for _ in rows]
+def _is_thinned(batch: BatchRecord) -> bool:
+    return batch.triplets is not None and len(batch.triplets) < batch.num_mined
 
 
-def _either(values: Tensor, mask: Tensor, i: int, j: int) -> list[float]:
-    """The term of a pair, which counts in one direction or the other."""
-    return next(([values[a, b].item()] for a, b in ((i, j), (j, i)) if mask[a, b]), [])
+def _count(parts: list[Terms | SummedTerms | Tensor], whole: Batch, seer: ComparingLoss) -> str:
+    """What the loss is the mean of; empty where it is the sum of several things."""
+    (part, *others) = parts
+    if others or isinstance(part, Tensor):
+        return ""
+    if isinstance(part, SummedTerms):
+        count, noun = int(part.terms), "triplets"
+    else:
+        mask = torch.ones_like(part.values, dtype=torch.bool) if part.mask is None else part.mask
+        count, noun = int(mask.expand_as(part.values).sum()), count_noun(part, whole, seer.spec.compares)
+    return f"{count:,} {noun if count != 1 else noun.removesuffix('s')}"
 
 
-def _is_listed(part: Terms, tuples: Pairs | Triplets | None) -> bool:
-    """Whether the terms are one for each tuple that a miner listed, not one for each image."""
-    if tuples is None or (part.mask is not None and not bool(part.mask.all())):
-        return False
-    listed = len(tuples.a) + (len(tuples.b) if isinstance(tuples, Pairs) else 0)
-    return len(part.values) == listed
+def _terms(parts: list[Terms], whole: Batch, seer: ComparingLoss, seen: MinedTuples) -> dict[str, Any]:
+    """The terms of each comparison, and what their numbers are."""
+    found: list[list[list[float]]] = [[] for _ in seen.indices]
+    symbols: list[str] = []
+    constants: dict[str, float] = {}
+    for part in parts:
+        numbers = {} if part.numbers is None else part.numbers()
+        columns = {
+            symbol: value for symbol, value in numbers.items() if isinstance(value, Tensor) and value.numel() > 1
+        }
+        symbols = list(columns)
+        constants = {symbol: _plain(value) for symbol, value in numbers.items() if symbol not in columns}
+        rows, places, negative = term_places(part, whole, seen, seer.spec.compares)
+        table = [part.values, *(column.expand_as(part.values) for column in columns.values())]
+        values = torch.stack([column.reshape(-1)[places].double() for column in table], dim=1)
+        values = torch.cat([values[:, :1], negative[:, None].double(), values[:, 1:]], dim=1)
+        for row, term in zip(rows.tolist(), values.nan_to_num().tolist(), strict=True):
+            found[row].append([_plain(value) for value in term])
+    return {"terms": found, "symbols": symbols, "constants": constants}
+
+
+def _plain(value: Tensor | float) -> float:
+    """The number to six digits: more are not shown."""
+    return float(f"{float(value):.6g}")

@@ -1,14 +1,10 @@
-"""Detects failing trainings from their events and suggests remedies. Imports no torch."""
+"""Detects failing trainings from their events. Imports no torch."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.errors import UserError
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Step
 
 WINDOW_STEPS = 20  # batches that an alarm about the loss is based on
@@ -21,14 +17,6 @@ MAX_MARGINS_PER_CLASS = 10.0  # norms up to so many margins per class are plausi
 MIN_MARGINS = 3.0  # shorter embeddings cannot keep classes a margin apart
 OVERFIT_SPREAD_RATIO = 2.5  # within-class / between-class distance, of test images over training batches
 OVERFIT_P1_DROP = 0.02  # P@1 below its best
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A remedy: `label` for the user, `changes` as settings of the config."""
-
-    label: str
-    changes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -65,7 +53,7 @@ class TrainingMonitor:
         alarms: dict[str, Alarm | None] = {}
         if isinstance(event, Step):
             self.steps.append(event)
-            alarms = {"idle": self._inactive(), "diverging": self._diverging()}
+            alarms = {"inactive": self._inactive(), "diverging": self._diverging()}
         elif isinstance(event, Failed):
             alarms = {"diverging": Alarm("diverging", f"Training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
@@ -88,7 +76,7 @@ class TrainingMonitor:
         if len(self.steps) < WINDOW_STEPS or max(step.active_fraction for step in self.steps) > 0:
             return None
         return Alarm(
-            "idle",
+            "inactive",
             f"No active loss terms in the last {WINDOW_STEPS} batches: the gradient is zero.",
         )
 
@@ -166,92 +154,3 @@ def _margin_scale(config: TrainConfig) -> float:
 def _within_between_ratio(within: float | None, between: float | None) -> float:
     """Return the ratio of within-class to between-class distance; NaN if unknown."""
     return within / between if within is not None and between else float("nan")
-
-
-def suggestions(name: str, config: TrainConfig) -> list[Suggestion]:
-    """Return the remedies for an alarm, most promising first, that give a valid and different config."""
-    return [suggestion for suggestion in SUGGESTIONS[name](config) if _is_applicable(suggestion, config)]
-
-
-def _is_applicable(suggestion: Suggestion, config: TrainConfig) -> bool:
-    try:
-        return config.replace(**suggestion.changes) != config
-    except UserError:
-        return False
-
-
-def _against_collapse(config: TrainConfig) -> list[Suggestion]:
-    return [*_margin(config, 1.0), *_easier_miner(config), _lower_learning_rate(config, 10)]
-
-
-def _for_inactive_loss(config: TrainConfig) -> list[Suggestion]:
-    return [
-        *_harder_miner(config),
-        *_margin(config, 2.0),
-        Suggestion("fewer steps", {"steps": max(50, config.steps // 2)}),
-    ]
-
-
-def _against_divergence(config: TrainConfig) -> list[Suggestion]:
-    return [_lower_learning_rate(config, 10), Suggestion("normalized embeddings", {"normalize": True})]
-
-
-def _against_explosion(config: TrainConfig) -> list[Suggestion]:
-    return [Suggestion("normalized embeddings", {"normalize": True}), _lower_learning_rate(config, 10)]
-
-
-def _against_overfitting(config: TrainConfig) -> list[Suggestion]:
-    return [
-        Suggestion("all training images", {"max_train_images": None}),
-        Suggestion("fewer steps", {"steps": max(50, config.steps // 2)}),
-        Suggestion("weight decay of 0.001", {"weight_decay": 1e-3}),
-    ]
-
-
-SUGGESTIONS: dict[str, Callable[[TrainConfig], list[Suggestion]]] = {
-    "collapsed": _against_collapse,
-    "idle": _for_inactive_loss,
-    "diverging": _against_divergence,
-    "exploding": _against_explosion,
-    "overfitting": _against_overfitting,
-}
-
-
-def _lower_learning_rate(config: TrainConfig, divisor: int) -> Suggestion:
-    rate = config.learning_rate / divisor
-    return Suggestion(f"a learning rate of {rate:g}", {"learning_rate": rate})
-
-
-def _margin(config: TrainConfig, factor: float) -> list[Suggestion]:
-    """Suggest the default margin if the current one is smaller, else `factor` times the current one."""
-    for parameter in LOSSES[config.loss].parameters:
-        now = config.loss_params.get(parameter.name)
-        if parameter.name != "margin" or not isinstance(now, int | float):
-            continue
-        if not isinstance(parameter.default, int | float):
-            continue
-        margin = parameter.default if now < parameter.default else factor * now
-        label = f"a margin of {margin:g}"
-        return [Suggestion(label, {"loss_params": dict(config.loss_params) | {parameter.name: margin}})]
-    return []
-
-
-def _easier_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "collapsed")
-
-
-def _harder_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "idle")
-
-
-def _miner(config: TrainConfig, alarm: str) -> list[Suggestion]:
-    tuple_kinds = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
-    remedies = [
-        name
-        for kind in ("triplets", "pairs")
-        for name, miner in MINERS.items()
-        if (miner.remedy_for, miner.tuple_kind) == (alarm, kind)
-    ]
-    compatible = [name for name in remedies if MINERS[name].tuple_kind in tuple_kinds and name != config.miner]
-    labels = {name: f"{MINERS[name].title.lower().replace(',', '')} mining" for name in compatible}
-    return [Suggestion(labels[name], {"miner": name}) for name in compatible[:1]]

@@ -5,6 +5,7 @@ independent random draws.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,21 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
         UserError: if the images are too few for such batches.
     """
     batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
-    return batches
+    return _checked(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
+
+
+def _checked(batches: Iterator[Any], config: TrainConfig, n: int) -> Iterator[np.ndarray]:
+    """What a plug-in's sampler yields; raise UserError for anything but indices of as many images as a batch has."""
+    for given in batches:
+        batch = np.asarray(given)
+        whole = batch.ndim == 1 and np.issubdtype(batch.dtype, np.integer)
+        if not whole or len(batch) != config.effective_batch_size or batch.min() < 0 or batch.max() >= n:
+            raise UserError(
+                f"The sampler {config.sampler} must yield {config.effective_batch_size} indices from 0 to {n - 1}; got "
+                f"{batch.dtype} of shape {batch.shape}: correct the plug-in."
+            )
+        yield batch.astype(np.int64)
+    raise UserError(f"The sampler {config.sampler} must yield batches endlessly; it ended: correct the plug-in.")
 
 
 @registry.register("balanced")

@@ -550,37 +550,13 @@ export interface LossParameter {
   words: string[];
 }
 
-/** A number to set beside a loss's parameters. */
-export interface SceneKnob {
-  name: string;
-  label: string;
-  default: number;
-  low: number;
-  high: number;
-  step: number;
-}
-
-/** What the plot of a loss shows; see dmlviz/catalog/plot_scene.py. */
-export interface PlotScene {
-  kind: "pair" | "triplet" | "two_pairs" | "classes" | "score";
-  axis: "distance" | "angle" | "ratio" | "score";
-  listed: boolean;
-  same_side: boolean;
-  support_first: boolean;
-  knobs: SceneKnob[];
-}
-
-/** A loss, as the plots need it; `compares` and `class_centers` are explained in dmlviz/catalog/parameters.py. */
+/** A loss, as the plots need it. */
 export interface LossInfo {
   name: string;
   title: string;
   family: string;
   on_sphere: boolean;
   needs_classes: boolean;
-  compares: "pairs" | "triplets" | "positive_pairs" | "anchors" | "classes";
-  class_centers: "" | "weights" | "points" | "means";
-  scene: PlotScene | null;
-  takes_triplets: boolean;
   parameters: LossParameter[];
 }
 
@@ -669,9 +645,24 @@ export interface LossGround {
 
 // ---- batches: The answers about recorded batches and about distances between test images.
 
-/** /api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in. */
+/** Where on the circle a class (a row of the class weights) wins, in radians. */
+export interface ClassArc {
+  row: number;
+  start: number;
+  end: number;
+}
+
+/** /api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
 export interface BatchTerms {
-  terms: number[][];
+  terms: number[][][];
+  symbols: string[];
+  constants: Record<string, number>;
+  formula: string;
+  negative_formula: string;
+  note: string;
+  count: string;
+  arcs: ClassArc[];
+  reason: string;
 }
 
 /** See dmlviz/catalog/pair_thresholds.py. */
@@ -691,12 +682,6 @@ export interface Compared {
   rows: string;
   hardness: string;
   counts: number[];
-}
-
-/** Base64 of float32, row after row. */
-export interface PackedArray {
-  shape: number[];
-  data: string;
 }
 
 /** What stands for each class, and where. */
@@ -736,8 +721,6 @@ export interface BatchAnswer {
   seen: Compared;
   selected_by: string | null;
   anchored: boolean;
-  learned: Record<string, PackedArray>;
-  seen_classes: number[];
   centers: ClassCenters | null;
   loss_of: LossOfBatch;
   final?: boolean;

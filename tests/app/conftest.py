@@ -27,9 +27,10 @@ from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.errors import UserError
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.

@@ -1,4 +1,4 @@
-"""What the server tells of a run's batches and of the distances between its test images."""
+"""Payloads of recorded batches and of the distance histograms."""
 
 import io
 from base64 import b64decode
@@ -17,7 +17,8 @@ from app.payloads.batches import COLUMNS
 from app.payloads.distance_histograms import MAX_IMAGES
 from dmlviz import data
 from dmlviz.errors import UserError
-from dmlviz.runs.writer import RecordWriter, RunRecorder
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.training.batch_record import BatchRecord
 
 N = 24
@@ -65,7 +66,7 @@ def floats(text):
     return np.frombuffer(b64decode(text), "<f4").reshape(N, -1)
 
 
-def test_a_batch_is_told_on_the_picture_that_the_run_plays(client, told):
+def test_batch_positions_are_those_of_the_runs_own_projection(client, told):
     answer = client.get(f"/api/runs/{told.id}/batches/3.json")
     assert "immutable" in answer.headers["cache-control"]
     found, batch = answer.json(), seen()
@@ -97,7 +98,7 @@ def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypat
     assert len(heard) == 1
 
 
-def test_while_the_run_trains_the_batch_is_drawn_on_the_last_snapshot(client, here, write):
+def test_batch_positions_use_the_last_snapshot_while_the_run_trains(client, here, write):
     run = write(here.runs, upto=6)
     with RecordWriter(run) as writer:
         RunRecorder(writer, run, np.asarray(run.labels)).write(seen())
@@ -134,19 +135,19 @@ def test_histograms_count_every_pair_of_the_images_once(client, run):
     assert (same * bins).sum() / same.sum() / len(bins) * found["high"] == pytest.approx(d[of_one].mean(), abs=0.01)
 
 
-def test_the_end_has_histograms_too(client, run):
+def test_the_final_embeddings_have_histograms(client, run):
     end = run.end["step"]
     assert client.get(f"/api/runs/{run.id}/distances/{end}.json").json()["step"] == end
 
 
 @pytest.mark.parametrize("path", ["batches/4.json", "batches/4.png", "distances/4.json", "batches/-1.json"])
-def test_what_was_not_kept_is_a_sentence(client, told, path):
+def test_a_batch_that_was_not_recorded_is_one_sentence(client, told, path):
     answer = client.get(f"/api/runs/{told.id}/{path}")
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
 
 
-def test_a_batch_of_other_images_or_classes_is_a_sentence(client, run):
+def test_a_batch_of_other_images_or_classes_is_one_sentence(client, run):
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, np.asarray(run.labels))
         recorder.write(replace(seen(3), images=IMAGES_SEEN + 10_000))
@@ -156,6 +157,6 @@ def test_a_batch_of_other_images_or_classes_is_a_sentence(client, run):
 
 
 @pytest.mark.parametrize("run", ["../secret", "0123456789abcdeg", "ffffffffffffffff"])
-def test_nothing_outside_the_runs_can_be_asked_for(client, run):
+def test_files_outside_the_runs_cannot_be_requested(client, run):
     for path in ("batches/1.json", "batches/1.png", "distances/1.json"):
         assert client.get(f"/api/runs/{run}/{path}").status_code == 404

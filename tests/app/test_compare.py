@@ -1,4 +1,4 @@
-"""Two runs side by side: who gets which images right, what differs, what is trained from here."""
+"""The Compare page: the pair, its differences, agreement, and trainings started from here."""
 
 from base64 import b64decode
 from pathlib import Path
@@ -46,7 +46,7 @@ def nearest_is_right(run):
     return np.array(right)
 
 
-def test_the_table_counts_every_image_once_where_it_belongs(two):
+def test_the_agreement_table_counts_every_image_once(two):
     a, b = two
     first, second = nearest_is_right(a), nearest_is_right(b)
     cells = agreement_table(a, b)
@@ -70,12 +70,12 @@ def test_a_run_agrees_with_itself(two):
     assert sum(cell["count"] for cell in cells.values()) == len(two[0].labels)
 
 
-def test_a_run_under_way_is_not_judged(here, write, two):
+def test_a_running_run_has_no_agreement_table(here, write, two):
     with pytest.raises(UserError, match="no embeddings"):
         agreement_table(two[0], write(here.runs, DIGITS.replace(seed=7), upto=4))
 
 
-def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, two):
+def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
     ui = CompareState()
     pair = resolve_pair(ui, here, preferred=two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
@@ -84,20 +84,20 @@ def test_what_the_state_leaves_open_is_filled_with_runs_of_the_same_data(here, t
     assert CompareState.from_query(ui.to_query()).to_query() == ui.to_query()
 
 
-def test_a_run_that_is_gone_is_said_and_replaced(here, two):
+def test_a_deleted_run_is_reported_and_replaced(here, two):
     ui = CompareState(a="0" * 16, b=two[0].id, pinned=3)
     pair = resolve_pair(ui, here, None)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert len(ui.notes) == 1
 
 
-def test_who_has_trained_nothing_yet_sees_a_run_that_learned_beside_one_that_fails(here):
+def test_the_first_pair_is_a_run_that_learned_and_one_that_fails(here):
     pair = resolve_pair(CompareState(), here, None)
     assert not pair.a.run.info.get("fails")
     assert pair.b.run.info["fails"]
 
 
-def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
+def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write):
     here.runs.bundled = here.runs.folder / "none"
     assert resolve_pair(CompareState(), here, None) is None
     run = write(here.runs, DIGITS)
@@ -107,17 +107,17 @@ def test_one_run_alone_is_shown_alone_and_none_is_said(here, write):
 
 
 @pytest.mark.parametrize("query", [{"a": "../x"}, {"b": ""}, {"pin": "-1"}, {"pin": "x"}])
-def test_what_an_address_asks_in_vain_is_left_out(query):
+def test_invalid_url_parameters_of_compare_are_ignored(query):
     assert CompareState.from_query(query).to_query() == {}
 
 
-def test_a_run_that_is_chosen_for_the_other_side_changes_places():
+def test_selecting_one_run_for_both_sides_swaps_them():
     ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
     ui.select("b" * 16, "b" * 16)
     assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
 
 
-def test_runs_of_different_data_are_not_alike(here, two):
+def test_runs_of_different_data_sets_cannot_be_compared(here, two):
     other = here.runs.create(TrainConfig(dataset="mnist", embedding_dim=2))
     pair = Pair(run_view(two[0], here), run_view(other, here))
     assert not pair.same_dataset
@@ -126,7 +126,7 @@ def test_runs_of_different_data_are_not_alike(here, two):
         agreement_table(two[0], other)
 
 
-def test_differences_are_told_in_the_words_of_the_settings():
+def test_differences_use_the_labels_of_the_settings():
     a = TrainConfig(loss="triplet", loss_params={"margin": 0.2})
     assert differences(a, a) == []
     assert differences(a, a.replace(seed=3)) == [("seed", "0", "3")]
@@ -136,23 +136,23 @@ def test_differences_are_told_in_the_words_of_the_settings():
 
 
 @pytest.mark.parametrize(("name", "value"), [("seed", 9), ("embedding_dim", 8), ("loss.margin", 0.7), ("steps", 50)])
-def test_one_thing_changed_changes_one_thing(name, value):
+def test_changing_one_setting_changes_no_other(name, value):
     config = TrainConfig(loss="triplet")
     changed = with_setting(config, name, value)
     assert len(differences(config, changed)) == 1
 
 
-def test_a_change_that_cannot_be_is_a_sentence():
+def test_an_invalid_change_is_one_sentence():
     with pytest.raises(UserError, match="images_per_class"):
         with_setting(TrainConfig(loss="triplet"), "images_per_class", 1)
 
 
-def test_every_offered_setting_is_one_of_a_training():
+def test_every_editable_setting_is_a_config_field():
     assert set(EDITABLE_FIELDS) <= set(TrainConfig.model_fields)
 
 
 @pytest.mark.parametrize(("dataset", "kind"), PRESETS)
-def test_classical_and_mined_differ_in_how_tuples_come_about_and_in_nothing_else(dataset, kind):
+def test_a_preset_pair_differs_only_in_how_tuples_are_made(dataset, kind):
     blind, mined = preset(dataset, kind)
     same = ("dataset", "net", "embedding_dim", "normalize", "loss", "steps", "seed", "optimizer", "learning_rate")
     assert all(getattr(blind, name) == getattr(mined, name) for name in (*same, "schedule", "loss_params"))
@@ -162,7 +162,7 @@ def test_classical_and_mined_differ_in_how_tuples_come_about_and_in_nothing_else
     assert abs(blind.effective_batch_size - mined.effective_batch_size) <= 1
 
 
-def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):
+def test_the_page_shows_both_maps_and_the_differing_settings(here, two):
     page = AppTest.from_file(str(MAIN), default_timeout=30).run()
     page.switch_page(COMPARE)
     page.query_params["a"], page.query_params["b"], page.query_params["pin"] = two[0].id, two[1].id, "3"
@@ -176,7 +176,7 @@ def test_the_page_shows_both_maps_linked_and_what_tells_them_apart(here, two):
     assert not any("Something went wrong" in caption.value for caption in page.caption)
 
 
-def test_an_address_is_followed_though_another_page_has_asked_for_the_state_before(here, two):
+def test_a_url_is_applied_even_if_another_page_created_the_state(here, two):
     page = AppTest.from_file(str(MAIN), default_timeout=30).run()
     page.session_state[compare.KEY] = CompareState()  # as the shelf leaves it, which links to Compare
     page.switch_page(COMPARE)

@@ -1,4 +1,4 @@
-"""The drawer Curves below the map: closed it costs nothing, open it shows a figure of what the map shows."""
+"""The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
 from pathlib import Path
@@ -53,14 +53,14 @@ def measured(monkeypatch):
     return asked
 
 
-def test_a_closed_drawer_measures_nothing(here, run, measured):
+def test_a_closed_drawer_computes_nothing(here, run, measured):
     page = Page(run=run.id)
     assert page.figure is None
     assert measured == []
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_an_address_opens_it_at_a_figure_of_the_run(here, run, name):
+def test_a_url_opens_the_drawer_at_its_figure(here, run, name):
     page = Page(run=run.id, curves=name)
     expected = json.loads(getattr(figures, name)(run).to_json())
     assert page.figure["data"] == expected["data"]
@@ -70,7 +70,7 @@ def test_an_address_opens_it_at_a_figure_of_the_run(here, run, name):
     assert page.test.session_state["ui"].to_query()["curves"] == name
 
 
-def test_a_click_on_another_figure_shows_that_and_a_second_look_measures_nothing(here, run, monkeypatch):
+def test_another_figure_is_shown_on_a_click_and_cached(here, run, monkeypatch):
     made = []
     monkeypatch.setattr(curves, "measure", lambda *what: made.append(what[0]) or figures.data.measure(*what))
     curves._measured.cache_clear()
@@ -83,7 +83,7 @@ def test_a_click_on_another_figure_shows_that_and_a_second_look_measures_nothing
     assert len(page.figure["data"]) == 2
 
 
-def test_where_a_replay_was_left_the_figure_is_of_that_step_and_says_so(here, run):
+def test_the_figure_shows_the_step_of_a_paused_replay(here, run):
     step = run.snapshot_steps[2]
     page = Page(run=run.id, curves="recall_at_k", step=step)
     assert f"200 tracked test images of Digits 8 × 8 after step {step}; 200 queries" in page.words
@@ -92,7 +92,7 @@ def test_where_a_replay_was_left_the_figure_is_of_that_step_and_says_so(here, ru
     assert "596 test images" in page.words
 
 
-def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
+def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monkeypatch):
     monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
     last = run.snapshot_steps[-1]
@@ -101,7 +101,7 @@ def test_while_a_run_trains_the_last_images_are_drawn(here, write, monkeypatch):
     assert ", the end" not in page.words
 
 
-def test_before_the_first_images_there_is_a_sentence(here, write, monkeypatch):
+def test_before_the_first_snapshot_there_is_a_message(here, write, monkeypatch):
     monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("queued", 1, 1))
     run = here.runs.create(TrainConfig(dataset="digits", seed=11))
     for name in CURVES:
@@ -111,5 +111,5 @@ def test_before_the_first_images_there_is_a_sentence(here, write, monkeypatch):
 
 
 @pytest.mark.parametrize("odd", ["map", "precision_recall", "x", ""])
-def test_an_address_that_names_no_figure_of_the_drawer_leaves_it_closed(odd):
+def test_an_unknown_figure_in_the_url_leaves_the_drawer_closed(odd):
     assert UIState.from_query({"curves": odd}).curves is None

@@ -1,4 +1,4 @@
-"""The Explore page without a browser: what it shows and what it asks of the jobs."""
+"""The Explore page without a browser: what it shows and which jobs it starts."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def started(here, monkeypatch):
     return submitted
 
 
-def test_the_first_page_plays_the_ready_made_run(here, write, tmp_path):
+def test_the_first_page_shows_the_bundled_run(here, write, tmp_path):
     write(here.runs)
     page = Page()
     shown = page.data("map")
@@ -78,27 +78,27 @@ def test_the_first_page_plays_the_ready_made_run(here, write, tmp_path):
     assert page.ui.to_query() == {}
 
 
-def test_without_any_run_the_page_says_what_to_do(here, tmp_path):
+def test_without_any_run_the_page_says_to_press_train(here, tmp_path):
     here.runs.bundled = tmp_path / "nothing"
     page = Page()
     assert page.data("map") is None
     assert "Press Train" in page.captions
 
 
-def test_every_component_gets_plain_data_of_one_run(here, run):
+def test_every_component_gets_json_props_of_one_run(here, run):
     page = Page(run=run.id, pin=3)
     for name in ("map", "scores", "loss_curve", "progress"):
         assert page.data(name)["run"] == run.id
     assert page.data("inspector")["subject"] == {"item": 3, "label": int(run.labels[3])}
 
 
-def test_a_highlight_is_small_on_the_wire(here, run):
+def test_a_pin_sends_little_data(here, run):
     page = Page(run=run.id, pin=3)
     for name in ("map", "inspector", "scores", "loss_curve", "progress"):
         assert len(json.dumps(page.data(name))) < 1000, name
 
 
-def test_what_an_address_selects_is_selected_among_the_images_it_means(here, run):
+def test_a_selection_in_the_url_applies_only_to_its_data_set(here, run):
     word = Selection("digits", "IAE=").encode  # images 5 and 8
     assert Page(run=run.id, select=word).data("map")["selected"] == {"bits": "IAE="}
     other = Page(run=run.id, select=word.replace("digits", "mnist"))
@@ -106,7 +106,7 @@ def test_what_an_address_selects_is_selected_among_the_images_it_means(here, run
     assert other.ui.selected is not None  # for when a run of those images is shown
 
 
-def test_the_neighbors_of_a_pinned_image_are_the_runs_own(here, run):
+def test_the_inspector_shows_the_runs_neighbors_of_the_pinned_image(here, run):
     page = Page(run=run.id, pin=5)
     expected = [neighbor.item for neighbor in run.neighbors(5, 10)]
     assert [item for item, _, _ in page.data("inspector")["near"]] == expected
@@ -114,12 +114,12 @@ def test_the_neighbors_of_a_pinned_image_are_the_runs_own(here, run):
 
 
 @pytest.mark.parametrize("pin", [100_000, 596])
-def test_a_pin_that_no_image_has_is_no_fault(here, run, pin):
+def test_a_pin_beyond_the_last_image_is_ignored(here, run, pin):
     page = Page(run=run.id, pin=pin)
     assert page.data("inspector")["placeholder"]
 
 
-def test_train_submits_what_is_set_and_shows_that_run(here, run, started):
+def test_train_submits_the_settings_and_shows_the_run(here, run, started):
     page = Page(run=run.id, dataset="digits", loss="triplet", steps=50)
     page.button(key="train").click()
     page.run()
@@ -130,7 +130,7 @@ def test_train_submits_what_is_set_and_shows_that_run(here, run, started):
     assert page.test.query_params["run"] == config.id
 
 
-def test_mnist_is_set_where_it_is_and_otherwise_digits_with_the_reason(here, run, started):
+def test_mnist_is_the_default_if_on_disk_and_digits_otherwise(here, run, started):
     page = Page(run=run.id)
     assert "MNIST is not downloaded" in page.captions
     page.button(key="train").click()
@@ -138,7 +138,7 @@ def test_mnist_is_set_where_it_is_and_otherwise_digits_with_the_reason(here, run
     assert started[0][0].dataset == "digits"
 
 
-def test_settings_reach_the_address_and_come_back_from_it(here, run):
+def test_settings_round_trip_through_the_url(here, run):
     page = Page(run=run.id)
     page.selectbox(key="set.loss").select("contrastive")
     page.run()
@@ -151,7 +151,7 @@ def test_settings_reach_the_address_and_come_back_from_it(here, run):
     assert again.number_input(key="loss.contrastive.margin").value == 0.75
 
 
-def test_an_address_that_asks_the_impossible_says_so(here, run):
+def test_an_invalid_url_shows_a_message(here, run):
     page = Page(run=run.id, steps="-5")
     assert "steps" in page.captions
     gone = Page(run="0" * 16)
@@ -159,7 +159,7 @@ def test_an_address_that_asks_the_impossible_says_so(here, run):
 
 
 @pytest.mark.parametrize("loss", {loss.family: name for name, loss in LOSSES.items()}.values())
-def test_a_loss_is_offered_with_what_goes_with_it(here, run, loss):
+def test_the_form_offers_only_miners_that_the_loss_takes(here, run, loss):
     page = Page(run=run.id, loss=loss)
     declared = LOSSES[loss]
     assert page.selectbox(key="set.loss").value == loss
@@ -171,7 +171,7 @@ def test_a_loss_is_offered_with_what_goes_with_it(here, run, loss):
         assert len(offered[0].options) == len(accepted) + 1
 
 
-def test_the_limit_of_the_queue_is_said_as_a_sentence(here, run, monkeypatch):
+def test_a_full_queue_shows_its_message(here, run, monkeypatch):
     from dmlviz.errors import UserError
 
     def full(config, owner=""):
@@ -185,7 +185,7 @@ def test_the_limit_of_the_queue_is_said_as_a_sentence(here, run, monkeypatch):
     assert page.data("map")["run"] == run.id
 
 
-def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monkeypatch):
+def test_stop_is_enabled_only_while_a_run_trains(here, write, monkeypatch):
     config = TrainConfig(dataset="digits", seed=9)
     run = write(here.runs, config, upto=8)
     asked = []
@@ -200,8 +200,8 @@ def test_stop_is_at_hand_while_a_run_trains_and_asks_only_then(here, write, monk
     assert Page(run=run.id).button(key="stop").disabled
 
 
-def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
-    from dmlviz.runs.writer import RecordWriter
+def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
+    from dmlviz.runs.record_writer import RecordWriter
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     with RecordWriter(run) as writer:
@@ -211,7 +211,7 @@ def test_a_failure_is_on_the_page_as_its_sentence(here, write, monkeypatch):
     assert page.data("progress")["reason"] == "The loss became infinite at step 3."
 
 
-def test_a_run_that_was_cut_off_can_still_be_looked_at(here, write):
+def test_an_interrupted_run_can_still_be_viewed(here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=10)
     page = Page(run=run.id, pin=int(run.tracked_indices[0]))
     assert page.data("progress")["phase"] == "interrupted"
@@ -219,7 +219,7 @@ def test_a_run_that_was_cut_off_can_still_be_looked_at(here, write):
     assert page.data("inspector")["among"] is None  # not among all test images
 
 
-def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
+def test_queries_are_available_only_after_training(here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     page = Page(run=run.id)
     page.test.session_state["side"] = "Draw"
@@ -228,7 +228,7 @@ def test_a_picture_is_asked_about_only_when_the_run_is_over(here, write):
     assert page.data("query_pad") is None
 
 
-def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
+def test_widgets_follow_the_state(here, run):
     page = Page(run=run.id)
     page.test.session_state["more"] = True
     page.ui.set("steps", 77)
@@ -239,12 +239,12 @@ def test_the_widgets_show_what_the_state_holds_whoever_changed_it(here, run):
     assert page.ui.config("digits").steps == 78
 
 
-def test_settings_behind_more_are_only_made_when_somebody_looks(here, run):
+def test_settings_under_more_are_rendered_only_when_open(here, run):
     page = Page(run=run.id)
     assert not [widget for widget in page.test.number_input if widget.key == "set.steps"]
 
 
-def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, monkeypatch, caplog):
+def test_an_internal_error_shows_a_message_without_a_traceback(here, run, monkeypatch, caplog):
     from app.panels import map_panel
 
     def broken(*_):
@@ -259,11 +259,11 @@ def test_a_fault_of_the_program_is_a_sentence_without_a_traceback(here, run, mon
     assert "secret" in caplog.text
 
 
-def test_the_digits_have_their_pictures_without_any_download(tmp_path):
+def test_digits_have_images_without_a_download(tmp_path):
     assert len(image_tiles("digits", tmp_path)) == 596
 
 
-def test_a_browser_that_missed_a_run_starts_each_setting_from_what_is_set(here):
+def test_after_an_interrupted_rerun_widgets_default_to_the_state(here):
     page = Page(dataset="digits", net="lenet", embedding_dim=16, loss="triplet", **{"loss.margin": "0.35"})
     for run in range(2):
         chosen = {box.key: box.options[box.proto.default] for box in page.selectbox if box.key.startswith("set.")}
@@ -273,7 +273,7 @@ def test_a_browser_that_missed_a_run_starts_each_setting_from_what_is_set(here):
         page.run()
 
 
-def test_settings_are_told_again_after_a_run_that_was_cut_short():
+def test_after_an_interrupted_rerun_widget_values_are_set_again():
     def script():
         import streamlit as st
 
@@ -293,7 +293,7 @@ def test_settings_are_told_again_after_a_run_that_was_cut_short():
     assert told == [True, False, True, False]
 
 
-def test_a_camera_is_offered_only_where_a_browser_allows_one():
+def test_the_camera_tab_needs_https_or_localhost():
     from app.panels.inspector import _camera_allowed
 
     assert _camera_allowed("https://lecture.example/")
@@ -303,12 +303,12 @@ def test_a_camera_is_offered_only_where_a_browser_allows_one():
     assert not _camera_allowed(None)
 
 
-def test_the_first_page_never_plays_a_run_that_fails_on_purpose(here):
+def test_the_first_page_never_shows_a_run_that_fails_on_purpose(here):
     assert not here.default_run().info.get("fails")
 
 
 @pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
-def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
+def test_an_incomplete_paste_is_one_sentence(odd):
     from app.payloads.query import decode_paste, paste_count
     from dmlviz.errors import UserError
 
@@ -318,7 +318,7 @@ def test_a_paste_that_did_not_arrive_whole_is_a_sentence(odd):
     assert decode_paste(None) is None
 
 
-def test_a_box_with_nothing_chosen_yet_is_empty():
+def test_a_select_box_without_a_value_is_empty():
     def script():
         import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The Learn page: every choice has a page, found by its address and by searching."""
+"""The Learn page: every catalog entry has a page, found by its URL and by the search."""
 
 import json
 import runpy
@@ -60,7 +60,7 @@ def test_the_index_leads_to_every_entry_topic_and_lesson(here):
         assert f"topic={topic}" in led
 
 
-def test_every_address_of_an_entry_comes_back(here):
+def test_every_entry_round_trips_through_its_url(here):
     for kind, name in ENTRIES:
         assert LearnState.from_query({kind: name}).to_query() == {kind: name}
     for query in ({}, {"loss": "nonsense"}, {"topic": "x"}, {"run": "y"}):
@@ -72,7 +72,7 @@ def test_every_address_of_an_entry_comes_back(here):
     [("loss", "triplet"), ("loss", "weighted_sum"), ("loss", "hinge_pair"), ("loss", "arcface"), ("net", "small"),
      ("miner", "batch_hard"), ("metric", "map_at_r"), ("sampler", "episodes"), ("projection", "tsne")],
 )  # fmt: skip
-def test_a_page_says_what_its_declaration_says(here, kind, name):
+def test_an_entry_page_shows_its_spec(here, kind, name):
     test, declared = learn(**{kind: name}), KINDS[kind].catalog[name]
     said = words(test)
     for text in (declared.title, declared.summary, declared.when_to_use, declared.formula, declared.reference):
@@ -84,7 +84,7 @@ def test_a_page_says_what_its_declaration_says(here, kind, name):
     assert (data(test, "force_playground") is not None) == (kind == "loss" and name != "weighted_sum")
 
 
-def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
+def test_losses_and_miners_link_to_each_other():
     for loss in LOSSES.values():
         named = {name for kind, name in related_entries(loss) if kind.name == "miner"}
         assert named == {miner.name for miner in MINERS.values() if miner.tuple_kind in loss.tuple_kinds}
@@ -94,7 +94,7 @@ def test_a_loss_names_the_miners_that_it_takes_and_a_miner_those_losses():
         }
 
 
-def test_searching_finds_by_name_author_and_use(here):
+def test_the_search_finds_by_name_author_and_use(here):
     assert next(entry.name for entry in search(KINDS["loss"], "Deng ArcFace")) == "arcface"
     assert "batch_hard" in [entry.name for entry in search(KINDS["miner"], "hermans")]
     assert search(KINDS["metric"], "zebra") == []
@@ -104,13 +104,13 @@ def test_searching_finds_by_name_author_and_use(here):
     assert "No results for" in words(learn(search="zebra"))
 
 
-def test_recommended_settings_are_those_that_training_takes():
+def test_recommended_settings_equal_those_of_a_config():
     assert recommended(LOSSES["triplet"])["Miner"] == MINERS["random_hard_negative"].title
     assert recommended(LOSSES["softmax"])["Space"] == "free"
     assert recommended(LOSSES["nt_xent"]) == {}
 
 
-def test_what_is_recommended_on_a_circle_is_said_and_is_what_training_takes():
+def test_recommendations_in_two_dimensions_equal_those_of_a_config():
     advice = recommended_in_dimensions(LOSSES["arcface"])[2]
     config = TrainConfig(loss="arcface", embedding_dim=2)
     assert advice["Margin"] == f"{config.loss_params['margin']:g}"
@@ -119,20 +119,20 @@ def test_what_is_recommended_on_a_circle_is_said_and_is_what_training_takes():
     assert recommended_in_dimensions(LOSSES["triplet"]) == {}
 
 
-def test_every_parameter_says_what_it_may_be():
+def test_every_parameter_states_its_valid_values():
     for kind, name in ENTRIES:
         for parameter in KINDS[kind].catalog[name].parameters:
             assert limits(parameter)
             assert "None" not in limits(parameter)
 
 
-def test_what_components_are_told_of_losses_is_plain():
+def test_loss_props_are_json():
     for loss in LOSSES.values():
         if loss.name != "weighted_sum":
             assert json.loads(json.dumps(to_json(loss))) == to_json(loss)
 
 
-def test_try_sets_explore_up_with_the_parameters_of_the_plot(here, monkeypatch):
+def test_try_applies_the_plots_parameters_to_explore(here, monkeypatch):
     from app.panels import learn_entry, navigation
 
     test = learn(loss="triplet")

@@ -17,7 +17,7 @@ TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
 NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
 
 
-def test_the_five_lessons_are_there_in_their_order():
+def test_there_are_five_lessons_in_order():
     assert list(LESSONS) == [
         "why-a-margin",
         "why-mining",
@@ -31,7 +31,7 @@ def test_the_five_lessons_are_there_in_their_order():
 
 
 @pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)
-def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
+def test_a_task_sets_all_its_settings(lesson, task):
     state = UIState.from_query(task.query)
     assert state.messages == []
     assert state.unknown_query == {}
@@ -44,7 +44,7 @@ def test_a_task_sets_what_it_says_and_nothing_is_left_out(lesson, task):
         assert not name.startswith("map.") or task_view(task).projection() is not None
 
 
-def test_the_settings_that_tasks_leave_open_can_be_drawn():
+def test_follow_up_settings_can_be_rendered():
     def page():
         from app.content.lessons import LESSONS
         from app.state.explore import UIState
@@ -59,7 +59,7 @@ def test_the_settings_that_tasks_leave_open_can_be_drawn():
     assert {"set.embedding_dim", "set.normalize", "set.miner"} <= {box.key for box in test.selectbox}
 
 
-def test_an_address_of_a_lesson_comes_back_with_task_and_guess():
+def test_lesson_task_and_guess_round_trip_through_the_url():
     query = {"lesson": "sphere-or-plane", "task": "2", "guess": "3"}
     state = UIState.from_query(query)
     assert (state.lesson, state.task, state.guess) == ("sphere-or-plane", 2, 3)
@@ -68,7 +68,7 @@ def test_an_address_of_a_lesson_comes_back_with_task_and_guess():
 
 
 @pytest.mark.parametrize("query", [{"task": "9"}, {"task": "0"}, {"guess": "7"}, {"guess": "x"}, {"task": "two"}])
-def test_a_task_or_guess_that_cannot_be_is_left_out(query):
+def test_an_invalid_task_or_guess_is_ignored(query):
     state = UIState.from_query({"lesson": "why-a-margin"} | query)
     assert 1 <= state.task <= 2
     assert state.guess is None
@@ -123,7 +123,7 @@ def pupil(here, write, monkeypatch):
     return Pupil(lesson="why-a-margin", dataset="digits")
 
 
-def test_before_the_guess_there_is_neither_map_nor_answer_nor_any_setting(pupil):
+def test_before_the_guess_map_answer_and_settings_are_hidden(pupil):
     assert "map" not in pupil.mounted()
     assert "scores" not in pupil.mounted()
     assert not {key for key in pupil.widgets() if key and key.startswith(("set.", "loss."))}
@@ -132,7 +132,7 @@ def test_before_the_guess_there_is_neither_map_nor_answer_nor_any_setting(pupil)
     assert pupil.test.button(key="lesson.commit").disabled
 
 
-def test_the_answer_is_what_the_run_gave_and_the_next_task_begins_anew(pupil, here):
+def test_the_answer_shows_the_runs_values_and_the_next_task_starts_fresh(pupil, here):
     first, second = LESSONS["why-a-margin"].tasks
     pupil.test.session_state["lesson.guess"] = 1
     pupil.run()
@@ -164,7 +164,7 @@ def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pup
     assert task.reveal not in pupil.words
 
 
-def test_the_last_task_opens_what_its_lesson_leaves_open(pupil):
+def test_the_last_task_offers_its_follow_up_settings(pupil):
     for _ in LESSONS["why-a-margin"].tasks:
         pupil.test.session_state["lesson.guess"] = 2
         pupil.run()
@@ -181,7 +181,7 @@ def test_the_last_task_opens_what_its_lesson_leaves_open(pupil):
     assert "set.loss" in pupil.widgets()
 
 
-def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, write):
+def test_measurements_are_those_of_the_run_and_missing_ones_are_omitted(here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
     run = write(here.runs, task_config(task, "digits"))
     assert task_measurements(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
@@ -189,7 +189,7 @@ def test_readings_are_those_of_the_run_and_what_is_not_there_is_left_out(here, w
     assert task_measurements(run, active) == {"Active terms at the end": 0.5}
 
 
-def test_a_lesson_page_leads_into_explore(here):
+def test_a_lesson_page_links_to_explore(here):
     test = AppTest.from_file(MAIN, default_timeout=30)
     test.run()
     test.query_params["lesson"] = "why-mining"

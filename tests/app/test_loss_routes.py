@@ -1,4 +1,4 @@
-"""What Learn's plots ask the server: answered by the worker, from the library's losses."""
+"""The routes of Learn's plots: the worker answers from the library's losses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +46,7 @@ def test_a_picture_is_what_the_protocol_declares(
     TypeAdapter(kind).validate_json(answer.content)
 
 
-def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
+def test_equal_questions_reach_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
     said = [client.post("/api/losses/triplet/forces.json", json=TRIANGLE).json() for _ in range(3)]
     assert said[0] == said[1] == said[2]
     assert len(asked) == 1
@@ -66,13 +66,13 @@ def test_the_same_question_is_asked_of_the_worker_once(client: TestClient, asked
         ("triplet/curve", {"samples": 10**9}, "A curve has 2 to 1000 steps"),
     ],
 )
-def test_a_wrong_question_is_answered_in_a_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
+def test_an_invalid_question_is_one_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
     answer = client.post(f"/api/losses/{path}.json", json=body)
     assert answer.status_code == 404
     assert sentence in answer.json()["error"]
 
 
-def test_what_is_no_json_or_too_long_is_refused(client: TestClient) -> None:
+def test_a_body_that_is_not_json_or_too_long_is_refused(client: TestClient) -> None:
     for content in (b"{", b" " * (losses.MAX_BODY_BYTES + 1)):
         answer = client.post("/api/losses/triplet/curve.json", content=content)
         assert answer.status_code == 404

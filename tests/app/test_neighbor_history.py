@@ -12,7 +12,7 @@ def answer(way, embedding, label=4):
     return QueryResult((), [], label, 0, "", {}, way, embedding)
 
 
-def test_a_picture_like_a_watched_image_has_that_images_neighbors_over_the_training(run):
+def test_a_query_equal_to_a_tracked_image_has_its_neighbor_history(run):
     row, steps = 11, run.snapshot_steps[:-1]
     item = int(run.tracked_indices[row])
     way = [TrajectoryPoint(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]

@@ -1,4 +1,4 @@
-"""Widgets of parameters within a form, which tells nothing before it is sent."""
+"""Widgets of parameters within a form, which change nothing before it is submitted."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -18,7 +18,7 @@ def form() -> None:
         st.form_submit_button("Draw", on_click=lambda: form_values(ui, "view", declared))
 
 
-def test_a_number_that_may_be_a_word_is_either_when_the_form_is_sent():
+def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
     page = AppTest.from_function(form).run()
     assert not page.exception
 

@@ -23,7 +23,7 @@ def plugged(monkeypatch):
     LOSSES.remove("margin_ratio")
 
 
-def test_the_sidebar_offers_it_with_its_parameters(here, plugged):
+def test_the_sidebar_offers_the_plug_in_loss_with_its_parameters(here, plugged):
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     test.selectbox(key="set.loss").select("margin_ratio").run()
     assert not test.exception
@@ -31,7 +31,7 @@ def test_the_sidebar_offers_it_with_its_parameters(here, plugged):
     assert any(key.endswith("ratio") for key in keys), keys
 
 
-def test_learn_has_a_page_of_it_and_a_link_to_that(here, plugged):
+def test_learn_has_a_page_for_the_plug_in_loss(here, plugged):
     test = AppTest.from_file(str(MAIN), default_timeout=30).run()
     test.switch_page("screens/learn.py").run()
     assert any("loss=margin_ratio" in link.proto.query_string for link in test.get("page_link"))
@@ -43,6 +43,7 @@ def test_learn_has_a_page_of_it_and_a_link_to_that(here, plugged):
         assert text in said
 
 
-def test_its_plot_follows_from_what_it_compares(plugged):
-    scene = to_json(plugged)["scene"]
-    assert (scene["kind"], scene["axis"], scene["listed"]) == ("triplet", "distance", False)
+def test_it_can_be_chosen_in_the_force_playground(plugged):
+    info = to_json(plugged)
+    assert (info["name"], info["needs_classes"]) == ("margin_ratio", False)
+    assert [parameter["name"] for parameter in info["parameters"]] == ["ratio", "distance", "reduction"]

@@ -1,4 +1,4 @@
-"""What server and page say to each other is what app/payloads/protocol declares, and the page has the same types."""
+"""Server and page exchange what app/payloads/protocol declares; the page's types are generated from it."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ def test_the_page_has_the_types_that_python_declares():
 
 
 @pytest.mark.parametrize("change", [{"hints": "two"}, {"hint": 3}, {"hint": None}])
-def test_props_that_are_not_declared_are_found_out(change):
+def test_undeclared_props_are_rejected(change):
     with pytest.raises(ValidationError):
         components.mount("query_pad", key="query_pad", data={"hint": "Draw here"} | change)
 
@@ -32,7 +32,7 @@ def test_every_component_that_streamlit_knows_has_props():
     assert built == set(protocol.PROPS)
 
 
-def test_events_are_as_declared(run):
+def test_events_match_the_protocol(run):
     event = TypeAdapter(protocol.events.RunEvent)
     records = [run, *Runs(BUNDLED_RUNS).list()]
     records += [drawing for known in records for drawing in known.projections()]
@@ -44,7 +44,7 @@ def test_events_are_as_declared(run):
     assert {"started", "step", "snapshot", "batch", "replay", "finished"} <= kinds
 
 
-def test_the_answers_about_batches_distances_and_methods_are_as_declared(client, run):
+def test_answers_about_batches_distances_and_methods_match_the_protocol(client, run):
     ready = Runs(BUNDLED_RUNS).list()
     trained = next(known for known in ready if known.recorded_batch_steps)
     step = trained.recorded_batch_steps[0]

@@ -1,4 +1,4 @@
-"""What the server serves beside the pages, asked over HTTP."""
+"""The routes beside the pages, over HTTP."""
 
 import io
 import tempfile
@@ -21,7 +21,7 @@ def test_health_answers(client):
     assert client.get("/api/health").json()["ok"] is True
 
 
-def test_a_frame_is_its_bytes_for_ever(client, run):
+def test_a_frame_is_immutable_bytes(client, run):
     frame = run.events()[1]["frame"]
     answer = client.get(f"/api/frames/{run.id}/{frame['id']}.i16")
     assert len(answer.content) == frame["n"] * frame["dims"] * 2
@@ -49,7 +49,7 @@ def test_a_frame_is_its_bytes_for_ever(client, run):
         "anything/else",
     ],
 )
-def test_what_is_not_there_is_said_in_a_sentence_and_never_kept(client, run, digits, path):
+def test_a_missing_resource_is_one_sentence_and_not_cached(client, run, digits, path):
     answer = client.get("/api/" + path.format(run=run.id, hash=digits.hash))
     assert answer.status_code == 404
     assert len(answer.json()["error"]) > 10
@@ -74,20 +74,20 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
         assert np.array_equal(corner, test.images[item]), f"tile {item}"
 
 
-def test_the_page_knows_how_tiles_lie_on_a_sheet():
+def test_the_front_end_uses_the_tile_layout_of_the_sheets():
     script = (Path(__file__).parents[2] / "frontend/src/lib/sprites.ts").read_text().replace("_", "")
     assert f"const COLUMNS = {COLUMNS};" in script
     assert f"const PERSHEET = {TILES_PER_SHEET};" in script
 
 
-def test_a_mosaic_of_color_images_keeps_its_colors():
+def test_a_sprite_sheet_of_color_images_keeps_its_colors():
     images = np.random.default_rng(0).integers(0, 256, (COLUMNS + 3, 4, 4, 3), dtype=np.uint8)
     sheet = tile(images)
     assert sheet.shape == (8, COLUMNS * 4, 3)
     assert np.array_equal(sheet[4:8, 8:12], images[COLUMNS + 2])
 
 
-def test_the_nearest_of_each_image_is_another_one(client, run):
+def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
     content = client.get(f"/api/runs/{run.id}/nearest.bin").content
     n = len(run.labels)
     items, distances = np.frombuffer(content, "<i4", n), np.frombuffer(content, "<f4", n, 4 * n)
@@ -99,7 +99,7 @@ def test_the_nearest_of_each_image_is_another_one(client, run):
     assert np.allclose(apart[np.arange(n), items], apart.min(axis=1), atol=1e-4)
 
 
-def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
+def test_a_running_run_has_no_nearest_neighbors_yet(client, here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
     answer = client.get(f"/api/runs/{run.id}/nearest.bin")
     assert (answer.status_code, answer.content) == (204, b"")
@@ -107,7 +107,7 @@ def test_a_run_on_its_way_has_no_nearest_yet(client, here, write):
 
 
 @pytest.mark.parametrize("measure", ["faithfulness", "center"])
-def test_numbers_to_color_by_come_for_every_image(client, run, measure):
+def test_point_values_cover_every_image(client, run, measure):
     answer = client.get(f"/api/runs/{run.id}/values/live/{measure}.f32")
     numbers = np.frombuffer(answer.content, "<f4")
     assert len(numbers) == len(run.labels)
@@ -116,7 +116,7 @@ def test_numbers_to_color_by_come_for_every_image(client, run, measure):
     assert client.get(f"/api/runs/{run.id}/values/0123456789abcdef/{measure}.f32").status_code == 404
 
 
-def test_the_caution_of_every_method_is_told(client):
+def test_every_projection_has_a_caution(client):
     told = client.get("/api/methods.json").json()
     assert {"plane", "fan", "pca", "tsne", "umap", "scikit-learn", "umap-learn"} == set(told)
     assert all(len(method["caution"]) > 40 for method in told.values())
@@ -133,7 +133,7 @@ def judged(content):
     return whole | {name: np.frombuffer(content, "<f4", n, 4 * n * c) for c, name in enumerate(parts, len(whole))}
 
 
-def test_the_images_judged_one_by_one_make_up_the_scores(client, run):
+def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
     all_of = judged(client.get(f"/api/runs/{run.id}/judged.bin").content)
     scores = metrics.evaluate(run.embeddings, run.labels, clustering=False, verification=False)
     assert np.array_equal(all_of["item"], np.arange(len(run.labels)))
@@ -147,7 +147,7 @@ def test_the_images_judged_one_by_one_make_up_the_scores(client, run):
     assert np.array_equal(wrong, all_of["first_hit"] > 1)
 
 
-def test_at_a_step_the_watched_images_are_judged_among_themselves(client, run):
+def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):
     step = run.snapshot_steps[1]
     there = judged(client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step}).content)
     assert np.array_equal(there["item"], run.tracked_indices)
@@ -157,13 +157,13 @@ def test_at_a_step_the_watched_images_are_judged_among_themselves(client, run):
 
 
 @pytest.mark.parametrize("step", ["7", "-1", "x", "1e3", "../1"])
-def test_a_step_that_was_not_looked_at_is_a_sentence(client, run, step):
+def test_a_step_without_a_snapshot_is_one_sentence(client, run, step):
     answer = client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step})
     assert answer.status_code == 404
     assert "step" in answer.json()["error"]
 
 
-def test_raw_pixels_are_measured_once_on_the_watched_images(client, run, digits, monkeypatch):
+def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, digits, monkeypatch):
     scores = client.get(f"/api/runs/{run.id}/pixels.json").json()
     images, labels = (
         digits.images[run.tracked_indices].reshape(len(run.tracked_indices), -1),
@@ -188,8 +188,8 @@ def test_a_neighbor_history_holds_the_nearest_tracked_images_at_every_snapshot(c
         assert [far for _, far in near] == pytest.approx([far for _, far in expected], rel=1e-3)
     assert all(history["labels"][str(other)] == run.labels[other] for near in history["near"] for other, _ in near)
     by_cosine = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json", params={"metric": "cosine"}).json()
-    expected = [neighbor.item for neighbor in run.neighbors(item, 10, 5, "cosine")]
-    assert [other for other, _ in by_cosine["near"][1]] == expected
+    expected = [[neighbor.item, float(f"{neighbor.distance:.4g}")] for neighbor in run.neighbors(item, 10, 5, "cosine")]
+    assert by_cosine["near"][1] == expected
 
 
 def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
@@ -218,12 +218,12 @@ def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run
         ({"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"}, False),
     ],
 )
-def test_other_sites_are_refused(client, run, headers, allowed):
+def test_requests_from_other_sites_are_refused(client, run, headers, allowed):
     for path in ("health", f"runs/{run.id}/layout.json", f"runs/{run.id}/events"):
         assert client.get(f"/api/{path}", headers=headers).status_code == (200 if allowed else 403)
 
 
-def test_only_questions_are_answered(client, run):
+def test_only_get_requests_are_answered(client, run):
     for method in (client.post, client.put, client.delete):
         assert method(f"/api/runs/{run.id}/events").status_code == 405
 
@@ -233,7 +233,7 @@ def test_api_answers_set_no_cookie(client):
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "weights"])
-def test_a_run_is_kept_as_a_file_with_a_name(client, here, run, name, tmp_path, monkeypatch):
+def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     answer = client.get(f"/api/runs/{run.id}/export/{name}")
     assert answer.status_code == 200
@@ -256,18 +256,18 @@ def test_a_run_is_kept_as_a_file_with_a_name(client, here, run, name, tmp_path, 
         ("runs/..%2F..%2Fetc/export/csv", "nothing at"),
     ],
 )
-def test_what_cannot_be_kept_is_a_sentence(client, run, path, reason):
+def test_an_impossible_export_is_one_sentence(client, run, path, reason):
     answer = client.get("/api/" + path.format(run=run.id))
     assert answer.status_code == 404
     assert reason in answer.json()["error"]
 
 
-def test_a_run_that_still_trains_cannot_be_kept_yet(client, here, write):
+def test_a_running_run_cannot_be_exported(client, here, write):
     begun = write(here.runs, upto=8)
     assert "has no embeddings yet" in client.get(f"/api/runs/{begun.id}/export/html").json()["error"]
 
 
-def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
+def test_a_run_round_trips_through_a_zip(client, here, run):
     sent = client.get(f"/api/runs/{run.id}/run.zip")
     assert sent.headers["content-type"] == "application/zip"
     answer = client.post("/api/runs/import", content=sent.content)
@@ -278,18 +278,18 @@ def test_a_run_goes_out_as_one_file_and_comes_in_again(client, here, run):
     np.testing.assert_array_equal(here.runs.get(run.id).embeddings, run.embeddings)
 
 
-def test_a_file_that_is_too_large_is_refused_while_it_comes(client, here, monkeypatch):
+def test_an_upload_that_is_too_large_is_refused_while_it_arrives(client, here, monkeypatch):
     monkeypatch.setattr(downloads, "MAX_IMPORT_BYTES", 1000)
     assert "at most" in client.post("/api/runs/import", content=bytes(2000)).json()["error"]
 
 
-def test_another_site_may_not_send_runs(client):
+def test_other_sites_may_not_upload_runs(client):
     answer = client.post("/api/runs/import", content=b"", headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_portrait_is_a_picture_of_its_size(client, run, theme):
+def test_a_thumbnail_has_its_size(client, run, theme):
     answer = client.get(f"/api/runs/{run.id}/portrait-{theme}.png")
     assert Image.open(io.BytesIO(answer.content)).size == (480, 300)
     assert client.get(f"/api/runs/{run.id}/portrait-pink.png").status_code == 404

@@ -1,4 +1,4 @@
-"""Selected images as a word for an address."""
+"""Selected test images as one word of a URL."""
 
 import zlib
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -22,7 +22,7 @@ def items(selected):
 
 
 @pytest.mark.parametrize("chosen", [[0], [9_999], [3, 4, 7_777], range(10_000), range(0, 10_000, 2)])
-def test_a_selection_comes_back_from_its_address(chosen):
+def test_a_selection_round_trips_through_the_url(chosen):
     state = UIState(selected=selection(chosen))
     again = UIState.from_query(state.to_query())
     assert items(again.selected) == list(chosen)
@@ -30,7 +30,7 @@ def test_a_selection_comes_back_from_its_address(chosen):
     assert again.to_query() == state.to_query()
 
 
-def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_line():
+def test_any_selection_of_10_000_images_fits_into_a_url():
     rng = np.random.default_rng(0)
     assert len(selection(rng.permutation(10_000)[:5000]).encode) < 1700
     assert len(selection(rng.permutation(10_000)[:10]).encode) < 80
@@ -49,5 +49,5 @@ def test_any_selection_of_10_000_fits_into_an_address_and_a_few_images_into_a_li
         selection([5]).encode[:-4],
     ],
 )
-def test_what_is_no_such_word_selects_nothing(word):
+def test_an_invalid_selection_selects_nothing(word):
     assert Selection.decode(word) is None

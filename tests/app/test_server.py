@@ -1,4 +1,4 @@
-"""The whole server: options, cookie, pages and routes together, without torch, gone when asked."""
+"""The whole server: options, cookie, pages and routes together, without torch; it ends on a signal."""
 
 import asyncio
 import re
@@ -34,7 +34,7 @@ def test_every_option_is_one_that_streamlit_has(settings):
         assert name in streamlit_config._config_options_template, name
 
 
-def test_the_collection_after_every_run_is_off(settings):
+def test_streamlits_garbage_collection_after_reruns_is_off(settings):
     assert options(settings)["runner.postScriptGC"] is False
 
 
@@ -69,16 +69,16 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_a_server_for_this_machine_knows_no_other_name(settings):
+def test_a_server_on_loopback_allows_only_local_host_names(settings):
     assert "localhost" in options(settings)["server.allowedHosts"]
     assert "server.allowedHosts" not in options(Settings(runs=settings.runs, host="0.0.0.0"))
 
 
-def test_nothing_is_reported_to_anybody(settings):
+def test_usage_statistics_are_off(settings):
     assert options(settings)["browser.gatherUsageStats"] is False
 
 
-def test_pages_and_routes_never_load_torch_or_its_kin(tmp_path):
+def test_pages_and_routes_load_no_torch(tmp_path):
     script = f"""
 import sys
 from importlib.resources import files
@@ -125,7 +125,7 @@ def client(served):
     return served
 
 
-def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
+def test_a_browser_gets_one_http_only_cookie(client):
     first = client.get("/")
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
@@ -134,7 +134,7 @@ def test_a_browser_gets_one_name_that_scripts_cannot_read(client):
     assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
 
 
-def test_a_name_that_is_not_ours_is_replaced(client):
+def test_an_invalid_cookie_is_replaced(client):
     answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
     assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
 
@@ -149,11 +149,11 @@ def test_a_page_says_where_its_server_is(client):
     assert "BACKEND_BASE_URL" not in client.get("/api/health", headers=as_browser).text
 
 
-def test_files_of_the_page_carry_no_cookie(client):
+def test_static_files_set_no_cookie(client):
     assert COOKIE not in client.get("/_stcore/health").headers.get("set-cookie", "")
 
 
-def test_pages_and_routes_stand_side_by_side(client):
+def test_pages_and_routes_are_served_together(client):
     assert client.get("/api/health").json()["ok"] is True
     assert "text/html" in client.get("/").headers["content-type"]
     assert client.get("/api/nothing").status_code == 404

@@ -1,4 +1,4 @@
-"""The state of the interface and the address that holds it."""
+"""The state of Explore and its URL."""
 
 import pytest
 
@@ -14,20 +14,20 @@ from dmlviz.runs.run import LIVE
 RUN = "0123456789abcdef"
 
 
-def test_a_fresh_state_is_the_default_training_and_an_empty_address():
+def test_a_fresh_state_is_the_default_config_and_an_empty_url():
     state = UIState()
     assert state.config("mnist") == TrainConfig()
     assert state.to_query() == {}
 
 
-def test_the_chosen_data_set_stands_and_the_stand_in_only_stands_in():
+def test_a_selected_data_set_overrides_the_fallback():
     state = UIState()
     assert state.config("digits").dataset == "digits"
     state.set("dataset", "mnist")
     assert state.config("digits").dataset == "mnist"
 
 
-def test_every_loss_can_be_chosen_and_brings_what_it_recommends():
+def test_every_loss_can_be_selected_and_sets_its_recommendations():
     state = UIState()
     for loss in LOSSES:
         state.set("loss", loss)
@@ -36,7 +36,7 @@ def test_every_loss_can_be_chosen_and_brings_what_it_recommends():
 
 # One loss of each family: together they have parameters of every kind.
 @pytest.mark.parametrize("loss", {loss.family: name for name, loss in LOSSES.items()}.values())
-def test_every_state_comes_back_from_its_address(loss):
+def test_every_state_round_trips_through_the_url(loss):
     state = UIState(run=RUN, view="tsne", pinned=7, step=40, curves="roc")
     state.set("loss", loss)
     state.set("net", list(NETS)[-1])
@@ -56,7 +56,7 @@ def test_every_state_comes_back_from_its_address(loss):
 
 
 @pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if 2 in loss.in_dimensions])
-def test_on_a_circle_the_recommended_parameters_are_shown_and_the_usual_ones_can_still_be_chosen(loss):
+def test_in_two_dimensions_recommended_parameters_are_the_default(loss):
     state = UIState()
     state.set("loss", loss)
     state.set("embedding_dim", 2)
@@ -74,7 +74,7 @@ def test_on_a_circle_the_recommended_parameters_are_shown_and_the_usual_ones_can
     assert again.config("mnist") == TrainConfig(loss=loss)
 
 
-def test_no_miner_is_another_choice_than_the_recommended_one():
+def test_no_miner_differs_from_the_recommended_miner():
     for loss, declared in LOSSES.items():
         if declared.recommended.get("miner") is None:
             continue
@@ -85,21 +85,21 @@ def test_no_miner_is_another_choice_than_the_recommended_one():
         assert UIState.from_query(state.to_query()).config("mnist").miner is None
 
 
-def test_a_choice_that_equals_the_default_leaves_the_address():
+def test_a_default_value_is_not_in_the_url():
     state = UIState()
     state.set("steps", 123)
     state.set("steps", TrainConfig().steps)
     assert state.to_query() == {}
 
 
-def test_what_a_person_chose_survives_another_loss():
+def test_changed_settings_survive_another_loss():
     state = UIState()
     state.set("steps", 123)
     state.set("loss", "triplet")
     assert state.config("mnist").steps == 123
 
 
-def test_a_miner_that_no_longer_goes_with_the_loss_is_dropped():
+def test_an_incompatible_miner_is_dropped():
     state = UIState()
     state.set("loss", "triplet")
     miner = next(name for name, entry in MINERS.items() if entry.tuple_kind == "triplets")
@@ -123,7 +123,7 @@ def test_a_loss_and_a_miner_of_one_name_keep_their_own_parameters():
     assert config.miner_params[epsilon.name] == 0.3
 
 
-def test_unseen_classes_are_in_the_address_and_leave_it_again():
+def test_held_out_classes_enter_and_leave_the_url():
     state = UIState()
     state.set("held_out_classes", (7, 8, 9))
     assert state.to_query() == {"held_out_classes": "7,8,9"}
@@ -133,7 +133,7 @@ def test_unseen_classes_are_in_the_address_and_leave_it_again():
     assert again.to_query() == {}
 
 
-def test_a_choice_that_does_not_go_with_the_others_is_said_and_left_out():
+def test_an_incompatible_setting_is_reported_and_not_set():
     state = UIState()
     state.set("classes_per_batch", 9)
     state.set("held_out_classes", (1, 2))
@@ -146,7 +146,7 @@ def test_a_choice_that_does_not_go_with_the_others_is_said_and_left_out():
     assert state.config("mnist") == TrainConfig(classes_per_batch=9, steps=50)
 
 
-def test_a_sampler_that_makes_tuples_the_new_loss_does_not_take_is_dropped():
+def test_an_incompatible_sampler_is_dropped():
     state = UIState()
     state.set("loss", "contrastive")
     state.set("sampler", "random_pairs")
@@ -155,7 +155,7 @@ def test_a_sampler_that_makes_tuples_the_new_loss_does_not_take_is_dropped():
     assert state.config("mnist") == TrainConfig(loss="triplet")
 
 
-def test_parameters_of_a_loss_wait_for_its_return():
+def test_parameters_of_a_loss_are_kept_while_another_is_selected():
     state, margin = UIState(), next(p for p in LOSSES["triplet"].parameters if p.name == "margin")
     state.set("loss", "triplet")
     state.set_param("loss", LOSSES["triplet"], margin, 0.7)
@@ -181,14 +181,14 @@ def test_parameters_of_a_loss_wait_for_its_return():
         {"max_train_images": "3"},
     ],
 )
-def test_what_an_address_asks_in_vain_is_said_and_left_out(query):
+def test_invalid_url_parameters_are_reported_and_ignored(query):
     state = UIState.from_query(query)
     assert len(state.messages) == 1
     state.config("mnist")
     assert state.run is None
 
 
-def test_a_map_by_a_reference_library_comes_back_from_its_address_in_any_order():
+def test_a_reference_projection_round_trips_in_any_parameter_order():
     query = {"view.densmap": "1", "view.metric": "cosine", "map.engine": "reference", "map.seed": "3", "view": "umap"}
     state = UIState.from_query(query)
     assert state.messages == []
@@ -202,7 +202,7 @@ def test_a_map_by_a_reference_library_comes_back_from_its_address_in_any_order()
     assert state.to_query() == query
 
 
-def test_each_engine_keeps_its_own_parameters_and_a_map_without_another_engine_has_ours():
+def test_each_engine_keeps_its_own_parameters():
     state = UIState.from_query({"view": "umap", "view.neighbors": "30"})
     assert state.projection().params["neighbors"] == 30
     state.set_projection(engine="reference")
@@ -216,35 +216,35 @@ def test_each_engine_keeps_its_own_parameters_and_a_map_without_another_engine_h
     "query",
     [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}],
 )
-def test_an_engine_that_cannot_be_is_said_and_ours_draws(query):
+def test_an_invalid_engine_is_reported_and_replaced_by_ours(query):
     state = UIState.from_query(query)
     assert len(state.messages) == 1
     assert state.projection().engine == "dmlviz"
 
 
-def test_other_parts_of_an_address_are_kept():
+def test_unknown_url_parameters_are_kept():
     state = UIState.from_query({"lesson": "margins", "embed": "true", "steps": "50"})
     assert state.to_query() == {"lesson": "margins", "embed": "true", "steps": "50"}
 
 
 @pytest.mark.parametrize("query", [{"view": "nonsense"}, {"pin": "-1"}, {"pin": "x"}, {"pin": "²"}, {"view": "plane"}])
-def test_a_view_or_pin_that_cannot_be_is_the_live_view_without_a_pin(query):
+def test_an_invalid_view_or_pin_falls_back_to_the_live_view(query):
     state = UIState.from_query(query)
     assert state.view == LIVE
     assert state.pinned is None
 
 
-def test_another_run_is_shown_from_its_own_side():
+def test_another_run_opens_in_its_live_view():
     state = UIState(run=RUN, view="umap", pinned=3, step=40)
     state.show("f" * 16)
     assert (state.run, state.view, state.pinned, state.step) == ("f" * 16, LIVE, None, None)
 
 
-def test_every_field_of_a_training_is_in_the_address():
+def test_every_config_field_is_in_the_url():
     assert set(SETTINGS) | {"loss_params", "miner_params"} == set(TrainConfig.model_fields)
 
 
-def test_a_training_is_set_up_again_as_it_was():
+def test_loading_a_config_restores_its_settings():
     config = TrainConfig(
         dataset="digits", loss="triplet", loss_params={"margin": 0.7}, miner="batch_hard", steps=77, learning_rate=0.01
     )

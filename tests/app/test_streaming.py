@@ -1,4 +1,4 @@
-"""Live events: one reader for all, nothing lost, nothing left behind."""
+"""Live events: one reader for all listeners, no event lost, no reader left running."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def run(coroutine):
         return thread.submit(asyncio.run, asyncio.wait_for(coroutine, 20)).result()
 
 
-def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
+def test_listeners_share_one_reader_and_receive_every_event(job, monkeypatch):
     opened = []
     original = event_stream.LogFollower
     monkeypatch.setattr(event_stream, "LogFollower", lambda path: opened.append(path) or original(path))
@@ -75,7 +75,7 @@ def test_listeners_share_one_reader_and_each_hears_everything(job, monkeypatch):
         assert events[-1] == {"event": "end", "state": "finished"}
 
 
-def test_what_is_written_just_before_the_end_is_not_lost(job):
+def test_events_written_just_before_the_end_are_not_lost(job):
     async def story():
         tails = StreamHub()
         for number in range(20):
@@ -110,7 +110,7 @@ def test_a_new_line_arrives_within_a_tenth_of_a_second(job):
     assert run(story()) < 0.1
 
 
-def test_the_queue_is_told_until_the_run_starts(job):
+def test_queue_positions_are_sent_until_the_run_starts(job):
     async def story():
         tails = StreamHub()
         job.phase, job.position, job.of = "queued", 2, 2
@@ -129,7 +129,7 @@ def test_the_queue_is_told_until_the_run_starts(job):
     assert [event["position"] for event in told[:2]] == [2, 1]
 
 
-def test_silence_is_broken_by_a_heartbeat(job):
+def test_a_silent_stream_sends_heartbeats(job):
     async def story():
         tails, blocks = StreamHub(), []
         stream = tails.follow(job.log.path, job.state, heartbeat=0.1)
@@ -168,7 +168,7 @@ def test_closing_ends_every_stream_at_once(job):
     assert run(story()) == [[], [], []]
 
 
-def test_a_torn_last_line_waits_for_its_rest(job):
+def test_an_incomplete_last_line_is_held_back(job):
     async def story():
         tails = StreamHub()
         job.write(1)
@@ -185,7 +185,7 @@ def test_a_torn_last_line_waits_for_its_rest(job):
     assert [event.get("step") for event in run(story())] == [0, 1, None]
 
 
-def test_a_fault_in_asking_ends_the_stream_instead_of_hanging(job):
+def test_an_error_in_the_status_ends_the_stream(job):
     async def story():
         def broken():
             raise RuntimeError("gone")

@@ -101,7 +101,7 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
     from dmlviz.config import ProjectionConfig, TrainConfig
     from dmlviz.jobs.scheduler import JobScheduler
     from dmlviz.runs.store import Runs
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     runs = Runs(folder / "runs")
     run = runs.create(TrainConfig(steps=100, num_snapshots=1))
@@ -135,7 +135,7 @@ def bench_pca(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int)
 def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """One query on a map of 9,000, from the arrays alone; 1,000 queries land among their class."""
     from dmlviz.config import ProjectionConfig
-    from dmlviz.ops.neighbor_graph import query
+    from dmlviz.ops.nearest_neighbors import EuclideanSearch
     from dmlviz.projection import place_on, project
 
     known, new = points[:9000], points[9000:]
@@ -144,7 +144,7 @@ def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
         drawn = project(known, config).coordinates
         taken = timed(lambda config=config, drawn=drawn: place_on(config, known, drawn, new[:1]), 21)
         placed = place_on(config, known, drawn, new)
-        votes = [np.bincount(row).argmax() for row in labels[:9000][query(placed, drawn, 10)[1]]]
+        votes = [np.bincount(row).argmax() for row in labels[:9000][EuclideanSearch(drawn).search(placed, 10)[1]]]
         print(
             f"{method:6s} one query {1e3 * taken:6.1f} ms   "
             f"right class on the map {(votes == labels[9000:]).mean():.3f}"
@@ -272,10 +272,11 @@ def prepare(name: str, frames: list[float]) -> Any:
 
 def scores(points: np.ndarray, labels: np.ndarray, places: np.ndarray) -> dict[str, float]:
     """Recall of the 30 true neighbors, 10-NN label accuracy on the map, trustworthiness."""
-    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.ops.nearest_neighbors import EuclideanSearch
     from dmlviz.projection import projection_quality
+    from dmlviz.projection.euclidean_form import prepare
 
-    true, seen = (nearest_others(prepare(space, "euclidean"), 30)[1] for space in (points, places))
+    true, seen = (EuclideanSearch(prepare(space, "euclidean")).others(30)[1] for space in (points, places))
     recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, seen, strict=True)]) / 30
     votes = np.array([np.bincount(row).argmax() for row in labels[seen[:, :10]]])
     trust = projection_quality(points, places).overall["trustworthiness"]
@@ -286,12 +287,13 @@ def divergence(points: np.ndarray, places: np.ndarray) -> float:
     """KL(P ‖ Q) with affinities of perplexity 30, over all pairs."""
     import torch
 
-    from dmlviz.ops.neighbor_graph import nearest_others, prepare
+    from dmlviz.ops.nearest_neighbors import EuclideanSearch
     from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities
     from dmlviz.projection.attraction import Attraction
+    from dmlviz.projection.euclidean_form import prepare
     from dmlviz.projection.repulsion import exact_repulsion
 
-    squared, found = nearest_others(prepare(points, "euclidean"), 90)
+    squared, found = EuclideanSearch(prepare(points, "euclidean")).others(90)
     attraction = Attraction(joint_probabilities(conditional_probabilities(squared, 30), found))
     y = torch.from_numpy(places.T.copy())
     return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(exact_repulsion(y)[0]))

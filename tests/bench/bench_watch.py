@@ -20,7 +20,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.export import RunExport, save
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_and_record
+from dmlviz.runs.training_run import train_and_record
 
 VISITS = 5
 MOVES = 120

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,17 +111,29 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """`dmlviz serve`, as a person starts it."""
+def serve() -> Iterator[Callable[..., Server]]:
+    """`serve(*options)`: `dmlviz serve` with these options, as a person starts it; it stops when the session ends."""
+    servers: list[Server] = []
+
+    def start(*options: object) -> Server:
+        command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", *map(str, options)]
+        servers.append(Server(command, {"NUMBA_DISABLE_JIT": "1"}))
+        return servers[-1]
+
+    yield start
+    for started in servers:
+        started.close()
+        assert "Traceback" not in started.log
+
+
+@pytest.fixture(scope="session")
+def server(runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The server that most stories visit."""
     data = tmp_path_factory.mktemp("data")  # what a story adds stays here
     if (folder := data_folder()) is not None:
         for known in folder.iterdir():
             (data / known.name).symlink_to(known)
-    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser"]
-    started = Server([*command, "--runs", str(runs), "--data", str(data)], {"NUMBA_DISABLE_JIT": "1"})
-    yield started
-    started.close()
-    assert "Traceback" not in started.log
+    return serve("--runs", runs, "--data", data)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Somebody opens the curves below the map."""
+"""A user opens the curves below the map."""
 
 import re
 

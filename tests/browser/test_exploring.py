@@ -1,4 +1,4 @@
-"""Looking closely: what fails a score, how neighbors changed, and a run that fails on purpose."""
+"""A user looks closely: failing images, neighbors over time, a run that fails on purpose."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from dmlviz import metrics
 pytestmark = pytest.mark.browser
 
 
-def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(person, digits_run, tmp_path):
+def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run, tmp_path):
     """From a number to pictures: select what fails, save it, pin one, follow it over the training."""
     page = person.page
     person.open(f"?run={digits_run.id}")
@@ -60,7 +60,7 @@ def test_a_score_leads_to_the_images_that_fail_it_and_on_to_their_neighbors(pers
     assert person.of_map("mounts") == "1"
 
 
-def test_a_run_that_fails_on_purpose_says_what_happened_and_sets_what_to_try(person, server):
+def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server):
     """The alarm names the collapse; one click sets the remedy in the sidebar."""
     page = person.page
     person.open("?run=" + failing_run())

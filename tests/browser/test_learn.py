@@ -1,4 +1,4 @@
-"""What people do to understand: read about a loss, move it, take a lesson."""
+"""A user reads about a loss, moves its plot, takes a lesson."""
 
 import json
 import re
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; two busy cores
 
 
-def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
+def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.page.get_by_role("link", name="Learn", exact=True).click()
     person.page.get_by_placeholder(re.compile("Search")).fill("Schroff triplet")
@@ -28,7 +28,7 @@ def test_a_loss_is_read_about_moved_and_tried(person, digits_run):
     assert margin.input_value() == "0.35"
     expect(plot).to_have_attribute("data-near", re.compile(r"^0\.3(5|4999)"))
 
-    plane = person.page.locator(".plane")
+    plane = person.page.locator(".force-playground")
     expect(plane).to_have_attribute("data-ready", "true")
     positive = plane.get_by_role("button", name=re.compile("^Positive at"))
     positive.focus()

@@ -1,4 +1,4 @@
-"""What people do with their runs: put them in order, bring one back, set two side by side."""
+"""A user sorts, deletes, restores and compares runs."""
 
 import re
 
@@ -15,7 +15,7 @@ def go(person, page):
     person.page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile(f"^{page}$")).click()
 
 
-def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_run):
+def test_a_run_is_renamed_deleted_restored_and_opened(person, runs, digits_run):
     run = digits_run.id
     person.open(f"?run={run}&steps=77")
     page, card = person.page, person.page.locator(f".run[data-run='{run}']")
@@ -50,7 +50,7 @@ def test_a_run_is_renamed_deleted_brought_back_and_opened(person, runs, digits_r
     expect(page.locator(".run-list")).to_have_attribute("data-shown", "1")
 
 
-def test_two_runs_go_together_and_a_third_begins_from_there(person, runs, digits_run):
+def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, digits_run):
     other = person.train("dataset=digits&net=mlp&steps=60&seed=8&embedding_dim=2")
     person.map_has("state", "finished")
     go(person, "Runs")

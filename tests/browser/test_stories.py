@@ -1,4 +1,4 @@
-"""What people do, in a real browser, against a real server that really trains."""
+"""What users do, in a real browser, against a real server that really trains."""
 
 import io
 import re
@@ -37,7 +37,7 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
     assert "test images" in person.page.locator(".scores p").inner_text()
 
 
-def test_train_moves_the_map_to_the_end_without_a_jump(visit, runs, dataset):
+def test_training_moves_the_map_without_a_jump(visit, runs, dataset):
     person = visit(motion=True)
     run = person.train(f"dataset={dataset}&steps=80&seed=3")
     frames = set()
@@ -93,7 +93,7 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab(person, runs)
     person.map_has("state", "stopped")
 
 
-def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server, runs):
+def test_a_killed_worker_shows_a_message_and_the_next_run_trains(person, server, runs):
     person.train(f"{LONG}&seed=5")
     until(lambda: int(person.of_map("step") or 0) > 5)
     server.kill_workers()
@@ -105,7 +105,7 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_run_trains(person, server
     person.map_has("state", "finished")
 
 
-def test_a_pinned_image_shows_its_neighbors_and_what_is_selected_is_found_again(person, digits_run):
+def test_a_pin_shows_neighbors_and_a_selection_survives_a_reload(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.map_has("points", "596")
     person.page.keyboard.press("Escape")
@@ -190,7 +190,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     expect(inspector).to_have_count(0)
 
 
-def test_an_upload_is_answered_and_a_hostile_one_is_a_sentence(person, digits_run):
+def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person, digits_run):
     from PIL import Image, ImageDraw
 
     person.open(f"?run={digits_run.id}")
@@ -243,7 +243,7 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", "live")
 
 
-def test_a_map_by_umap_learn_says_what_it_waits_for_and_is_measured_like_ours(person, digits_run):
+def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     """The server of these stories runs umap-learn without its compiler, which would take two minutes."""
     page = person.page
     person.open(f"?run={digits_run.id}&view=umap&view.iterations=10")
@@ -266,7 +266,7 @@ def test_a_map_by_umap_learn_says_what_it_waits_for_and_is_measured_like_ours(pe
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
 
-def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, server, digits_run):
+def test_a_layout_is_paused_resumed_and_survives_its_worker(person, server, digits_run):
     person.open(f"?run={digits_run.id}&view=tsne&view.iterations=5000")
     until(lambda: int(person.of_map("step") or 0) > 20, what="the layout does not move")
     person.press("Pause")
@@ -284,7 +284,7 @@ def test_a_layout_is_paused_goes_on_outlives_its_worker_and_is_left(person, serv
     assert "view=" not in person.page.url
 
 
-def test_the_map_is_colored_by_how_true_it_is_and_the_address_says_so(person, digits_run):
+def test_the_map_is_colored_by_faithfulness_and_the_url_says_so(person, digits_run):
     person.open(f"?run={digits_run.id}&pin=3")
     person.page.locator(".map .color-by select").select_option("faithfulness")
     person.map_has("color", "faithfulness")
@@ -295,7 +295,7 @@ def test_the_map_is_colored_by_how_true_it_is_and_the_address_says_so(person, di
     person.map_has("color", "faithfulness")
 
 
-def test_three_dimensions_are_turned_by_hand_and_stay_so(person, digits_run):
+def test_a_3d_map_is_rotated_and_keeps_its_angle(person, digits_run):
     person.open(f"?run={digits_run.id}&view=pca&map.dims=3")
     person.map_has("dims", "3")
     box = person.map.locator(".overlay").bounding_box()
@@ -338,7 +338,7 @@ def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):
             assert box["y"] + box["height"] <= height, part
 
 
-def test_a_phone_shows_the_map_first_and_nothing_sideways(visit, digits_run):
+def test_a_phone_shows_the_map_first_and_does_not_scroll_sideways(visit, digits_run):
     person = visit(390, 844)
     person.open(f"?run={digits_run.id}&pin=10")
     expect(person.page.locator(".inspector button.row")).to_have_count(10)

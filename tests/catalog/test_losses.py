@@ -1,4 +1,4 @@
-"""What is offered: complete to read, sound to choose, and sums of two that go together."""
+"""The catalog of losses: complete texts, valid choices, and weighted sums of two."""
 
 import pytest
 import torch
@@ -81,7 +81,7 @@ def test_a_sum_takes_the_miners_of_its_losses_and_the_advice_of_its_first():
         ({"c": 1}, "its parameters are a, b, weights"),
     ],
 )
-def test_a_sum_that_cannot_be_is_explained(params, said):
+def test_an_invalid_sum_is_one_sentence(params, said):
     with pytest.raises(UserError, match=said):
         TrainConfig(loss="weighted_sum", loss_params=params)
 
@@ -110,7 +110,7 @@ IN_DIMENSIONS = [(loss.name, dimensions) for loss in losses.LOSSES.values() for 
 
 
 @pytest.mark.parametrize(("name", "dimensions"), IN_DIMENSIONS)
-def test_what_is_recommended_in_so_many_dimensions_is_taken_there_only_and_what_is_given_beats_it(name, dimensions):
+def test_recommendations_for_a_dimension_apply_only_there_and_can_be_overridden(name, dimensions):
     declared = losses.LOSSES[name]
     advice = declared.in_dimensions[dimensions]
     config = TrainConfig(loss=name, embedding_dim=dimensions)
@@ -129,12 +129,12 @@ def test_what_is_recommended_in_so_many_dimensions_is_taken_there_only_and_what_
     assert TrainConfig(**other).replace(loss=name) == config
 
 
-def test_one_parameter_that_is_given_leaves_the_others_as_recommended():
+def test_setting_one_parameter_keeps_the_other_recommendations():
     config = TrainConfig(loss="arcface", embedding_dim=2, loss_params={"margin": 0.5})
     assert config.loss_params == losses.LOSSES["arcface"].params_in(2) | {"margin": 0.5}
 
 
-def test_on_a_circle_the_classes_begin_evenly_in_an_order_that_the_seed_draws():
+def test_in_two_dimensions_class_weights_start_evenly_in_seeded_order():
     def angles(seed, **params):
         weight = losses.build(params.pop("name"), embedding_dim=2, num_classes=10, seed=seed, **params).weight.detach()
         return torch.rad2deg(torch.atan2(weight[:, 1], weight[:, 0])) % 360

@@ -1,4 +1,4 @@
-"""What is explained is what is computed."""
+"""Every computed metric has a spec, and every spec is computed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A drawing becomes a digit of 8 × 8 as the data's own were made."""
+"""A drawing becomes a digit of 8 × 8 as scikit-learn's digits were made."""
 
 from base64 import b64encode
 
@@ -40,7 +40,7 @@ def drawing(figure: int, pen: int = 7, lean: float = 0.0) -> np.ndarray:
 
 @pytest.mark.parametrize("lean", [0.0, 0.25, -0.25])
 @pytest.mark.parametrize("pen", [4, 7, 12])
-def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
+def test_a_drawn_digit_lands_among_its_class_with_any_pen(pen, lean):
     run = next(run for run in Runs("/nowhere").list() if run.config.dataset == "digits" and not run.info.get("fails"))
     images = np.stack([prepare(drawing(figure, pen, lean), "digits").image for figure in FIGURES])
     question = {"job": "embed", "run": str(run.path), "views": [], "way": False}
@@ -54,7 +54,7 @@ def test_what_is_drawn_with_any_pen_lands_among_its_kind(pen, lean):
     assert np.mean(np.array(votes) == list(FIGURES)) >= 7 / 9, votes
 
 
-def test_a_figure_that_leans_is_set_upright():
+def test_a_slanted_digit_is_set_upright():
     leaning = np.zeros((40, 60))
     for row in range(40):
         leaning[row, 40 - row // 2 : 46 - row // 2] = 1
@@ -62,7 +62,7 @@ def test_a_figure_that_leans_is_set_upright():
     assert np.allclose(deskew(np.ones((40, 6))), 1)
 
 
-def test_a_figure_that_bulges_to_one_side_does_not_lean():
+def test_a_digit_that_bulges_to_one_side_is_not_sheared():
     """As NIST saw it: a line from top to bottom stands upright, wherever most of the ink is."""
     seven = np.zeros((32, 20))
     seven[:, 15:] = seven[:5] = 1
@@ -73,7 +73,7 @@ def test_a_gray_pixel_at_the_edge_is_covered_in_part():
     assert edges(np.array([0, 0.5, 1, 0.2, 1, 1, 0.25, 0])) == (1.5, 6.25)
 
 
-def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
+def test_a_prepared_digit_is_not_changed_again():
     """Its frame of 20 columns fills half of a block on either side, which is gray in the image of 8 × 8."""
     frame = np.zeros((32, 32))
     frame[:, 6:26] = 1
@@ -84,14 +84,14 @@ def test_a_figure_that_has_been_through_it_comes_back_as_it_is():
 
 
 @pytest.mark.parametrize("pen", [3, 5, 7, 9])
-def test_strokes_are_as_thick_as_the_datas_whatever_the_pen(pen):
+def test_strokes_are_as_thick_as_in_the_data_with_any_pen(pen):
     ink = [block_counts(frame_digit(deskew(drawing(figure, pen) / 255))).sum() for figure in FIGURES]
     assert min(ink) >= THIN
     usual = (load("digits").test.images / 255).sum(axis=(1, 2)).mean()
     assert abs(np.mean(ink) - usual) < 4
 
 
-def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
+def test_a_one_stays_narrow_inside_the_frame():
     one = block_counts(frame_digit(deskew(drawing(1) / 255)))
     assert not one[:, [0, 7]].any()
     assert np.flatnonzero(one.any(axis=0)).size <= 5
@@ -101,7 +101,7 @@ def test_a_one_stays_narrow_and_nothing_leaves_the_frame():
 
 
 @pytest.mark.parametrize("shape", [(1, 30), (30, 1), (50, 50)])
-def test_a_sliver_and_a_dot_are_framed_too(shape):
+def test_a_thin_line_and_a_dot_are_framed(shape):
     picture = np.zeros(shape, np.uint8)
     picture[shape[0] // 2, shape[1] // 2] = 255
     query = prepare(picture, "digits")

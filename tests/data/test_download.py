@@ -1,4 +1,4 @@
-"""What a download promises: checked, whole or not at all, and a sentence when it fails. Against a real local server."""
+"""Downloads: checksums, atomic files, one clear error message. Against a real local server."""
 
 import gzip
 import hashlib
@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmlviz.data import download, load
+from dmlviz.catalog.dataset_sources import SOURCES, DatasetSource, RemoteFile
 from dmlviz.data import download_dataset as fetch_dataset
-from dmlviz.data.download import SOURCES, DatasetSource, RemoteFile, download_dataset
+from dmlviz.data import load
+from dmlviz.data.download import download_dataset
 from dmlviz.errors import DataUnavailableError
 
 CONTENT = bytes(range(256)) * 1000
@@ -111,7 +112,7 @@ def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, cont
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_silent_mirror_is_given_up(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_silent_mirror_times_out(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": "hang"}
     start = time.monotonic()
     with pytest.raises(DataUnavailableError, match="timed out"):
@@ -132,15 +133,15 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(mirror: Mirror, tmp_pat
         download_dataset(source(mirror.url), tmp_path / "occupied" / "raw", ["file"])
 
 
-def test_an_offline_machine_is_told_what_it_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_offline_error_lists_the_available_data_sets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     offline = DatasetSource("MNIST/raw", (dead_url(),), SOURCES["mnist"].files)
-    monkeypatch.setitem(download.SOURCES, "mnist", offline)
+    monkeypatch.setitem(SOURCES, "mnist", offline)
     with pytest.raises(DataUnavailableError, match=r"^MNIST is not on disk\. .*Available now: digits\.$"):
         load("mnist", tmp_path)
 
 
-def test_only_what_is_missing_is_fetched(monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path) -> None:
-    monkeypatch.setitem(download.SOURCES, "mnist", source(mirror.url))
+def test_only_missing_files_are_downloaded(monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path) -> None:
+    monkeypatch.setitem(SOURCES, "mnist", source(mirror.url))
     mirror.files = {"file.gz": PACKED, "other.gz": PACKED}
     (tmp_path / "X" / "raw").mkdir(parents=True)
     (tmp_path / "X" / "raw" / "file").write_bytes(CONTENT)
@@ -150,7 +151,7 @@ def test_only_what_is_missing_is_fetched(monkeypatch: pytest.MonkeyPatch, mirror
     assert mirror.asked == ["/other.gz"]
 
 
-def test_checksums_are_torchvisions() -> None:
+def test_checksums_equal_torchvisions() -> None:
     from importlib.util import find_spec
 
     found = find_spec("torchvision")
@@ -197,11 +198,11 @@ def from_here(mirror: Mirror, name: str, archive: bytes) -> DatasetSource:
     return DatasetSource(there.folder, (mirror.url,), there.files, ("gzip.zip", remote), there.parts)
 
 
-def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
+def test_emnist_letters_are_unpacked_upright_with_labels_from_0(
     monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
 ) -> None:
     files = letters()
-    monkeypatch.setitem(download.SOURCES, "emnist_letters", from_here(mirror, "emnist_letters", zipped(files)))
+    monkeypatch.setitem(SOURCES, "emnist_letters", from_here(mirror, "emnist_letters", zipped(files)))
     heard: list[tuple[int, int]] = []
     found = load("emnist_letters", tmp_path, lambda done, total: heard.append((done, total)))
     assert np.array_equal(found.train.images[3], files["emnist-letters-train-images-idx3-ubyte"][3].T)
@@ -213,14 +214,14 @@ def test_letters_come_out_of_one_archive_upright_and_counted_from_0(
 
 
 @pytest.mark.parametrize("archive", [b"no zip at all", zipped({"another": np.zeros(3)})])
-def test_an_archive_of_something_else_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
+def test_an_archive_without_the_expected_files_is_one_sentence(mirror: Mirror, tmp_path: Path, archive: bytes) -> None:
     wanted = from_here(mirror, "emnist_letters", archive)
-    with pytest.raises(DataUnavailableError, match=r"gzip\.zip does not hold what it should"):
+    with pytest.raises(DataUnavailableError, match=r"gzip\.zip has the right checksum but not the expected files"):
         download_dataset(wanted, tmp_path, ["emnist-letters-train-labels-idx1-ubyte"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_kmnist_is_read_as_its_files_lie_on_its_server(
+def test_kmnist_is_downloaded_by_the_names_of_its_server(
     monkeypatch: pytest.MonkeyPatch, mirror: Mirror, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(0)
@@ -230,7 +231,7 @@ def test_kmnist_is_read_as_its_files_lie_on_its_server(
         files[f"{part}-labels-idx1-ubyte"] = np.arange(count) % 10
     packed = {name: gzip.compress(idx_bytes(array), mtime=0) for name, array in files.items()}
     remotes = {name: RemoteFile(hashlib.md5(data).hexdigest(), len(data)) for name, data in packed.items()}
-    monkeypatch.setitem(download.SOURCES, "kmnist", DatasetSource("KMNIST/raw", (mirror.url,), remotes))
+    monkeypatch.setitem(SOURCES, "kmnist", DatasetSource("KMNIST/raw", (mirror.url,), remotes))
     mirror.files = {f"{name}.gz": data for name, data in packed.items()}
     found = load("kmnist", tmp_path)
     assert np.array_equal(found.test.images, files["t10k-images-idx3-ubyte"])

@@ -1,4 +1,4 @@
-"""Ready embeddings in every kind of file, and what is wrong with some of them."""
+"""Embeddings from every file format, and the errors of invalid files."""
 
 import io
 
@@ -59,7 +59,7 @@ def parquet_lists(path):
 
 
 @pytest.mark.parametrize("make", [npy, npz, csv_of, headless, tabs_and_a_file, parquet_flat, parquet_lists])
-def test_every_kind_of_file_gives_the_same_vectors(tmp_path, make):
+def test_every_file_format_gives_the_same_vectors(tmp_path, make):
     found = read_embeddings(*make(tmp_path))
     np.testing.assert_allclose(found.embeddings, VECTORS, rtol=1e-6)
     assert found.embeddings.dtype == np.float32
@@ -73,23 +73,23 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("v.npy", np.zeros(3), "n × d numbers"),
-        ("v.npy", np.zeros((3, 0)), "n × d numbers"),
-        ("v.npy", np.array([["a"]]), "n × d numbers"),
-        ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows hold NaN"),
-        ("v.npy", np.zeros((20_001, 2), np.int8), "Up to 20,000 vectors"),
+        ("v.npy", np.zeros(3), "n × d array of numbers"),
+        ("v.npy", np.zeros((3, 0)), "n × d array of numbers"),
+        ("v.npy", np.array([["a"]]), "n × d array of numbers"),
+        ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows of v.npy hold NaN"),
+        ("v.npy", np.zeros((20_001, 2), np.int8), "up to 20,000 vectors"),
         ("v.npy", np.zeros((2, 5000), np.int8), "up to 4,096 dimensions"),
-        ("v.npy", np.zeros((5, 2)), "one label for each vector; got 4 labels for 5"),
+        ("v.npy", np.zeros((5, 2)), "one label; got 4 labels for 5 vectors"),
         ("v.npy", LYING, "could not be read as npy"),
         ("v.npy", b"hello", "could not be read as npy"),
         ("v.npz", b"PK\x03\x04", "could not be read as npz"),
         ("v.parquet", b"PAR1xxxxPAR1", "could not be read as parquet"),
         ("v.csv", b"", "could not be read as csv"),
-        ("v.csv", b"word\nhello\nyou\n", "no columns of numbers"),
-        ("v.xls", b"", r"Vectors come as \.npy"),
+        ("v.csv", b"word\nhello\nyou\n", "has columns of numbers; those of v.csv are word"),
+        ("v.xls", b"", r"A file of vectors ends in \.npy"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content, says):
+def test_an_invalid_file_of_embeddings_is_one_sentence(tmp_path, name, content, says):
     path, labels = tmp_path / name, tmp_path / "labels.txt"
     if isinstance(content, np.ndarray):
         np.save(path, content)
@@ -111,11 +111,11 @@ def test_a_pickle_is_never_loaded(tmp_path):
 
 def test_vectors_without_labels_ask_for_them(tmp_path):
     np.save(tmp_path / "v.npy", VECTORS)
-    with pytest.raises(UserError, match="without labels"):
+    with pytest.raises(UserError, match="Every vector needs a label"):
         read_embeddings(tmp_path / "v.npy")
 
 
-def test_there_is_nothing_to_train_on_vectors(tmp_path):
+def test_embeddings_cannot_be_trained_on(tmp_path):
     from dmlviz.catalog.datasets import DATASETS
     from dmlviz.runs.import_embeddings import dataset_spec
 

@@ -1,4 +1,4 @@
-"""What `dmlviz.data` promises about files on disk."""
+"""Loading data sets from files on disk."""
 
 import gzip
 import os
@@ -66,7 +66,7 @@ def test_digits_are_scikit_learns_and_their_split_is_fixed_and_stratified() -> N
     assert np.array_equal(again.test.images, ours.test.images)
 
 
-def test_declared_mean_and_std_are_those_of_the_training_pixels() -> None:
+def test_mean_and_std_of_the_specs_equal_those_of_the_training_pixels() -> None:
     digits = load("digits")
     assert digits.mean == pytest.approx(np.mean(digits.train.images / 255), abs=5e-5)
     assert digits.std == pytest.approx(np.std(digits.train.images / 255), abs=5e-5)
@@ -113,9 +113,13 @@ def _damage(folder: Path, name: str, change) -> None:
         ("train-images-idx3-ubyte", lambda data: data[:10], "do not hold its header"),
         ("train-images-idx3-ubyte", lambda data: b"<!DOCTYPE html>", "begins with 3c 21 44 4f"),
         ("train-images-idx3-ubyte", lambda data: data[:4] + b"\xff" * 12 + data[16:], "is cut off"),
-        ("train-images-idx3-ubyte", lambda data: idx_bytes(np.zeros((20, 14, 14))), "different sizes"),
+        (
+            "train-images-idx3-ubyte",
+            lambda data: idx_bytes(np.zeros((20, 14, 14))),
+            "have one size; .* holds 14 × 14 and 28 × 28",
+        ),
         ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros(9)), "10 t10k images but 9 labels"),
-        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.full(10, 10)), "the label 10; labels run from 0 to 9"),
+        ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.full(10, 10)), "Labels run from 0 to 9; .* holds 10"),
         ("t10k-labels-idx1-ubyte", lambda data: idx_bytes(np.zeros((10, 1, 1))), "no IDX file of labels"),
     ],
 )
@@ -149,7 +153,7 @@ def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path) -> None:
         idx.read(tmp_path, 3)
 
 
-def test_what_is_on_disk_is_listed_and_digits_always_is(tmp_path: Path) -> None:
+def test_data_sets_on_disk_are_listed_and_digits_always(tmp_path: Path) -> None:
     assert available_datasets(tmp_path) == ["digits"]
     assert available_datasets(tmp_path / "not" / "there") == ["digits"]
     (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte").unlink()
@@ -166,17 +170,17 @@ def test_the_folder_is_the_argument_then_the_environment_then_the_cache(monkeypa
     assert data_root() == Path("/cache/dmlviz/data")
 
 
-def test_an_unknown_name_is_answered_with_a_near_one() -> None:
+def test_an_unknown_name_suggests_a_similar_one() -> None:
     with pytest.raises(UserError, match="did you mean 'mnist'"):
         load("mnits")
 
 
-def test_every_declared_data_set_names_each_class_once() -> None:
+def test_every_data_set_names_each_class_once() -> None:
     for declared in map(DATASETS.__getitem__, DATASETS.builtin):
         assert len(set(declared.classes)) == len(declared.classes) >= 10
 
 
-def test_the_watched_subset_is_fixed_sorted_and_proportional() -> None:
+def test_the_tracked_subset_is_fixed_sorted_and_proportional() -> None:
     labels = np.repeat([0, 1, 2], [1000, 600, 400])
     chosen = stratified_subset(labels, 200)
     assert chosen.dtype == np.int64

@@ -1,4 +1,4 @@
-"""A picture of any kind becomes what the net was trained on, or one clear sentence."""
+"""A query image is prepared as the data set was, or refused with one clear sentence."""
 
 import io
 import struct
@@ -115,7 +115,7 @@ def test_position_and_brightness_of_the_stroke_do_not_matter():
     assert np.array_equal(prepare(moved, "mnist").image > 40, prepare(stroke(), "mnist").image > 40)
 
 
-def test_gray_paper_with_noise_leaves_a_clean_ground():
+def test_noise_on_gray_paper_is_removed():
     rng = np.random.default_rng(0)
     photo = np.clip(200 - stroke(90, 90) * 0.6 + rng.normal(0, 3, (90, 90)), 0, 255).astype(np.uint8)
     image = prepare(photo, "mnist").image
@@ -130,7 +130,7 @@ def test_a_blank_picture_is_refused_with_a_sentence(value):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 30), (30, 1)])
-def test_a_sliver_has_no_ground_to_stand_out_from_or_is_framed(shape):
+def test_a_one_pixel_line_is_blank_or_framed(shape):
     picture = np.zeros(shape, np.uint8)
     picture.flat[0] = 255
     if shape == (1, 1):
@@ -140,7 +140,7 @@ def test_a_sliver_has_no_ground_to_stand_out_from_or_is_framed(shape):
         assert prepare(picture, "mnist").image.shape == (28, 28)
 
 
-def test_a_dot_in_the_middle_of_nothing_is_framed():
+def test_a_single_dot_is_framed():
     picture = np.zeros((50, 50), np.uint8)
     picture[25, 25] = 255
     assert prepare(picture, "mnist").image.sum() > 0
@@ -169,7 +169,7 @@ def test_palette_with_transparency_and_16_bit_pictures_are_read():
     assert np.array_equal(read > 128, stroke() > 128)
 
 
-def test_the_turn_noted_by_a_camera_is_undone():
+def test_exif_rotation_is_applied():
     exif = Image.Exif()
     exif[0x0112] = 6
     assert decode(file_of(stroke(), "JPEG", exif=exif.tobytes()), "mnist").shape == (60, 90)
@@ -221,7 +221,7 @@ def own_data(number: int, **facts: object) -> str:
     return declared.name
 
 
-def test_a_picture_among_ones_own_is_fitted_whole_as_they_were():
+def test_a_query_of_a_custom_data_set_is_letterboxed_like_its_images():
     name = own_data(1, channels=3)
     picture = np.full((30, 60, 3), (200, 100, 50), np.uint8)
     picture[:, 20:40] = (0, 0, 255)
@@ -232,35 +232,35 @@ def test_a_picture_among_ones_own_is_fitted_whole_as_they_were():
     assert np.array_equal(query.steps[-1].image, query.image)
 
 
-def test_among_gray_pictures_it_becomes_gray():
+def test_a_query_of_a_gray_custom_data_set_becomes_gray():
     query = prepare(np.full((20, 20, 3), (255, 0, 0), np.uint8), own_data(2))
     assert query.image.shape == (20, 20)
     assert (query.image == 76).all()
 
 
-def test_a_drawing_takes_the_ground_of_the_data():
+def test_a_drawing_takes_the_background_of_the_data_set():
     dark = prepare(stroke(), own_data(3))
     light = prepare(stroke(), own_data(4, dark_on_light=True))
     assert np.array_equal(light.image, 255 - dark.image)
     assert dark.image[0, 0] == 0
 
 
-def test_what_cannot_be_asked_of_ones_own_data_is_a_sentence():
-    with pytest.raises(UserError, match="cannot be drawn"):
+def test_an_invalid_query_of_a_custom_data_set_is_one_sentence():
+    with pytest.raises(UserError, match="A drawing is gray; Mine is in color"):
         prepare(stroke(), own_data(5, channels=3))
-    with pytest.raises(UserError, match="without a net"):
+    with pytest.raises(UserError, match="embeddings without one"):
         prepare(stroke(), own_data(6, size=0))
 
 
-def test_an_upload_keeps_its_colors_among_ones_own_data():
+def test_an_upload_to_a_color_data_set_keeps_its_colors():
     picture = np.zeros((9, 9, 3), np.uint8)
     picture[..., 1] = 255
     assert decode(file_of(picture), own_data(7)).shape == (9, 9, 3)
     assert decode(file_of(picture), "mnist").ndim == 2
 
 
-def test_no_file_is_read_for_vectors():
-    with pytest.raises(UserError, match="without a net"):
+def test_a_data_set_of_embeddings_reads_no_image():
+    with pytest.raises(UserError, match="embeddings without one"):
         decode(file_of(stroke(), "JPEG"), own_data(8, size=0))
 
 
@@ -275,7 +275,7 @@ def noise(height: int, width: int, seed: int, channels: int = 3) -> Image.Image:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_a_picture_of_ones_own_data_comes_back_as_the_image_that_was_made_of_it(tmp_path, channels):
+def test_a_custom_training_image_is_prepared_as_it_was_imported(tmp_path, channels):
     """Large and small, wide and tall, JPEG, PNG and WebP, turned by a camera, transparent, with 16 bits."""
     turned = Image.Exif()
     turned[0x0112] = 6

@@ -7,7 +7,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.export import RunExport
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_and_record
+from dmlviz.runs.training_run import train_and_record
 
 CONFIG = TrainConfig(
     dataset="digits",

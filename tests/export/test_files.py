@@ -20,7 +20,7 @@ from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
-from dmlviz.ops.gallery import Gallery
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
@@ -47,7 +47,7 @@ def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbors(kept
         assert far == pytest.approx([one.distance for one in near], rel=1e-5)
 
 
-def test_the_parquet_holds_the_same_and_the_embeddings(kept_drawing):
+def test_the_parquet_holds_the_csv_and_the_embeddings(kept_drawing):
     table = parquet.read_table(written("parquet", kept_drawing))
     assert table.num_rows == 596
     assert np.array_equal(np.stack(table["embedding"].to_numpy()), kept_drawing.embeddings)
@@ -56,7 +56,7 @@ def test_the_parquet_holds_the_same_and_the_embeddings(kept_drawing):
     assert (told["run"], told["view"]) == (kept_drawing.run.id, "tsne")
 
 
-def test_the_projector_files_belong_together(kept):
+def test_the_projector_files_match(kept):
     with zipfile.ZipFile(written("projector", kept)) as archive:
         assert archive.testzip() is None
         vectors = np.loadtxt(archive.open("vectors.tsv"), delimiter="\t", dtype=np.float32)
@@ -84,23 +84,22 @@ def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
     np.testing.assert_allclose(told["embeddings"].detach().numpy(), kept.embeddings, atol=1e-5)
 
 
-def test_where_many_images_coincide_each_still_has_others_for_neighbors():
+def test_coinciding_images_still_have_other_images_as_neighbors():
     points = np.zeros((30, 3), np.float32)
     points[20:] = 1
-    distances, found = Gallery(points, np.arange(30)).kneighbors_all(10)
+    distances, found = NearestNeighbors(points).others(10)
     assert found.shape == distances.shape == (30, 10)
     assert not (found == np.arange(30)[:, None]).any()
     assert (distances[:20] == 0).all()
-    assert Gallery(points[:1], [0]).kneighbors_all(10)[1].shape == (1, 0)
 
 
-def test_names_of_files_are_plain(kept, kept_drawing):
+def test_file_names_are_plain(kept, kept_drawing):
     assert kept.file_name("html") == f"groe-b-co-b-{kept.run.id[:6]}.html"
     assert kept_drawing.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
-def test_a_run_without_an_end_says_so(name, runs):
+def test_an_unfinished_run_cannot_be_exported(name, runs):
     begun = runs.create(RunExport(runs.list()[0]).run.config.replace(seed=44))
     with pytest.raises(UserError, match=r"has no (embeddings|weights)"):
         write(name, RunExport(begun), io.BytesIO())

@@ -1,4 +1,4 @@
-"""The page that opens anywhere: what is in it. That it plays is told in tests/browser."""
+"""The exported page: what is in it. tests/browser shows that it plays."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def text(kept):
     return html_of(kept)
 
 
-def test_it_asks_nobody_for_anything(text):
+def test_the_page_makes_no_requests(text):
     script = re.search(r'<script type="module">(.*?)</script>', text, re.S)[1]
     markup = text.split('id="kept"')[0]
     addresses = re.findall(r"""(?:src|href|url\()\s*=?\s*["']?([^"')\s>]+)""", markup)
@@ -60,7 +60,7 @@ def test_the_last_frame_is_where_the_points_are(text, kept):
     assert set(stream["frames"]) == {frame["id"] for frame in shown}, "those to refit are there too"
 
 
-def test_neighbors_and_distances_survive_their_packing(text, kept):
+def test_neighbors_and_distances_round_trip(text, kept):
     near = kept_in(text)["near"]
     items = np.frombuffer(b64decode(near["items"]), near["wide"]).reshape(-1, near["k"])
     distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(-1, near["k"]) * near["unit"]
@@ -68,13 +68,13 @@ def test_neighbors_and_distances_survive_their_packing(text, kept):
     np.testing.assert_allclose(distances, kept.neighbors[0], atol=near["unit"])
 
 
-def test_settings_and_what_was_measured_are_said(text):
+def test_the_page_shows_settings_and_scores(text):
     settings = ("Triplet (margin 0.3)", "MLP, 6-d, free", "12 steps of 20 images, seed 3")
     for words in (*settings, "The points are all 596 test images"):
         assert words in text
 
 
-def test_a_projection_brings_its_own_frames(kept_drawing):
+def test_an_exported_projection_has_its_own_frames(kept_drawing):
     told = kept_in(html_of(kept_drawing))
     assert told["view"] == kept_drawing.drawing.id
     run, drawing = told["streams"]
@@ -83,7 +83,7 @@ def test_a_projection_brings_its_own_frames(kept_drawing):
     assert end["frame"]["id"] in drawing["frames"]
 
 
-def test_frames_that_are_too_many_are_thinned_and_that_is_said(kept, monkeypatch):
+def test_too_many_frames_are_thinned_with_a_note(kept, monkeypatch):
     monkeypatch.setattr(page, "MAX_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
     text = html_of(kept)
     (stream,) = kept_in(text)["streams"]

@@ -1,4 +1,4 @@
-"""Every point of the Embedding Projector has its own picture."""
+"""Every point of the Embedding Projector has its own image."""
 
 import io
 import zipfile
@@ -34,27 +34,27 @@ def kept_with(images, items):
 
 @pytest.mark.parametrize("n", [1, 2, 10, 100, 596, 1797, 10_000, 12_345])
 @pytest.mark.parametrize("colors", [(), (3,)])
-def test_the_tool_finds_every_picture(n, colors):
+def test_the_sprite_has_every_image(n, colors):
     images = np.random.default_rng(n).integers(256, size=(n, 4, 4, *colors), dtype=np.uint8)
     sprite = np.asarray(Image.open(io.BytesIO(sprite_of(kept_with(images, np.arange(n))))))
     assert sprite.shape[0] == sprite.shape[1]
     assert all(np.array_equal(seen(sprite, 4, i), images[i]) for i in range(n))
 
 
-def test_a_map_of_some_images_has_theirs():
+def test_a_map_of_some_images_has_only_their_sprites():
     images = np.random.default_rng(0).integers(256, size=(500, 4, 4), dtype=np.uint8)
     items = np.arange(7, 500, 3)
     sprite = np.asarray(Image.open(io.BytesIO(sprite_of(kept_with(images, items)))))
     assert all(np.array_equal(seen(sprite, 4, i), images[item]) for i, item in enumerate(items))
 
 
-def test_pictures_that_do_not_fit_on_one_sprite_are_left_out():
+def test_too_many_images_for_one_sprite_are_omitted():
     kept = SimpleNamespace(sheets=SpriteSheets(512, ()), items=np.arange(257))  # 17 × 512 pixels
     assert sprite_of(kept) is None
     assert sprite_of(SimpleNamespace(sheets=None, items=np.arange(3))) is None
 
 
-def test_the_file_of_a_run_holds_them(kept, tmp_path):
+def test_the_projector_zip_holds_the_sprite(kept, tmp_path):
     path = Path(tmp_path / "projector.zip")
     with path.open("wb") as file:
         write("projector", kept, file)

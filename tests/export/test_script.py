@@ -1,4 +1,4 @@
-"""The script and the commands give what is on the screen again."""
+"""The exported script and commands reproduce what is on the screen."""
 
 import io
 import shlex
@@ -55,7 +55,7 @@ def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_drawing, tmp_pa
     assert np.array_equal(again.drawing(kept_drawing.drawing.id).coordinates, kept_drawing.coordinates)
 
 
-def test_only_what_differs_is_said():
+def test_only_settings_that_differ_from_defaults_are_written():
     assert minimal_overrides(TrainConfig()) == {}
     assert minimal_overrides(TrainConfig(loss="triplet", loss_params={"margin": 0.3}, seed=2)) == {
         "loss": "triplet",
@@ -67,7 +67,7 @@ def test_only_what_differs_is_said():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_what_is_said_is_the_whole_config_for_every_loss(loss):
+def test_the_written_settings_give_the_whole_config_for_every_loss(loss):
     config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, held_out_classes=(2, 7))
     assert TrainConfig(**minimal_overrides(config)) == config
     words = shlex.split(as_command_of(config).replace("\\\n", " "))
@@ -91,7 +91,7 @@ def as_command_of(config):
     return as_command(RunExport(run))
 
 
-def test_a_run_that_was_stopped_says_that_the_script_goes_on(runs, run):
+def test_the_script_of_a_stopped_run_says_that_it_trains_to_the_end(runs, run):
     stopped = type("R", (), {"config": run.config, "end": {"event": "stopped", "step": 5}, "info": {}, "id": "0" * 16})
     stopped.title = 'A "title"\\\n"""'
     script = as_python(RunExport(stopped, run.projections()[0]))
@@ -99,7 +99,7 @@ def test_a_run_that_was_stopped_says_that_the_script_goes_on(runs, run):
     compile(script, "script", "exec")
 
 
-def test_what_is_written_is_the_text(kept):
+def test_the_script_file_holds_the_text(kept):
     from dmlviz.export import write
 
     for name, text in (("python", as_python(kept)), ("command", as_command(kept))):

@@ -62,15 +62,18 @@ class Fleet:
 
     def train_on(self, name, seed):
         """A long training that has begun on the machine of that name."""
-        while True:
-            run = self.jobs.submit(LONG.replace(seed=seed))
-            self.until(lambda: self.jobs.runs.get(run).snapshot_steps, 120)
-            if self.jobs.status(run).machine == name:
-                return run
-            other = self.jobs.submit(LONG.replace(seed=seed + 1))
-            self.until(lambda: self.jobs.runs.get(other).snapshot_steps, 120)
-            self.stop(run)
-            return other
+        run = self._trains(seed)
+        if self.jobs.status(run).machine == name:
+            return run
+        other = self._trains(seed + 1)  # the one free machine
+        self.jobs.stop(run)
+        self.until(lambda: self.jobs.status(run).phase == "stopped", 60)
+        return other
+
+    def _trains(self, seed):
+        run = self.jobs.submit(LONG.replace(seed=seed))
+        self.until(lambda: self.jobs.runs.get(run).snapshot_steps, 120)
+        return run
 
     def stop(self, run):
         self.jobs.stop(run)

@@ -1,4 +1,4 @@
-"""A damaged run says which file it is, and takes nothing from anybody else. The whole corpus is `damage.py`."""
+"""A damaged run names its damaged file and affects no other run. The corpus is `damage.py`."""
 
 import ast
 import json
@@ -150,7 +150,7 @@ def test_a_run_is_trained_again_over_its_damaged_remains(run):
     assert Runs(run.parent).create(config).config == config
 
 
-def test_values_are_told_while_another_thread_parses_headers(run, probe, monkeypatch):
+def test_point_values_work_while_another_thread_parses_headers(run, probe, monkeypatch):
     # CPython before 3.11.8 lets `ast.literal_eval` fail so, and np.load reads every header with it (gh-106905).
     def failing(_text):
         raise SystemError("AST constructor recursion depth mismatch")
@@ -178,7 +178,7 @@ def test_disk_use_counts_what_is_damaged(run, probe):
     assert total_size(probe.here.runs) > 0
 
 
-def test_the_list_has_the_others(run, probe):
+def test_a_damaged_run_does_not_hide_other_runs(run, probe):
     (run / "run.json").write_bytes(np.random.default_rng(0).bytes(200))
     assert [one.id for one in probe.here.runs.list()] == [OTHER]
     with pytest.raises(DamagedFileError, match=r"run\.json"):

@@ -1,4 +1,4 @@
-"""An archive that somebody forged is refused with a sentence, or does no harm. The whole corpus is `forge.py`."""
+"""A forged archive is refused with one sentence, or is harmless. The corpus is `forge.py`."""
 
 import ast
 import io
@@ -37,26 +37,26 @@ def data(tmp_path, monkeypatch):
     return data_folder(tmp_path)
 
 
-def test_forged_archives_are_refused_with_a_sentence_or_harmless(seed, tmp_path, data):
+def test_a_forged_archive_is_refused_with_one_sentence_or_harmless(seed, tmp_path, data):
     for number, (what, content) in enumerate(forged(seed, FORGED, seed=7)):
         outcome, faults = take_in(content, tmp_path / str(number), data)
         assert (outcome in ("accepted", "refused with a sentence"), faults) == (True, set()), what
 
 
-def test_the_archive_that_nobody_forged_is_accepted_and_harmless(files, tmp_path, data):
+def test_an_unforged_archive_is_accepted(files, tmp_path, data):
     assert take_in(zipped(files), tmp_path / "runs", data) == ("accepted", set())
 
 
 @pytest.mark.parametrize("field", ["device", "threads", "fails", "timings", "created", "pinned", "version"])
 @pytest.mark.parametrize("text", ['1); __import__("os").system("touch PWNED"); (', '"; import os; "', "1", "a\nb"])
-def test_text_where_a_number_or_a_word_belongs_is_refused(files, tmp_path, field, text):
+def test_text_in_place_of_a_number_or_an_identifier_is_refused(files, tmp_path, field, text):
     told = json.loads(files["run.json"]) | {field: text}
     forged_one = zipped(files | {"run.json": json.dumps(told).encode()})
     with pytest.raises(UserError, match=r"run\.json: |incompatible version"):
         import_run(io.BytesIO(forged_one), Runs(tmp_path / "runs"))
 
 
-def test_text_where_the_last_step_belongs_is_refused(files, tmp_path):
+def test_text_in_place_of_the_last_step_is_refused(files, tmp_path):
     events = files["events.jsonl"].splitlines()
     for text in STRINGS:
         events[-1] = json.dumps({"event": "stopped", "step": text, "metrics": {}, "reason": "", "time": 1}).encode()
@@ -107,13 +107,13 @@ def test_the_check_of_exports_sees_code_that_is_there():
         {"learning_rate": float("nan")},
     ],
 )
-def test_settings_that_are_none_are_a_sentence(fields):
+def test_invalid_settings_in_an_archive_are_one_sentence(fields):
     with pytest.raises(UserError) as caught:
         TrainConfig(**{"dataset": "digits", **fields})
     assert len(str(caught.value)) < 700
 
 
-def test_words_of_a_command_are_read_by_a_shell_as_they_were(seed):
+def test_a_shell_reads_the_words_of_a_command_unchanged(seed):
     run = Runs(seed.parent).get(seed.name)
     text = as_command(RunExport(run)).replace("\\\n", " ")
     assert shlex.split(text) == [word for line in text.splitlines() for word in shlex.split(line)]

@@ -1,4 +1,4 @@
-"""The figures show the numbers that were measured, say of what, and are small."""
+"""The figures show the measured numbers, say of what, and are small."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def test_every_declared_figure_is_a_function_and_every_function_is_declared():
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", OF_ARRAYS)
-def test_plain_arrays_become_a_figure_that_says_how_many_there_are(told, name, dark):
+def test_a_figure_of_arrays_states_their_number(told, name, dark):
     figure = getattr(figures, name)(*told, dark=dark)
     assert isinstance(figure, go.Figure)
     assert "400 embeddings in 5 classes" in figure.layout.title.subtitle.text
@@ -59,7 +59,7 @@ def test_plain_arrays_become_a_figure_that_says_how_many_there_are(told, name, d
         assert figure.layout.yaxis.title.text
 
 
-def test_tensors_are_as_good_as_arrays(told):
+def test_tensors_are_accepted_like_arrays(told):
     import torch
 
     points, labels = told
@@ -118,7 +118,7 @@ def run(tmp_path_factory):
     import torch
 
     from dmlviz.runs.store import Runs
-    from dmlviz.runs.writer import train_and_record
+    from dmlviz.runs.training_run import train_and_record
 
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("figures"), bundled=tmp_path_factory.mktemp("none"))
@@ -158,7 +158,7 @@ def test_a_map_of_a_step_has_the_watched_images_by_their_numbers(run):
     assert [trace.name for trace in drawn.data] == [str(digit) for digit in range(10)]
 
 
-def test_the_training_is_drawn_as_its_events_tell_it(run):
+def test_the_training_curves_show_the_events(run):
     lines = {trace.name: trace for trace in figures.training_curves(run).data}
     told = [event for event in run.events() if event["event"] == "step"]
     assert list(lines["loss"].y) == [event["loss"] for event in told]
@@ -178,14 +178,14 @@ def test_a_long_training_is_drawn_by_its_means(run, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "map"])
-def test_what_is_measured_once_is_drawn_the_same_and_told_as_a_table(run, name):
+def test_measured_data_give_the_same_figure_and_a_table(run, name):
     measured = measure(name, run)
     assert draw(name, measured).to_json() == getattr(figures, name)(run).to_json()
     lengths = {len(column) for column in columns(measured).values()}
     assert len(lengths) == 1
 
 
-def test_plotly_is_loaded_for_no_one_who_draws_nothing():
+def test_plotly_is_loaded_only_to_draw():
     lines = (
         "import sys",
         "from dmlviz import cli, config, export, figures, jobs, runs",
@@ -210,7 +210,7 @@ def test_colors_are_those_of_the_map_and_of_the_app(page_script):
         assert [colors[theme] for colors in ours] == [known[name] for name in names]
 
 
-def test_same_and_different_are_colored_as_where_the_loss_looks(page_script):
+def test_same_and_different_have_the_colors_of_the_batch_explorer(page_script):
     from dmlviz.figures.palette import DIFFERENT, SAME
 
     told = page_script("colors")

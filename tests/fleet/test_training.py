@@ -8,7 +8,7 @@ import numpy as np
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_and_record
+from dmlviz.runs.training_run import train_and_record
 
 
 def test_a_training_on_a_machine_gives_the_same_run_as_here(jobs, until, short, tmp_path):

@@ -1,4 +1,4 @@
-"""What dies, is damaged or is closed down: a sentence, no process left, and the next job runs."""
+"""Killed workers, damaged data, shutdown: one sentence, no process left, and the next job runs."""
 
 import errno
 import os
@@ -58,7 +58,7 @@ def test_a_worker_that_cannot_be_started_fails_its_job_and_no_other(jobs, until,
     until(lambda: jobs.status(following).phase == "finished")
 
 
-def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
+def test_damaged_data_fail_the_run_with_one_sentence(tmp_path, until, short):
     raw = tmp_path / "data/MNIST/raw"
     raw.mkdir(parents=True)
     for part in ("train", "t10k"):
@@ -74,7 +74,7 @@ def test_damaged_data_are_a_failure_with_a_sentence(tmp_path, until, short):
         jobs.close()
 
 
-def test_an_answering_worker_that_was_killed_comes_back(jobs, finished):
+def test_a_killed_inference_worker_is_restarted(jobs, finished):
     images = load("digits").test.images[:1]
     jobs.embed(finished.id, images)
     worker = jobs.inference_worker._worker
@@ -84,7 +84,7 @@ def test_an_answering_worker_that_was_killed_comes_back(jobs, finished):
     assert jobs.inference_worker._worker is not worker
 
 
-def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, alive, short, long):
+def test_close_leaves_no_process_and_interrupts_runs(tmp_path, until, alive, short, long):
     jobs = JobScheduler(tmp_path, slots=1)
     run = jobs.submit(long)
     until(lambda: jobs.status(run).phase == "running")
@@ -94,11 +94,11 @@ def test_close_leaves_no_process_and_runs_that_are_cut_off(tmp_path, until, aliv
     jobs.close()
     assert not any(map(alive, pids))
     assert Runs(tmp_path).get(run).state == "interrupted"
-    with pytest.raises(UserError, match="closing down"):
+    with pytest.raises(UserError, match="shutting down"):
         jobs.submit(short)
 
 
-def test_nothing_outlives_a_server_that_was_killed_and_its_run_can_be_asked_for_again(tmp_path, until, alive, long):
+def test_workers_end_with_a_killed_server_and_its_run_can_be_resubmitted(tmp_path, until, alive, long):
     script = (
         "import os, sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
         "from pathlib import Path\n"

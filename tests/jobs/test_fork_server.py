@@ -41,7 +41,7 @@ def ready(process):
     return json.loads(process.stdout.readline()) == {"ready": True}
 
 
-def test_all_workers_have_one_parent_and_are_nice_once(workers):
+def test_all_workers_have_one_parent_and_one_niceness(workers):
     a, b = workers("--wait"), workers("--serve")
     assert ready(a)
     assert ready(b)
@@ -51,7 +51,7 @@ def test_all_workers_have_one_parent_and_are_nice_once(workers):
     assert os.getsid(a.pid) == a.pid  # Ctrl-C in the server's terminal does not reach it
 
 
-def test_a_worker_holds_no_other_ones_pipe(workers):
+def test_a_worker_does_not_inherit_pipes_of_others(workers):
     first, second = workers("--wait"), workers("--wait")
     assert ready(first)
     assert ready(second)
@@ -61,7 +61,7 @@ def test_a_worker_holds_no_other_ones_pipe(workers):
     assert first not in fork_server._instance._processes.values()  # nothing is kept of one that has ended
 
 
-def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
+def test_a_workers_last_words_and_exit_status_are_known(tmp_path):
     with tempfile.TemporaryFile() as errors:
         process = fork_server.start([str(tmp_path / "nothing")], errors)
         assert process.wait() == 1
@@ -71,7 +71,7 @@ def test_what_a_worker_says_at_its_end_and_how_it_ended_are_known(tmp_path):
         process.stdin.close()
 
 
-def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(workers):
+def test_a_worker_killed_or_stopped_before_it_is_forked_ends(workers):
     if fork_server._instance is not None:
         fork_server._instance.close()  # the next one has not imported anything yet
     killed, stopped = workers("--wait"), workers("--wait")
@@ -81,7 +81,7 @@ def test_a_worker_killed_before_it_is_born_ends_and_so_does_one_asked_to_stop(wo
     assert stopped.wait() == -15
 
 
-def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
+def test_a_server_that_ends_early_does_not_wait_for_imports(monkeypatch):
     monkeypatch.setattr(fork_server, "_instance", None)
     begun = time.monotonic()
     worker = WorkerProcess(["--wait"], SimpleQueue())
@@ -92,7 +92,7 @@ def test_who_ends_soon_after_the_start_waits_for_no_import(monkeypatch):
     worker.join(5)
 
 
-def test_a_fork_server_that_was_killed_takes_its_workers_along_and_another_is_made(workers):
+def test_a_killed_fork_server_ends_its_workers_and_is_replaced(workers):
     lost = workers("--wait")
     assert ready(lost)
     os.kill(parent_of(lost.pid), 9)

@@ -1,4 +1,4 @@
-"""What is asked of a run that has ended: places for pictures, projections."""
+"""Jobs on a finished run: embedding query images, projections."""
 
 import json
 
@@ -11,7 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.scheduler import JobScheduler
 
 
-def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
+def test_a_query_is_placed_where_the_net_embeds_it(jobs, finished):
     images = load("digits").test.images[:3]
     answer = jobs.embed(finished.id, images)
     np.testing.assert_allclose(answer["embeddings"], finished.embeddings[:3], atol=1e-5)
@@ -22,7 +22,7 @@ def test_a_drawing_is_placed_where_the_net_puts_it(jobs, finished):
     assert finished.neighbors_of_point(np.asarray(answer["embeddings"][0]), 1)[0].item == 0
 
 
-def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finished, long):
+def test_images_of_another_shape_are_refused_with_one_sentence(jobs, finished, long):
     with pytest.raises(UserError, match="28 × 28"):
         jobs.embed(finished.id, np.zeros((1, 28, 28), np.uint8))
     with pytest.raises(UserError, match="no run"):
@@ -33,7 +33,7 @@ def test_pictures_that_a_net_cannot_take_are_refused_with_a_sentence(jobs, finis
     assert len(jobs.embed(finished.id, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
 
 
-def test_a_projection_is_a_job_too(jobs, finished, until):
+def test_a_projection_runs_as_a_job(jobs, finished, until):
     config = ProjectionConfig(method="pca")
     projection = jobs.project(finished.id, config)
     until(lambda: jobs.status(finished.id, projection).phase == "finished")
@@ -50,15 +50,15 @@ def test_a_projection_is_a_job_too(jobs, finished, until):
     assert list(jobs.embed(finished.id, load("digits").test.images[:2], views=[])["places"]) == ["live"]
 
 
-def test_a_projection_of_what_is_not_there_yet_is_refused(jobs, long):
+def test_a_projection_of_an_unfinished_run_is_refused(jobs, long):
     run = jobs.submit(long.replace(seed=50))
-    with pytest.raises(UserError, match="wait for the end of its training"):
+    with pytest.raises(UserError, match="wait until its training ends"):
         jobs.project(run, ProjectionConfig(method="pca"))
     with pytest.raises(UserError, match="no run"):
         jobs.project("0" * 16, ProjectionConfig(method="pca"))
 
 
-def test_a_projection_that_cannot_be_is_refused_before_it_is_queued(jobs, finished):
+def test_an_invalid_projection_is_refused_before_it_is_queued(jobs, finished):
     with pytest.raises(UserError, match="at most 2 dimensions"):
         jobs.project(finished.id, ProjectionConfig(method="plane"))
     assert jobs.running_for() == []
@@ -72,7 +72,7 @@ def test_a_projection_can_be_stopped(jobs, finished, until):
     assert jobs.status(finished.id).phase == "finished"
 
 
-def test_a_map_by_a_library_says_what_it_waits_for_is_stopped_at_once_and_begins_anew(jobs, finished, until):
+def test_a_reference_projection_shows_its_phase_stops_at_once_and_restarts(jobs, finished, until):
     params = {"iterations": 5000, "method": "exact"}
     config = ProjectionConfig(method="tsne", engine="reference", params=params)
     projection = jobs.project(finished.id, config)
@@ -86,7 +86,7 @@ def test_a_map_by_a_library_says_what_it_waits_for_is_stopped_at_once_and_begins
     assert jobs.project(finished.id, config.replace(params=params | {"iterations": 250}), resume=True) != projection
 
 
-def test_a_map_by_a_library_takes_pictures_too(jobs, finished, until):
+def test_a_reference_projection_places_query_images(jobs, finished, until):
     config = ProjectionConfig(method="tsne", engine="reference", params={"iterations": 250, "metric": "manhattan"})
     projection = jobs.project(finished.id, config)
     until(lambda: jobs.status(finished.id, projection).phase == "finished")
@@ -96,7 +96,7 @@ def test_a_map_by_a_library_takes_pictures_too(jobs, finished, until):
     np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-2)
 
 
-def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, finished, until):
+def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     config = ProjectionConfig(method="tsne", params={"iterations": 800}, seed=1)
     projection = jobs.project(finished.id, config)
     drawing = finished.drawing(projection)
@@ -116,7 +116,7 @@ def test_a_projection_that_was_paused_goes_on_and_holds_no_slot_meanwhile(jobs, 
     assert drawing.coordinates.shape == positions.shape
 
 
-def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, until):
+def test_epochs_are_projected_one_by_one_and_all_together(jobs, finished, until):
     step = finished.embedded_steps[1]
     one = jobs.project(finished.id, ProjectionConfig(step=step))
     until(lambda: jobs.status(finished.id, one).phase == "finished")
@@ -133,7 +133,7 @@ def test_the_epochs_of_a_run_are_drawn_one_by_one_and_as_a_film(jobs, finished, 
         jobs.project(finished.id, ProjectionConfig(step=999))
 
 
-def test_the_ready_made_run_takes_drawings_and_projections(tmp_path, until):
+def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
     jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:
         run = next(run for run in jobs.runs.list() if not run.info.get("fails"))

@@ -1,4 +1,4 @@
-"""Trainings one after another: asked for, shared, stopped, asked for again."""
+"""The queue: trainings submitted, shared, stopped, submitted again."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ def worker_of(jobs, run):
     return next(worker for worker, job in jobs._active.items() if job.key.run == run)
 
 
-def test_a_training_goes_to_the_end_and_leaves_everything(finished, short):
+def test_a_training_finishes_and_writes_all_files(finished, short):
     test = load("digits").test
     assert finished.config == short
     assert finished.embeddings.shape == (len(test), 8)
@@ -28,7 +28,7 @@ def test_a_training_goes_to_the_end_and_leaves_everything(finished, short):
     assert not list(finished.path.rglob("*.tmp"))
 
 
-def test_the_same_request_again_is_the_same_run(jobs, finished, short):
+def test_equal_requests_share_one_run(jobs, finished, short):
     begun = time.monotonic()
     assert jobs.submit(short, owner="somebody else") == finished.id
     assert time.monotonic() - begun < 0.5
@@ -37,7 +37,7 @@ def test_the_same_request_again_is_the_same_run(jobs, finished, short):
     assert jobs.runs.get(finished.id).created == finished.created
 
 
-def test_many_who_ask_at_once_share_one_run(jobs, until, long):
+def test_concurrent_equal_requests_share_one_run(jobs, until, long):
     config, ids = long.replace(seed=1), []
     ask = [threading.Thread(target=lambda who=i: ids.append(jobs.submit(config, f"owner {who}"))) for i in range(12)]
     for thread in ask:
@@ -79,7 +79,7 @@ def test_a_second_stop_ends_at_once(jobs, until, alive, long):
     until(lambda: jobs.status(run).phase == "stopped")
 
 
-def test_a_stopped_run_that_is_asked_for_again_starts_again(jobs, until, long):
+def test_a_stopped_run_starts_again_when_resubmitted(jobs, until, long):
     run = jobs.submit(long.replace(seed=4))
     until(lambda: jobs.runs.get(run).snapshot_steps)
     before = jobs.runs.get(run).created
@@ -111,7 +111,7 @@ def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
     try:
         mine = [jobs.submit(long.replace(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
-        with pytest.raises(UserError, match="one job under way and 3 waiting"):
+        with pytest.raises(UserError, match="at most one job running and 3 waiting"):
             jobs.submit(long.replace(seed=99), owner="me")
         assert jobs.submit(long.replace(seed=0), owner="me") == mine[0]  # not a new one
         theirs = jobs.submit(long.replace(seed=100), owner="you")
@@ -121,7 +121,7 @@ def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
         jobs.close()
 
 
-def test_one_of_two_who_share_a_job_cannot_stop_it_for_the_other(jobs, until, long):
+def test_one_of_two_owners_cannot_stop_a_shared_job(jobs, until, long):
     config = long.replace(seed=20)
     run = jobs.submit(config, owner="me")
     jobs.submit(config, owner="you")
@@ -132,7 +132,7 @@ def test_one_of_two_who_share_a_job_cannot_stop_it_for_the_other(jobs, until, lo
     until(lambda: jobs.status(run).phase == "stopped")
 
 
-def test_what_nobody_asked_for_is_unknown(jobs):
+def test_the_status_of_an_unknown_job_is_unknown(jobs):
     assert jobs.status("0" * 16).phase == "unknown"
     assert jobs.status("../..").phase == "unknown"
     assert not jobs.stop("0" * 16)

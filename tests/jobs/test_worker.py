@@ -74,7 +74,7 @@ def seconds_to_end(process):
 MODEST = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
 
 
-def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
+def test_the_worker_command_needs_only_a_folder(runs):
     run = runs.create(SHORT)
     command = [sys.executable, "-m", "dmlviz.jobs.worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -91,7 +91,7 @@ def test_on_the_command_line_a_folder_is_enough_to_do_its_job(runs):
     assert max(seen) == MODEST
 
 
-def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
+def test_a_query_is_embedded_by_every_checkpoint(runs):
     from dmlviz.runs.embed import embed, trajectory
 
     run = runs.create(SHORT)
@@ -108,7 +108,7 @@ def test_a_picture_goes_its_way_through_the_nets_that_were_kept(runs):
     assert np.allclose(embed(run, images)[0], run.embeddings[item], atol=1e-5)
 
 
-def test_a_folder_without_a_job_is_a_sentence(tmp_path):
+def test_a_folder_without_a_job_is_one_sentence(tmp_path):
     with tempfile.TemporaryFile() as errors, worker(tmp_path, errors=errors) as process:
         assert ended(process) == 1
         errors.seek(0)
@@ -130,7 +130,7 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
     assert not list(run.path.rglob("*.tmp"))
 
 
-def test_a_waiting_worker_says_when_it_is_ready_and_is_modest(runs):
+def test_a_waiting_worker_reports_ready_at_low_priority(runs):
     run = runs.create(LONG)
     with worker("--wait") as process:
         assert told(process) == {"ready": True}
@@ -163,7 +163,7 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only Python itself can notice the end of the parent")
-def test_a_library_that_keeps_python_waiting_does_not_keep_the_worker_alive():
+def test_a_worker_ends_with_its_parent_while_a_library_blocks_python():
     script = (
         "import ctypes; from dmlviz.jobs.worker import Parent\n"
         "parent = Parent(); parent.no_more_orders(); parent.tell(asleep=True)\n"
@@ -188,7 +188,7 @@ def write_noise_as_mnist(root, count):
         (raw / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + labels.tobytes())
 
 
-def test_too_little_memory_is_a_failure_with_a_sentence(runs):
+def test_too_little_memory_fails_with_one_sentence(runs):
     write_noise_as_mnist(runs.folder / "data", 4100)
     run = runs.create(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
     with worker("--wait", "--data", runs.folder / "data") as process:
@@ -214,5 +214,5 @@ def test_too_little_memory_is_a_failure_with_a_sentence(runs):
         (0, [], "ended before its work was done (exit status 0)."),
     ],
 )
-def test_how_a_worker_died_is_a_sentence(status, said, sentence):
+def test_the_exit_of_a_worker_is_one_sentence(status, said, sentence):
     assert sentence in exit_message(status, said)

@@ -1,4 +1,4 @@
-"""What a loss does with what nobody planned for: finite, 0 with a graph where nothing is valid, NaN only for NaN."""
+"""Losses at the edges: finite; 0 with a graph where no tuple is valid; NaN only for NaN."""
 
 import pytest
 import torch

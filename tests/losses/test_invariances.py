@@ -1,4 +1,4 @@
-"""What leaves a loss alone: the order of the batch, the names of classes, turning, moving, stretching the space."""
+"""What leaves a loss unchanged: order of the batch, names of classes, rotation, translation, scaling."""
 
 import torch
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Every loss equals its oracle, value and gradient, in float64; with a miner's tuples too."""
+"""Every loss equals its oracle, value and gradient, in float64, also with a miner's tuples."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What Learn draws of a loss is what the library says of the same points."""
+"""The samples that Learn plots of a loss equal the loss at the same points."""
 
 import pytest
 import torch

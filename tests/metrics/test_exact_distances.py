@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlviz.metrics import evaluate, evaluate_per_query
-from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.ops.squared_distances import SquaredDistances, first_of_equals, rescale
 
 KINDS = [np.float32, np.float64]
@@ -103,12 +103,12 @@ def test_the_nearest_are_the_nearest_of_tight_spread_out_and_doubled_points(seed
     points = (points + rng.normal(size=d))[rng.integers(150, size=200)].astype(kind)
     points[7] *= 1000.0 if outlier else 1.0
     wide = points.astype(np.float64)
-    squared, found = NearestNeighbors(wide).search(wide[:30], 9)
+    squared, found = EuclideanSearch(wide).search(wide[:30], 9)
     every = np.square(wide[:30, None] - wide[None]).sum(axis=2)
     assert np.take_along_axis(every, found, axis=1) == pytest.approx(np.sort(every, axis=1)[:, :9], rel=1e-9, abs=0)
     assert squared == pytest.approx(np.take_along_axis(every, found, axis=1), rel=1e-9, abs=0)
     again = first_of_equals(wide)[found]
     equal = np.diff(again, axis=1) == 0
     assert (np.diff(found, axis=1)[equal] > 0).all()
-    single, _ = NearestNeighbors(points).search(points[:30], 9)
+    single, _ = EuclideanSearch(points).search(points[:30], 9)
     assert single == pytest.approx(squared, rel=1e-4, abs=0)

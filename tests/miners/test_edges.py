@@ -1,4 +1,4 @@
-"""No batch makes a miner fail: where nothing can be selected it selects nothing."""
+"""No batch makes a miner fail: where no tuple is valid it selects none."""
 
 import subprocess
 import sys

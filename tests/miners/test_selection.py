@@ -1,4 +1,4 @@
-"""Each miner against the sentence that describes it, written as loops over a small batch."""
+"""Each miner equals the sentence that describes it, written as loops over a small batch."""
 
 from collections import Counter
 from itertools import combinations, permutations

@@ -1,4 +1,4 @@
-"""What every embedding net promises."""
+"""Properties of every embedding net."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The picture of a space: itself, its principal axes, or its classes fanned out."""
+"""Linear projections of a space: identity, principal axes, class fan."""
 
 import numpy as np
 import pytest

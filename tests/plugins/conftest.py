@@ -3,11 +3,6 @@
 import pytest
 
 from dmlviz import metrics, plugins
-from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.metrics import METRICS
-from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +10,7 @@ def no_plugins(monkeypatch):
     monkeypatch.setattr(plugins, "_loaded", set())
     monkeypatch.setenv(plugins.ENVIRONMENT, "")
     yield
-    for catalog in (LOSSES, MINERS, NETS, DATASETS, METRICS):
+    for catalog in plugins.CATALOGS.values():
         for name in list(catalog.plugged):
             catalog.remove(name)
     metrics.PLUGGED.clear()

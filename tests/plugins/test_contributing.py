@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows works, and what it names is there."""
+"""The examples of CONTRIBUTING.md work, and the files that it names exist."""
 
 import re
 from pathlib import Path
@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from dmlviz import data, metrics, miners, nets, plugins
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.plugins import load_plugins
+from dmlviz.projection import project
+from dmlviz.training import sampling
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-LOSS, MINER, NET, METRIC, DATASET = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+LOSS, MINER, NET, METRIC, DATASET, SAMPLER, PROJECTION = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.fixture
@@ -55,6 +58,23 @@ def test_the_data_set_loads(load):
     assert (len(found.train), len(found.test), found.size) == (100, 20, 16)
 
 
+def test_the_sampler_draws(load):
+    load(SAMPLER)
+    config = TrainConfig(dataset="digits", sampler="with_replacement", batch_size=12)
+    batches = sampling.build(config, np.zeros(5, int), 0)
+    batch = next(batches)
+    assert (batch.shape, batch.dtype, set(batch.tolist()) <= set(range(5))) == ((12,), np.int64, True)
+    assert (next(batches) != batch).any()
+
+
+def test_the_projection_draws_and_places(load):
+    load(PROJECTION)
+    points = np.random.default_rng(0).standard_normal((30, 6)).astype(np.float32)
+    drawn = project(points, ProjectionConfig(method="random_plane", dims=3, seed=2))
+    assert drawn.coordinates.shape == (30, 3)
+    np.testing.assert_allclose(drawn.place(points[:4]), drawn.coordinates[:4], atol=1e-4)
+
+
 def test_every_file_that_it_names_is_there():
     named = set(re.findall(r"`((?:dmlviz|app|tests|examples)/[\w/.]*)`", TEXT)) | set(
         re.findall(r"\]\(([^)#:]+)\)", TEXT)
@@ -65,4 +85,4 @@ def test_every_file_that_it_names_is_there():
 
 def test_the_environment_variable_it_names_is_the_one():
     assert f"`{plugins.ENVIRONMENT}`" in TEXT
-    assert all(f"`dmlviz.{group}`" in TEXT for group in plugins.GROUPS)
+    assert all(f"`dmlviz.{group}`" in TEXT for group in plugins.CATALOGS)

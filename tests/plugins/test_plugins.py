@@ -1,6 +1,7 @@
-"""Plug-ins: what a file may bring, how it is loaded, and what is said when it cannot be."""
+"""Plug-ins: what a file may declare, how it is loaded, and its error messages."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -10,17 +11,16 @@ import numpy as np
 import pytest
 
 from dmlviz import data, losses, metrics, miners, nets, plugins
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.metrics import METRICS
-from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.losses.scenes import scene_of
 from dmlviz.plugins import load_plugins
+from dmlviz.projection import project, project_sequence
+from dmlviz.training import sampling
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
-CATALOGS = (LOSSES, MINERS, NETS, DATASETS, METRICS)
 
 
 @pytest.fixture
@@ -54,7 +54,8 @@ def test_the_example_has_a_config_a_plot_and_thresholds():
     config = TrainConfig(loss="margin_ratio", miner="hard_negative_pairs", loss_params={"ratio": 0.3})
     assert config.loss_params == {"ratio": 0.3, "distance": "euclidean", "reduction": "mean"}
     spec = LOSSES["margin_ratio"]
-    assert (spec.plot_scene.kind, spec.plot_scene.axis) == ("triplet", "distance")
+    scene = scene_of(losses.build("margin_ratio").double())
+    assert (scene.kind, scene.axis.title) == ("triplets", "distance")
     assert spec.thresholds_for(config.loss_params, {}).measure == "euclidean"
     with pytest.raises(UserError, match="ratio lies between"):
         TrainConfig(loss="margin_ratio", loss_params={"ratio": 2})
@@ -177,7 +178,7 @@ def test_a_broken_plug_in_is_named_in_one_sentence_and_leaves_nothing_behind(fil
     assert str(told.value).startswith(f"The plug-in {path} cannot be loaded: ")
     assert said in str(told.value)
     assert "\n" not in str(told.value)
-    assert not any(catalog.plugged for catalog in CATALOGS)
+    assert not any(catalog.plugged for catalog in plugins.CATALOGS.values())
 
 
 def test_what_a_broken_file_declared_before_it_broke_is_taken_back(file):
@@ -203,3 +204,85 @@ def test_an_installed_package_brings_plug_ins_by_its_entry_points(tmp_path, monk
     assert metadata.entry_points(group="dmlviz.nets")
     load_plugins()
     assert "packaged" in NETS
+
+
+def test_a_plug_in_loss_can_be_a_part_of_a_sum():
+    torch = pytest.importorskip("torch")
+    load_plugins([EXAMPLE])
+    assert "margin_ratio" in LOSSES["weighted_sum"].parameters[0].choices
+    own = {"name": "margin_ratio", "ratio": 0.2}
+    config = TrainConfig(loss="weighted_sum", loss_params={"a": own, "b": "contrastive", "weights": [1, 0.5]})
+    x, labels = torch.tensor([[0.0], [1.0], [3.0], [7.0]]), torch.tensor([0, 0, 1, 1])
+    both = losses.build("weighted_sum", **config.loss_params)(x, labels)
+    alone = losses.build("margin_ratio", ratio=0.2)(x, labels) + 0.5 * losses.build("contrastive")(x, labels)
+    torch.testing.assert_close(both, alone)
+    LOSSES.remove("margin_ratio")
+    assert "margin_ratio" not in LOSSES["weighted_sum"].parameters[0].choices
+    with pytest.raises(UserError, match="There is no loss called 'margin_ratio'"):
+        TrainConfig(loss="weighted_sum", loss_params={"a": own})
+
+
+SAMPLER = """
+@sampler(title="S", summary="S.")
+def mine(config, labels, rng):
+    yield {batch}
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [
+        ("[0, 1, 2]", "must yield 4 indices from 0 to 9; got int64 of shape (3,)"),
+        ("[0, 1, 2, 10]", "must yield 4 indices"),
+        ("[0., 1, 2, 3]", "got float64"),
+        ("[0, 1, 2, 3]", "must yield batches endlessly"),
+    ],
+)
+def test_a_sampler_is_held_to_its_batches(file, batch, said):
+    load_plugins([file(SAMPLER.format(batch=batch))])
+    config = TrainConfig(dataset="digits", sampler="mine", batch_size=4)
+    with pytest.raises(UserError, match=re.escape(said)):
+        for _ in sampling.build(config, np.zeros(10, int), 0):
+            pass
+
+
+PROJECTION = """
+import numpy as np
+
+@projection(title="Spiral", summary="S.", caution="C.", parameters=[
+    Parameter(name="iterations", kind=int, default=5, minimum=1, maximum=9, help="h"),
+    Parameter(name="turns", kind=float, default=1.0, minimum=0, maximum=9, help="h"),
+])
+def spiral(embeddings, *, dims, iterations, turns, labels=None, start=None, report=None):
+    positions = embeddings[:, :dims] if start is None else start
+    for done in range(iterations):
+        report(done + 1, positions := positions + turns)
+    return positions
+"""
+
+
+def test_an_iterative_projection_shows_itself_stops_places_and_plays_over_epochs(file):
+    load_plugins([file(PROJECTION)])
+    points = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    config, seen = ProjectionConfig(method="spiral", params={"turns": 2}), []
+    drawn = project(points, config, lambda done, of, error, positions: seen.append((done, of)))
+    np.testing.assert_allclose(drawn.coordinates, points[:, :2] + 10, rtol=1e-5)
+    assert seen[0] == (1, 5)
+    assert drawn.quality.overall is not None
+    assert project(points, config, lambda *_: True).stopped
+    # Not linear: a known point goes where it is, a new one between its neighbors.
+    np.testing.assert_allclose(drawn.place(points[:3]), drawn.coordinates[:3], atol=1e-5)
+    near = drawn.place(points[:3] + 0.01)
+    assert np.abs(near - drawn.coordinates[:3]).max() < 0.5
+    film = project_sequence([points, points + 1], config)
+    assert [one.coordinates.shape for one in film] == [(40, 2), (40, 2)]
+    with pytest.raises(UserError, match="cannot resume"):
+        project(points, config, begun=2, start=drawn.coordinates)
+
+
+def test_a_projection_without_a_position_for_every_point_is_refused(file):
+    load_plugins(
+        [file("@projection(title='H', summary='S.', caution='C.')\ndef half(x, *, dims): return x[::2, :dims]")]
+    )
+    with pytest.raises(UserError, match=r"half must give a finite position for each of 10 points.*\(5, 2\)"):
+        project(np.eye(10), ProjectionConfig(method="half"))

@@ -1,4 +1,4 @@
-"""A plug-in loss through the command line and through the processes that train for the app."""
+"""A plug-in loss on the command line and in the app's worker processes."""
 
 import os
 import subprocess
@@ -6,11 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+from app.payloads.pixel_baseline import pixel_baseline
 from dmlviz import plugins
 from dmlviz.config import TrainConfig
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.plugins import load_plugins
 from dmlviz.runs.store import Runs
+from dmlviz.storage.paths import data_root
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
 TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "40", "--num-snapshots", "2"]
@@ -63,4 +65,7 @@ def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):
         assert jobs.status(run).phase == "finished", jobs.status(run)
     finally:
         jobs.close()
-    assert Runs(tmp_path).get(run).metrics["precision_at_1"] > 0.5
+    trained = Runs(tmp_path).get(run)
+    assert trained.metrics["precision_at_1"] > 0.5
+    # The process that compares the pixels reads the run too.
+    assert 0 < pixel_baseline(trained, data_root(), tmp_path / "cache")["precision_at_1"] < 1

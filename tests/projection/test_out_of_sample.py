@@ -3,7 +3,7 @@ import pytest
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_graph import query
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import place_on, project
 from dmlviz.projection.far_field import FarFieldSummary
 
@@ -48,10 +48,10 @@ def test_a_point_lands_there_alone_or_in_company(digits, maps, method):
 def test_new_points_land_among_their_class_and_their_neighbors(digits, maps, method):
     points, labels = digits
     placed = maps[method].place(points[600:])
-    _, on_map = query(placed, maps[method].coordinates, 10)
+    _, on_map = EuclideanSearch(maps[method].coordinates).search(placed, 10)
     votes = np.array([np.bincount(labels[near]).argmax() for near in on_map])
     assert (votes == labels[600:]).mean() > 0.9
-    _, truly = query(points[600:], points[:600], 10)
+    _, truly = EuclideanSearch(points[:600]).search(points[600:], 10)
     assert np.mean([len(np.intersect1d(a, b)) for a, b in zip(on_map, truly, strict=True)]) > 4
 
 

@@ -5,6 +5,7 @@ from sklearn.manifold import trustworthiness
 from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection import map_ranks, projection_quality
+from dmlviz.projection.other_metrics import near
 from dmlviz.projection.quality import MEASURES
 
 
@@ -147,3 +148,12 @@ def test_neighbors_are_marked_near_or_far_on_the_map():
 def test_places_for_other_points_are_refused(digits, flat):
     with pytest.raises(UserError, match="got 699 positions for 700"):
         projection_quality(digits[0], flat[:-1])
+
+
+def test_of_points_equally_near_by_any_metric_the_earlier_come_first():
+    points = np.random.default_rng(0).integers(0, 2, (300, 3)).astype(np.float32)
+    for metric in ("euclidean", "manhattan"):
+        squared, found = near(points[:9], points, 20, metric)
+        apart = np.abs(points[:9, None] - points).sum(axis=2)
+        assert (found == np.argsort(apart, axis=1, kind="stable")[:, :20]).all(), metric
+        assert (squared == 0).all()

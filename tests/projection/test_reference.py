@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import check, place_on, project, project_sequence, projection_quality, reference
+from dmlviz.projection import check, place_on, project, project_sequence, projection_quality, reference, registry
 
 SMALL = {"perplexity": 10, "iterations": 250}
 
@@ -107,7 +107,7 @@ def test_what_the_library_refuses_is_a_sentence(digits, monkeypatch):
 
 def test_points_without_a_place_are_a_sentence(digits, monkeypatch):
     lost = np.full((80, 2), np.nan, np.float32)
-    monkeypatch.setattr(reference, "_tsne", lambda *_: reference.ReferenceLayout(lost, None, 250))
+    monkeypatch.setattr(reference, "_tsne", lambda *_: registry.Layout(lost, None, 250))
     with pytest.raises(UserError, match=r"80 of 80 points no position.*more neighbors"):
         project(digits[0][:80], reference_tsne())
 

@@ -69,7 +69,7 @@ def test_epochs_move_less_than_maps_that_know_nothing_of_each_other(films):
 
 
 def test_the_last_epoch_is_as_faithful_as_a_map_of_its_own(films):
-    followed, own = (film[-1].faithfulness.overall for film in films)
+    followed, own = (film[-1].quality.overall for film in films)
     assert followed["trustworthiness"] > own["trustworthiness"] - 0.01
     assert followed["neighbors_kept"] > own["neighbors_kept"] - 0.03
 

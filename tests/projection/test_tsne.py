@@ -4,16 +4,17 @@ import torch
 from sklearn.manifold import TSNE, trustworthiness
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.ops.neighbor_graph import nearest_others, prepare
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import project
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities
+from dmlviz.projection.euclidean_form import prepare
 
 SHORT = ProjectionConfig(method="tsne", params={"iterations": 100})
 
 
 def divergence(points, places, perplexity=30.0):
     """KL(P ‖ Q) over all pairs, P from 3 × perplexity neighbors."""
-    squared, found = nearest_others(prepare(points, "euclidean"), int(3 * perplexity))
+    squared, found = EuclideanSearch(prepare(points, "euclidean")).others(int(3 * perplexity))
     p = joint_probabilities(conditional_probabilities(squared, perplexity), found).toarray()
     q = 1 / (1 + np.square(places[:, None].astype(np.float64) - places[None]).sum(axis=2))
     np.fill_diagonal(q, 0)
@@ -39,7 +40,7 @@ def test_the_error_is_the_divergence_over_all_pairs(digits, drawn):
 
 
 def test_neighbors_on_the_map_have_the_same_class(digits, drawn):
-    _, found = nearest_others(drawn.coordinates, 5)
+    _, found = EuclideanSearch(drawn.coordinates).others(5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
 
 

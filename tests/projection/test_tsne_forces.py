@@ -4,21 +4,21 @@ import torch
 from scipy.sparse import csr_matrix
 from sklearn.manifold._utils import _binary_search_perplexity
 
-from dmlviz.ops.neighbor_graph import nearest_others
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.attraction import Attraction
 from dmlviz.projection.repulsion import FFTRepulsion, exact_repulsion
 
 
 def test_affinities_equal_scikit_learns(digits):
-    squared, _ = nearest_others(digits[0], 60)
+    squared, _ = EuclideanSearch(digits[0]).others(60)
     theirs = _binary_search_perplexity(squared, 20.0, 0)
     np.testing.assert_allclose(conditional_probabilities(squared, 20), theirs, atol=1e-5)
 
 
 @pytest.mark.parametrize("perplexity", [2, 20, 55])
 def test_every_row_of_affinities_has_the_perplexity(digits, perplexity):
-    p = conditional_probabilities(nearest_others(digits[0], 60)[0], perplexity)
+    p = conditional_probabilities(EuclideanSearch(digits[0]).others(60)[0], perplexity)
     np.testing.assert_allclose(np.exp(-(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)), perplexity, rtol=1e-4)
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
@@ -29,7 +29,7 @@ def test_affinities_of_equal_points_are_even():
 
 
 def test_joint_affinities_are_symmetric_and_sum_to_1(digits):
-    squared, found = nearest_others(digits[0], 60)
+    squared, found = EuclideanSearch(digits[0]).others(60)
     p = joint_probabilities(conditional_probabilities(squared, 20), found).toarray()
     np.testing.assert_allclose(p, p.T)
     assert p.sum() == pytest.approx(1)
@@ -37,7 +37,7 @@ def test_joint_affinities_are_symmetric_and_sum_to_1(digits):
 
 
 def test_the_heaviest_affinities_hold_their_share_and_are_the_heaviest(digits):
-    squared, found = nearest_others(digits[0], 60)
+    squared, found = EuclideanSearch(digits[0]).others(60)
     whole = joint_probabilities(conditional_probabilities(squared, 20), found)
     part = prune(whole, 0.9)
     kept = whole.toarray()[part.toarray() > 0]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.ops.neighbor_graph import nearest_others
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import project
 from dmlviz.projection.fuzzy_graph import fit_ab, graph, intersect_labels, membership_strengths
 
@@ -41,7 +41,7 @@ def test_the_curve_equals_umap_learns(theirs):
 
 
 def test_our_neighbors_give_that_graph_too(theirs):
-    squared, found = nearest_others(theirs["points"], theirs["order"].shape[1] - 1)
+    squared, found = EuclideanSearch(theirs["points"]).others(theirs["order"].shape[1] - 1)
     single = np.ones(80, bool)
     single[39:55] = False  # of more duplicates than neighbors each search keeps others
     ours = graph(membership_strengths(np.sqrt(squared)), found).toarray()
@@ -49,7 +49,7 @@ def test_our_neighbors_give_that_graph_too(theirs):
 
 
 def test_neighbors_on_the_map_have_the_same_class(digits, drawn):
-    _, found = nearest_others(drawn.coordinates, 5)
+    _, found = EuclideanSearch(drawn.coordinates).others(5)
     assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.97
 
@@ -69,9 +69,9 @@ def test_three_dimensions(digits):
 def test_min_dist_keeps_points_apart(digits):
     tight, wide = (
         np.median(
-            nearest_others(project(digits[0], SHORT.replace(params={"min_dist": d, "iterations": 60})).coordinates, 1)[
-                0
-            ]
+            EuclideanSearch(
+                project(digits[0], SHORT.replace(params={"min_dist": d, "iterations": 60})).coordinates
+            ).others(1)[0]
         )
         for d in (0.0, 0.9)
     )
@@ -84,7 +84,7 @@ def test_a_supervised_map_parts_classes_that_the_points_do_not():
     shares = []
     for on in (False, True):
         drawn = project(points, SHORT.replace(params={"supervised": on, "iterations": 60}), labels=labels)
-        shares.append((labels[nearest_others(drawn.coordinates, 5)[1]] == labels[:, None]).mean())
+        shares.append((labels[EuclideanSearch(drawn.coordinates).others(5)[1]] == labels[:, None]).mean())
     assert shares[0] < 0.5 < 0.9 < shares[1]
 
 

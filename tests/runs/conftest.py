@@ -5,8 +5,9 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter, RunRecorder
 from dmlviz.training.events import Finished, Snapshot, Started, Step, Stopped
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, steps=4, eval_subset_size=20)

@@ -1,4 +1,4 @@
-"""A run as one file: what goes out comes in again, and nothing else does."""
+"""A run as one zip: export and import are inverse, and nothing else is imported."""
 
 import io
 import json
@@ -218,7 +218,7 @@ def test_a_zip_that_was_cut_off_is_a_sentence(packed, runs):
 
 def test_a_run_under_way_is_not_exported(runs):
     from dmlviz.config import TrainConfig
-    from dmlviz.runs.writer import RecordWriter
+    from dmlviz.runs.record_writer import RecordWriter
 
     run = runs.create(TrainConfig(dataset="digits"))
     with RecordWriter(run), pytest.raises(UserError, match="still training"):

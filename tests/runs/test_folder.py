@@ -1,4 +1,4 @@
-"""The folder of all runs, and those that come with the program."""
+"""The folder of all runs, and the bundled runs."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.training.diagnostics import suggestions
+from dmlviz.training.suggestions import suggestions
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who is near whom in a run."""
+"""Nearest neighbors in a run."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Deleted runs come back; old ones make room."""
+"""Deleted runs can be restored, and old runs make room."""
 
 import json
 import os
@@ -9,8 +9,8 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.quota import enforce, format_bytes, parse_limit, run_size, total_size
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import RecordWriter
 
 SIZE = 100_000
 

@@ -1,4 +1,4 @@
-"""A run is readable at any moment, cut off or under way."""
+"""A run is readable at any moment, also while it trains and after an interruption."""
 
 import json
 import signal
@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from dmlviz.errors import UserError
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
-from dmlviz.runs.writer import RecordWriter
 from dmlviz.storage.files import EventLog, atomic_write
 from dmlviz.training.events import Failed
 
@@ -66,7 +66,7 @@ def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small)
     run = runs.create(small)
     assert run.state == "interrupted"
     script = (
-        "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.writer import RecordWriter\n"
+        "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.record_writer import RecordWriter\n"
         "with RecordWriter(Run(sys.argv[1])) as writer:\n"
         "    writer.event('preparing', dataset='digits', done=0, total=1); print('on', flush=True); time.sleep(60)"
     )
@@ -132,7 +132,8 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
 
 
 def test_reading_runs_and_queueing_jobs_needs_no_torch():
-    script = "import sys, dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.writer, dmlviz.jobs.worker; print(*sys.modules)"
+    modules = "dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.jobs.worker"
+    script = f"import sys, {modules}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "dmlviz.jobs" in loaded
     assert not {"torch", "sklearn", "umap", "faiss"} & set(loaded)

@@ -1,4 +1,4 @@
-"""What a training leaves in its folder."""
+"""What a training writes into its folder."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
 from dmlviz.runs.frames import Box, dequantize
-from dmlviz.runs.writer import RecordWriter, RunRecorder, error_message, train_and_record
+from dmlviz.runs.record_writer import RecordWriter, error_message
+from dmlviz.runs.run_recorder import RunRecorder
+from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.events import Finished, Snapshot, Step, Stopped
 
 

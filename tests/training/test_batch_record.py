@@ -14,7 +14,7 @@ from dmlviz.errors import DamagedFileError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
-from dmlviz.runs.writer import train_and_record
+from dmlviz.runs.training_run import train_and_record
 from dmlviz.training import loop
 from dmlviz.training.batch_record import MAX_TOTAL_BYTES, NUM_RECORDED, BatchRecord, recorded_steps
 

@@ -1,4 +1,4 @@
-"""What a training tells on its way, and how it ends."""
+"""The events of a training, and how it ends."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""What a training learns, and from what."""
+"""What a training learns, and from which images."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is known to fail does fail, and the collapse flag says so; what is known to work does, on the digits."""
+"""Known failures fail with an alarm, and known good settings learn, on the digits."""
 
 import numpy as np
 import pytest

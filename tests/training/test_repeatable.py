@@ -1,4 +1,4 @@
-"""The same config gives the same numbers, whatever else goes on."""
+"""Equal configs give equal numbers, whatever else the process does."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What batches promise: who is in them, that an epoch leaves nobody out, and that a seed decides all."""
+"""Batches: their composition, that an epoch visits every image, and that a seed decides all."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -7,10 +7,26 @@ from typing_extensions import TypedDict
 from app.payloads.protocol.common import SpriteSheets
 
 
-class BatchTerms(TypedDict):
-    """/api/runs/…/batches/STEP/terms.json: the values of the terms that each comparison takes part in."""
+class ClassArc(TypedDict):
+    """Where on the circle a class (a row of the class weights) wins, in radians."""
 
-    terms: list[list[float]]
+    row: int
+    start: float
+    end: float
+
+
+class BatchTerms(TypedDict):
+    """/api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
+
+    terms: list[list[list[float]]]
+    symbols: list[str]
+    constants: dict[str, float]
+    formula: str
+    negative_formula: str
+    note: str
+    count: str
+    arcs: list[ClassArc]
+    reason: str
 
 
 class PairThresholds(TypedDict):
@@ -32,13 +48,6 @@ class Compared(TypedDict):
     rows: str
     hardness: str
     counts: list[int]
-
-
-class PackedArray(TypedDict):
-    """Base64 of float32, row after row."""
-
-    shape: list[int]
-    data: str
 
 
 class ClassCenters(TypedDict):
@@ -81,8 +90,6 @@ class BatchAnswer(TypedDict):
     seen: Compared
     selected_by: str | None
     anchored: bool
-    learned: dict[str, PackedArray]
-    seen_classes: list[int]
     centers: ClassCenters | None
     loss_of: LossOfBatch
     final: NotRequired[bool]

@@ -1,6 +1,6 @@
 """A loss on the page Learn: props of its plots, and the answers of /api/losses."""
 
-from typing import Any, Literal
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -19,40 +19,14 @@ class LossParameter(TypedDict):
     words: list[str]
 
 
-class SceneKnob(TypedDict):
-    """A number to set beside a loss's parameters."""
-
-    name: str
-    label: str
-    default: float
-    low: float
-    high: float
-    step: float
-
-
-class PlotScene(TypedDict):
-    """What the plot of a loss shows; see dmlviz/catalog/plot_scene.py."""
-
-    kind: Literal["pair", "triplet", "two_pairs", "classes", "score"]
-    axis: Literal["distance", "angle", "ratio", "score"]
-    listed: bool
-    same_side: bool
-    support_first: bool
-    knobs: list[SceneKnob]
-
-
 class LossInfo(TypedDict):
-    """A loss, as the plots need it; `compares` and `class_centers` are explained in dmlviz/catalog/parameters.py."""
+    """A loss, as the plots need it."""
 
     name: str
     title: str
     family: str
     on_sphere: bool
     needs_classes: bool
-    compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"]
-    class_centers: Literal["", "weights", "points", "means"]
-    scene: PlotScene | None
-    takes_triplets: bool
     parameters: list[LossParameter]
 
 

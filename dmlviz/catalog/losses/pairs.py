@@ -5,43 +5,20 @@ import numpy as np
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
 from dmlviz.catalog.parameters import LossSpec, Parameter, Params, Weights
-from dmlviz.catalog.plot_scene import Knob, Marks, PlotScene
 
 _PAIRS = frozenset({"pairs"})
 
 _LEFT_ALONE = "distance from which images of different classes are left alone"
 _CLOSE_ENOUGH = "distance up to which images of one class are left alone"
 
-_GAIN_AND_BIAS = (
-    Knob(name="gain", label="Gain (learned)", default=10, low=0, high=30, step=0.5),
-    Knob(name="bias", label="Bias (learned)", default=-5, low=-15, high=5, step=0.5),
-)
-
 
 def _between_margins(params: Params, weights: Weights) -> PairThresholds:
     return PairThresholds.between(default_measure(params, False), params["pos_margin"], params["margin"])
 
 
-def _margin_marks(params: Params) -> Marks:
-    if default_measure(params, False) != "euclidean":
-        return ()
-    positive = ((params["pos_margin"], "m⁺"),) if params["pos_margin"] > 0 else ()
-    return (params["margin"], "m"), *positive
-
-
-def _squared_margin_marks(params: Params) -> Marks:
-    return (params["margin"] ** 0.5, "√m₂"), (params["pos_margin"] ** 0.5, "√m₁")
-
-
 def _boundary_thresholds(params: Params, weights: Weights) -> PairThresholds:
     boundary, room = float(np.mean(weights.get("beta", params["beta"]))), params["alpha"]
     return PairThresholds("euclidean", 2 * room, boundary - room, boundary, boundary + room)
-
-
-def _boundary_marks(params: Params) -> Marks:
-    alpha, beta = params["alpha"], params["beta"]
-    marks = (beta - alpha, "β−α"), (beta, "β"), (beta + alpha, "β+α")
-    return tuple((x, label) for x, label in marks if x > 0)
 
 
 def _logistic_thresholds(params: Params, weights: Weights) -> PairThresholds:
@@ -69,12 +46,13 @@ PAIRS = [
         "together. Far negatives cost nothing, so mine near ones. On the sphere many classes can hardly be "
         "more than √2 apart: a larger margin is never met.",
         formula=r"P:\ [d-m^+]_+^2 \qquad N:\ [m-d]_+^2",
+        term=r"[<d> - <m^+>]_+^2",
+        negative_term=r"[<m> - <d>]_+^2",
         reference="Hadsell, Chopra, LeCun: Dimensionality reduction by learning an invariant mapping, CVPR 2006",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_between_margins,
-        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(margin(1.0, _LEFT_ALONE), margin(0.0, _CLOSE_ENOUGH, name="pos_margin"), reduction()),
     ),
     LossSpec(
@@ -85,12 +63,13 @@ PAIRS = [
         when_to_use="In place of contrastive where a few very wrong pairs should not rule the rest: a hinge pulls each "
         "with the same force. Tuned with care it keeps up with far newer losses, as its paper shows.",
         formula=r"\overline{[d-m^+]_+}^{\,P} + \overline{[m-d]_+}^{\,N}",
+        term=r"[<d> - <m^+>]_+",
+        negative_term=r"[<m> - <d>]_+",
         reference="Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, §2",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_between_margins,
-        scene=PlotScene(kind="pair", axis="distance", marks=_margin_marks),
         parameters=(
             margin(1.0, _LEFT_ALONE),
             margin(0.0, _CLOSE_ENOUGH, name="pos_margin"),
@@ -106,12 +85,13 @@ PAIRS = [
         when_to_use="When a class has variety that should survive: its images may stay some way apart. Keep the "
         "positive margin below the negative one, or no distance satisfies both.",
         formula=r"P:\ [d^2-m_1]_+^2 \qquad N:\ [m_2-d^2]_+^2",
+        term=r"[<d^2> - <m_1>]_+^2",
+        negative_term=r"[<m_2> - <d^2>]_+^2",
         reference="A variant from lecture notes, after Hadsell, Chopra, LeCun, CVPR 2006",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=lambda p, w: PairThresholds.between("sqeuclidean", p["pos_margin"], p["margin"]),
-        scene=PlotScene(kind="pair", axis="distance", marks=_squared_margin_marks),
         parameters=(
             margin(0.2, "squared distance up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "squared distance from which images of different classes are left alone"),
@@ -125,6 +105,8 @@ PAIRS = [
         summary="Pulls and pushes without end: the space blows up. Why contrastive needs its margin.",
         when_to_use="Never, but to see what the margin is for.",
         formula=r"P:\ d^2 \qquad N:\ -d^2",
+        term=r"<d^2>",
+        negative_term=r"-<d^2>",
         reference="For teaching",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
@@ -140,6 +122,8 @@ PAIRS = [
         when_to_use="When the cosine itself is wanted as a score between 0 and 1. It also pulls together what points "
         "in opposite directions, so give it at least as many dimensions as there are classes.",
         formula=r"(y-s)^2,\quad y=1 \text{ for } P,\ 0 \text{ for } N",
+        term=r"(1 - <s>)^2",
+        negative_term=r"(0 - <s>)^2",
         reference="Cosine regression, without the usual ½",
         tuple_kinds=_PAIRS,
         on_sphere=True,
@@ -156,12 +140,13 @@ PAIRS = [
         when_to_use="When a distance should be read as a probability, as in verification. It never quite lets go: "
         "pairs that are right already still pull a little.",
         formula=r"P:\ -\log p,\quad N:\ -\log(1-p),\quad p=\frac{1+e^{-m}}{1+e^{d-m}}",
+        term=r"p = \frac{1 + e^{-<m>}}{1 + e^{<d> - <m>}},\quad -\log <p>",
+        negative_term=r"p = \frac{1 + e^{-<m>}}{1 + e^{<d> - <m>}},\quad -\log(1 - <p>)",
         reference="Vo, Hays: Localizing and orienting street views using overhead imagery, ECCV 2016",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_logistic_thresholds,
-        scene=PlotScene(kind="pair", axis="distance", marks=lambda p: ((p["margin"], "m"),)),
         parameters=(margin(1.0, "distance at which the probability is about a half"), reduction()),
     ),
     LossSpec(
@@ -173,12 +158,13 @@ PAIRS = [
         "the anchor. Rarely chosen today; contrastive on the sphere is the simpler way to be free of size.",
         formula=r"v=\frac{\mathrm{Var}(f_a-f_b)}{\mathrm{Var}(f_a)}:\quad \overline{[v-m^+]_+}^{\,P}"
         r"+\overline{[m-v]_+}^{\,N}+\lambda\,\overline{|\bar f|}",
+        term=r"[<v> - <m^+>]_+",
+        negative_term=r"[<m> - <v>]_+",
         reference="Yuan, Deng, Tang, Tang, Chen: Signal-to-noise ratio: a robust distance metric for deep metric "
         "learning, CVPR 2019",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False, "miner": "hard_negative_pairs", "learning_rate": 2e-3},
         compares="pairs",
-        scene=PlotScene(kind="pair", axis="ratio"),
         parameters=(
             margin(0.0, "ratio up to which images of one class are left alone", name="pos_margin"),
             margin(1.0, "ratio from which images of different classes are left alone"),
@@ -202,12 +188,13 @@ PAIRS = [
         when_to_use="With distance-weighted negatives, as in its paper: where near ends is learned, not set. Look at "
         "the distances of your space first: β should start between those within and those between classes.",
         formula=r"P:\ [d-\beta+\alpha]_+ \qquad N:\ [\beta+\alpha-d]_+",
+        term=r"[<d> - (<\beta> - <\alpha>)]_+",
+        negative_term=r"[(<\beta> + <\alpha>) - <d>]_+",
         reference="Wu, Manmatha, Smola, Krähenbühl: Sampling matters in deep embedding learning, ICCV 2017",
         tuple_kinds=_PAIRS | {"triplets"},
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
         thresholds=_boundary_thresholds,
-        scene=PlotScene(kind="pair", axis="distance", marks=_boundary_marks),
         parameters=(
             margin(0.2, "room to keep on either side of the boundary", name="alpha"),
             margin(1.2, "where the boundary starts", name="beta"),
@@ -224,13 +211,17 @@ PAIRS = [
         "own miner. Of its constants the base λ, where near ends, is the one to look at first.",
         formula=r"\tfrac1\alpha\log\Big(1+\sum_{p}e^{-\alpha(s_{ap}-\lambda)}\Big)"
         r"+\tfrac1\beta\log\Big(1+\sum_{n}e^{\beta(s_{an}-\lambda)}\Big)",
+        term=(
+            r"\frac{1}{<\alpha>}\log\big(1 + <\sum_p e^{-\alpha(s_{ap}-\lambda)}>\big)"
+            r" + \frac{1}{<\beta>}\log\big(1 + <\sum_n e^{\beta(s_{an}-\lambda)}>\big)"
+        ),
+        term_note="The sums run over <positives> positives and <negatives> negatives of this anchor.",
         reference="Wang, Han, Huang, Dong, Scott: Multi-similarity loss with general pair weighting for deep metric "
         "learning, CVPR 2019",
         tuple_kinds=_PAIRS,
         on_sphere=True,
         recommended={"miner": "multi_similarity"},
         thresholds=_multi_similarity_thresholds,
-        scene=PlotScene(kind="pair", axis="angle"),
         parameters=(
             scale(2.0, "how much farther positives outweigh the others", name="alpha"),
             scale(50.0, "how much nearer negatives outweigh the others", name="beta"),
@@ -255,6 +246,9 @@ PAIRS = [
         "what is near enough and what is far enough. A large γ lets only the hardest pairs count: lower it while "
         "training is unsteady.",
         formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
+        term=r"\log\big(1 + e^{<L_n> + <L_p>}\big)",
+        term_note="Lₙ and Lₚ are the logarithms of the sums over this anchor's <negatives> negatives and <positives> "
+        "positives.",
         reference="Sun, Cheng, Zhang, Zhang, Zheng, Wang, Wei: Circle loss, CVPR 2020",
         tuple_kinds=_PAIRS,
         on_sphere=True,
@@ -273,12 +267,14 @@ PAIRS = [
         when_to_use="For tracking and verification by score: the gain and bias that it learns are the threshold one "
         "needs afterwards.",
         formula=r"\log(1+e^{-y\,o}),\quad o=g\,f_a\!\cdot\! f_b+b,\quad y=\pm1",
+        term=r"o = <g>\cdot <f_i\cdot f_j> + <b>,\quad \log(1 + e^{-<o>})",
+        negative_term=r"o = <g>\cdot <f_i\cdot f_j> + <b>,\quad \log(1 + e^{<o>})",
+        term_note="Gain g and bias b are learned.",
         reference="Bertinetto, Valmadre, Henriques, Vedaldi, Torr: Fully-convolutional siamese networks for object "
         "tracking, ECCV workshops 2016",
         tuple_kinds=_PAIRS,
         recommended={"miner": "hard_negative_pairs"},
         compares="pairs",
-        scene=PlotScene(kind="pair", axis="angle", knobs=_GAIN_AND_BIAS),
         parameters=(reduction(),),
     ),
     LossSpec(
@@ -290,12 +286,14 @@ PAIRS = [
         "belongs to a pair, so no search index can use it, and the distances on the map are only a by-"
         "product.",
         formula=r"[1-y\,o(f_a,f_b)]_+,\quad y=\pm1",
+        term=r"[1 - <o>]_+",
+        negative_term=r"[1 + <o>]_+",
+        term_note="The decision net gives this pair the score o.",
         reference="Zagoruyko, Komodakis: Learning to compare image patches via convolutional neural networks, "
         "CVPR 2015",
         tuple_kinds=_PAIRS,
         recommended={"miner": "balanced_pairs"},
         compares="pairs",
-        scene=PlotScene(kind="score", axis="score"),
         parameters=(
             Parameter(
                 name="hidden", kind=int, default=32, minimum=1, maximum=256, step=1, help="units of the decision net"

@@ -5,16 +5,16 @@ from typing import Any
 from dmlviz.catalog.class_scores import nearest_prototype, scaled_cosine, soft_nearest_center
 from dmlviz.catalog.losses._shared import distance, margin, scale
 from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _FREE = {"sampler": "shuffled", "normalize": False}
 _SPHERE = {"sampler": "shuffled", "normalize": True}
 # On a circle ten classes are 36° apart: a scale of 64 leaves no force between them, and a margin of 0.5 no room. Class
 # weights that turn slowly wait until the images have come.
 _CIRCLE = {"loss_learning_rate": 1e-3, "steps": 1200}
+# Of a softmax of scores z: y is the own class, c the strongest other one.
+_ENTROPY = r"\log\Big(1 + e^{<z_c> - <z_y>} + <\sum_{k\ne y,c} e^{z_k-z_y}>\Big)"
+_STRONGEST = "y is its own class, c the strongest other class; the last number is what the rest add."
 _ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
-
-_WITH_LENGTH = PlotScene(kind="classes", axis="angle", knobs=(length_knob(5),))
 
 
 def _multiplier(default: int, name: str = "margin") -> Parameter:
@@ -42,7 +42,7 @@ def _angle(default: float, name: str = "margin") -> Parameter:
 
 
 def _proxies(name: str, **words: Any) -> LossSpec:
-    usual = {"compares": "classes", "class_centers": "weights"}
+    usual = {"compares": "classes", "class_centers": "weights", "term_note": _STRONGEST}
     return LossSpec(name=name, family="proxies", needs_classes=True, **usual | words)
 
 
@@ -55,9 +55,9 @@ PROXIES = [
         "for class borders, not for distances: images of a class may lie far apart as long as they are on "
         "the right side.",
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}}",
+        term=r"z_y = <w_y\cdot f> + <b_y>,\quad " + _ENTROPY,
         reference="Bridle: Probabilistic interpretation of feedforward classification network outputs, 1990",
         recommended=_FREE,
-        scene=_WITH_LENGTH,
     ),
     _proxies(
         "normalized_softmax",
@@ -66,6 +66,7 @@ PROXIES = [
         when_to_use="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. "
         "The scale matters: with a small one the loss cannot get small, however good the embedding.",
         formula=r"-\log\frac{e^{s\cos\theta_y}}{\sum_c e^{s\cos\theta_c}}",
+        term=r"z_y = <s>\cos <\theta_y°>,\quad " + _ENTROPY,
         reference="Wang, Xiang, Cheng, Yuille: NormFace, L2 hypersphere embedding for face verification, ACM MM 2017",
         on_sphere=True,
         recommended=_SPHERE,
@@ -81,11 +82,11 @@ PROXIES = [
         "authors phase in. CosFace and ArcFace are the steadier heirs.",
         formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
         r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        term=r"z_y = <\|w_y\|>\cdot <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
-        scene=_WITH_LENGTH,
         class_scores=scaled_cosine,
         parameters=(_multiplier(4),),
     ),
@@ -97,11 +98,11 @@ PROXIES = [
         "in. CosFace and ArcFace train more easily.",
         formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        term=r"z_y = <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
-        scene=_WITH_LENGTH,
         parameters=(_multiplier(4),),
     ),
     _proxies(
@@ -111,6 +112,7 @@ PROXIES = [
         when_to_use="With many classes, and when classes that training never saw will be compared, as faces are. The "
         "easiest of the angle margins to train; with few classes a smaller scale does.",
         formula=r"-\log\frac{e^{s(\cos\theta_y-m)}}{e^{s(\cos\theta_y-m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        term=r"z_y = <s>(\cos <\theta_y°> - <m>),\quad " + _ENTROPY,
         reference="Wang et al.: CosFace, large margin cosine loss for deep face recognition, CVPR 2018",
         on_sphere=True,
         recommended=_SPHERE,
@@ -128,6 +130,9 @@ PROXIES = [
         when_to_use="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
         "sphere; when training does not get going, lower it first.",
         formula=r"-\log\frac{e^{s\cos(\theta_y+m)}}{e^{s\cos(\theta_y+m)}+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        term=r"z_y = <s>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
+        term_note=_STRONGEST
+        + r" θ is <\theta_y°> and m <m°>: ψ(θ) = cos(θ + m), but cos θ − m sin m where θ + m > 180°.",
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,
@@ -144,6 +149,9 @@ PROXIES = [
         "alone is easier to tune.",
         formula=r"-\log\frac{e^{s(\cos(m_1\theta_y+m_2)-m_3)}}{e^{s(\cos(m_1\theta_y+m_2)-m_3)}"
         r"+\sum_{c\ne y} e^{s\cos\theta_c}}",
+        term=r"z_y = <s>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
+        term_note=_STRONGEST
+        + r" θ is <\theta_y°>: ψ(θ) = cos(m₁θ + m₂) − m₃, continued so that it falls on beyond 180°.",
         reference=_ARCFACE,
         on_sphere=True,
         recommended=_SPHERE,
@@ -164,6 +172,7 @@ PROXIES = [
         "proxies and not each other, so there is nothing to mine.",
         formula=r"-\log\frac{e^{-\|\tilde f-\tilde p_y\|^2}}{\sum_c e^{-\|\tilde f-\tilde p_c\|^2}},"
         r"\quad \tilde f = s\,f/\|f\|,\ \tilde p = s\,p/\|p\|",
+        term=r"z_y = -<\|\tilde f-\tilde p_y\|^2>,\quad " + _ENTROPY,
         reference="Movshovitz-Attias, Toshev, Leung, Ioffe, Singh: No fuss distance metric learning using proxies, "
         "ICCV 2017",
         on_sphere=True,
@@ -180,6 +189,7 @@ PROXIES = [
         "With uniform classes it is normalized softmax at a higher price.",
         formula=r"-\log\frac{e^{\lambda(S_y-\delta)}}{e^{\lambda(S_y-\delta)}+\sum_{c\ne y} e^{\lambda S_c}},\quad "
         r"S_c=\sum_k \mathrm{softmax}_k\big(\tfrac1\gamma f\cdot w_{ck}\big)\, f\cdot w_{ck}",
+        term=r"z_y = <\lambda>(<S_y> - <\delta>),\quad " + _ENTROPY,
         reference="Qian, Shang, Sun, Hu, Li, Jin: SoftTriple loss, deep metric learning without triplet sampling, "
         "ICCV 2019",
         on_sphere=True,
@@ -206,10 +216,10 @@ PROXIES = [
         summary="Softmax, and a pull of every image towards a learned center of its class.",
         when_to_use="To tighten the classes of softmax when its embedding will be compared by distance after all.",
         formula=r"-\log\frac{e^{w_y\cdot f+b_y}}{\sum_c e^{w_c\cdot f+b_c}} + \lambda\,\|f-c_y\|^2",
+        term=r"z_y = <w_y\cdot f> + <b_y>,\quad " + _ENTROPY + r" + <\lambda>\cdot <\|f-c_y\|^2>",
         reference="Wen, Zhang, Li, Qiao: A discriminative feature learning approach for deep face recognition, "
         "ECCV 2016",
         recommended=_FREE,
-        scene=_WITH_LENGTH,
         class_centers="points",
         parameters=(
             Parameter(
@@ -232,12 +242,13 @@ PROXIES = [
         when_to_use="For few-shot learning: a class that comes later is known from the mean of a few images, without "
         "training anew. Train with batches put together as the later task will be.",
         formula=r"-\log\frac{e^{-d^2(f,c_y)}}{\sum_k e^{-d^2(f,c_k)}},\quad c_k = \text{mean of the support of } k",
+        term=r"z_y = -<d(f,c_y)>,\quad " + _ENTROPY,
+        term_note=_STRONGEST,
         reference="Snell, Swersky, Zemel: Prototypical networks for few-shot learning, NeurIPS 2017",
         recommended={"sampler": "balanced", "normalize": False},
         compares="classes",
         class_scores=nearest_prototype,
         class_centers="means",
-        scene=PlotScene(kind="triplet", axis="distance", support_first=True),
         parameters=(
             Parameter(
                 name="support",

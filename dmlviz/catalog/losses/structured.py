@@ -3,11 +3,13 @@
 from dmlviz.catalog.losses._shared import margin, reduction, scale
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds
 from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene, length_knob
 
 _PAIRS = frozenset({"pairs"})
 
 _LIFTED = "Song, Xiang, Jegelka, Savarese: Deep metric learning via lifted structured feature embedding, CVPR 2016"
+
+_LIFTED_PAIR = r"J_{ij} = \log\Big(<\sum_k e^{m-d_{ik}}> + <\sum_l e^{m-d_{jl}}>\Big) + <d_{ij}>,\quad "
+_NEIGHBOR = r"p = \frac{<\sum_P e^{-\sigma d^2}>}{<\sum_P e^{-\sigma d^2}> + <\sum_N e^{-\sigma d^2}>},\quad "
 
 STRUCTURED = [
     LossSpec(
@@ -19,6 +21,8 @@ STRUCTURED = [
         "once, so it needs no miner, and the temperature is all there is to set. Lower temperatures look at the "
         "nearest negatives only; larger batches help.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{(s_{an}-s_{ap})/\tau}\Big)",
+        term=r"\log\Big(1 + e^{(<s_{an^*}> - <s_{ap}>)/<\tau>} + <\sum_{n\ne n^*} e^{(s_{an}-s_{ap})/\tau}>\Big)",
+        term_note="n* is the nearest of <negatives> negatives of this anchor; the last number is what the others add.",
         reference="van den Oord, Li, Vinyals: Representation learning with contrastive predictive coding, 2018; "
         "Chen, Kornblith, Norouzi, Hinton: A simple framework for contrastive learning (SimCLR), ICML 2020",
         tuple_kinds=_PAIRS,
@@ -46,6 +50,7 @@ STRUCTURED = [
         when_to_use="To see what NT-Xent becomes as its temperature goes to 0: only the nearest negative counts. For "
         "results NT-Xent is the steadier.",
         formula=r"\Big[\max_{n\in N(a)} s_{an} - s_{ap} + m\Big]_+",
+        term=r"\big[<\max_n s_{an}> - <s_{ap}> + <m>\big]_+",
         reference="The (N+1)-tuple form of Sohn: Improved deep metric learning with multi-class N-pair loss objective, "
         "NeurIPS 2016, as a hinge",
         tuple_kinds=_PAIRS,
@@ -66,6 +71,11 @@ STRUCTURED = [
         when_to_use="For fine-grained retrieval with several images of each class: the slack angle keeps it from "
         "pressing a class into one point, which helps classes that training never saw.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{s(\cos\theta_{an}-\cos(\theta_{ap}-\beta))}\Big)",
+        term=(
+            r"\log\Big(1 + e^{<s>(<\cos\theta_{an^*}> - <\cos(\theta_{ap}-\beta)>)}"
+            r" + <\sum_{n\ne n^*} e^{s(\cos\theta_{an}-\cos(\theta_{ap}-\beta))}>\Big)"
+        ),
+        term_note="n* is the nearest of <negatives> negatives of this anchor; the last number is what the others add.",
         reference="Yu, Tao: Deep metric learning with tuplet margin loss, ICCV 2019",
         tuple_kinds=_PAIRS,
         on_sphere=True,
@@ -94,6 +104,8 @@ STRUCTURED = [
         "structure and NT-Xent are its simpler heirs.",
         formula=r"\tfrac12[J_{ij}]_+^2,\quad J_{ij}=\log\Big(\sum_{k\in N(i)}e^{m-d_{ik}}"
         r"+\sum_{l\in N(j)}e^{m-d_{jl}}\Big)+d_{ij}",
+        term=lambda p: _LIFTED_PAIR + (r"\tfrac12[<J_{ij}>]_+^2" if p["squared"] else r"[<J_{ij}>]_+"),
+        term_note="Under the logarithm: the sums over the negatives of either image.",
         reference=_LIFTED,
         tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
@@ -111,6 +123,7 @@ STRUCTURED = [
         summary="Each positive pair against the nearest negative of either of its images.",
         when_to_use="To understand lifted structure, which softens the two maxima here. For results take the soft one.",
         formula=r"\Big[\max\big(\max_{k\in N(i)} m-d_{ik},\ \max_{l\in N(j)} m-d_{jl}\big)+d_{ij}\Big]_+",
+        term=r"\Big[\max\big(<\max_k(m-d_{ik})>,\ <\max_l(m-d_{jl})>\big) + <d_{ij}>\Big]_+",
         reference=_LIFTED,
         tuple_kinds=_PAIRS,
         recommended={"learning_rate": 2e-3},
@@ -125,6 +138,8 @@ STRUCTURED = [
         when_to_use="In place of batch hard where that is too nervous: the same comparison, but all images of the "
         "batch have a say.",
         formula=r"\Big[\log\sum_{p\in P(a)}e^{d_{ap}}+\log\sum_{n\in N(a)}e^{m-d_{an}}\Big]_+",
+        term=r"\Big[\log <\sum_p e^{d_{ap}}> + \log <\sum_n e^{m-d_{an}}>\Big]_+",
+        term_note="The sums run over <positives> positives and <negatives> negatives of this anchor.",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
         tuple_kinds=_PAIRS,
         parameters=(margin(1.0, "how far negatives should be beyond the positives"), reduction()),
@@ -137,11 +152,13 @@ STRUCTURED = [
         when_to_use="When a batch can hold many classes but only two images of each. Inner products reward length, so "
         "keep the L2 term, or put the embeddings on the sphere.",
         formula=r"\log\Big(1+\sum_{j\ne i}e^{f_i\cdot f_j^+-f_i\cdot f_i^+}\Big)+\lambda\,\overline{\lVert f\rVert^2}",
+        term=r"\log\Big(1 + e^{<f_i\cdot f_j^+> - <f_i\cdot f_i^+>}"
+        r" + <\sum_{k\ne i,j} e^{f_i\cdot f_k^+-f_i\cdot f_i^+}>\Big)",
+        term_note="Of each class one pair takes part; j is the other class whose image is most like this anchor.",
         reference="Sohn: Improved deep metric learning with multi-class N-pair loss objective, NeurIPS 2016",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
         compares="positive_pairs",
-        scene=PlotScene(kind="two_pairs", axis="angle", knobs=(length_knob(2),)),
         parameters=(
             Parameter(
                 name="l2",
@@ -164,6 +181,8 @@ STRUCTURED = [
         "for all, so a class may stay in several clusters. Images far from all others hardly move without "
         "the logarithm.",
         formula=r"-\log p_i,\quad p_i=\sum_{j\in P(i)}\frac{e^{-\sigma d_{ij}^2}}{\sum_{k\ne i}e^{-\sigma d_{ik}^2}}",
+        term=lambda p: _NEIGHBOR + (r"-\log <p>" if p["log"] else r"-<p>"),
+        term_note="Sums of the neighbors' weights: those of its own class (P) above, all of them below.",
         reference="Goldberger, Roweis, Hinton, Salakhutdinov: Neighborhood components analysis, NeurIPS 2004",
         tuple_kinds=_PAIRS,
         recommended={"normalize": False},
@@ -184,6 +203,7 @@ STRUCTURED = [
         when_to_use="When average precision is what counts in the end. Wants large batches: a ranking of a few images "
         "says little.",
         formula=r"1-\frac{1}{|P(a)|}\sum_{k}\frac{h^+_k\,H^+_k}{H_k}",
+        term=r"1 - \frac{1}{<|P|>}\cdot <\sum_k h_k^+ H_k^+/H_k>",
         reference="Cakir, He, Xia, Kulis, Sclaroff: Deep metric learning to rank, CVPR 2019",
         tuple_kinds=_PAIRS,
         on_sphere=True,

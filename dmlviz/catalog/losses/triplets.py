@@ -2,12 +2,15 @@
 
 from dmlviz.catalog.losses._shared import distance, margin, reduction
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, PairThresholds, default_measure
-from dmlviz.catalog.parameters import LossSpec, Parameter
-from dmlviz.catalog.plot_scene import PlotScene
+from dmlviz.catalog.parameters import LossSpec, Parameter, Params
 
 _TRIPLETS = frozenset({"triplets"})
-# On the anchor's other side no negative would ever come near the mean of anchor and positive.
-_BESIDE = PlotScene(kind="triplet", axis="distance", same_side=True)
+
+
+def _batch_hard_term(params: Params) -> str:
+    gap = r"<\max_p d_{ap}> - <\min_n d_{an}>"
+    return rf"\log\big(1 + e^{{{gap}}}\big)" if params["margin"] == "soft" else rf"\big[<m> + {gap}\big]_+"
+
 
 TRIPLETS = [
     LossSpec(
@@ -20,6 +23,7 @@ TRIPLETS = [
         "miner: most random triplets soon cost nothing, and the hardest can collapse a young net, so start with "
         "random hard or semi-hard negatives.",
         formula=r"\big[m + d_{ap} - d_{an}\big]_+",
+        term=r"\big[<m> + <d_{ap}> - <d_{an}>\big]_+",
         reference="Weinberger, Saul: Distance metric learning for large margin nearest neighbor classification, "
         "JMLR 2009; Schroff, Kalenichenko, Philbin: FaceNet, CVPR 2015; Hoffer, Ailon: Deep metric learning using "
         "triplet network, SIMBAD 2015",
@@ -40,6 +44,7 @@ TRIPLETS = [
         when_to_use="Zero exactly where the triplet loss is, but it pulls in proportion: hard where distances are "
         "small, gently where they are large. Worth a try where the sizes of distances differ much.",
         formula=r"\Big[1 - \frac{d_{an}}{m + d_{ap}}\Big]_+",
+        term=r"\Big[1 - \frac{<d_{an}>}{<m> + <d_{ap}>}\Big]_+",
         reference="Wohlhart, Lepetit: Learning descriptors for object recognition and 3D pose estimation, CVPR 2015",
         tuple_kinds=_TRIPLETS,
         recommended={"sampler": "balanced"},
@@ -59,6 +64,7 @@ TRIPLETS = [
         "For free embeddings with hard mining; on the sphere, where distances end at 2, it cannot fall below "
         "0.13.",
         formula=r"\log\big(1 + e^{\,d_{ap} - d_{an}}\big)",
+        term=r"\log\big(1 + e^{<d_{ap}> - <d_{an}>}\big)",
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
         tuple_kinds=_TRIPLETS,
         recommended={"sampler": "balanced", "normalize": False},
@@ -75,6 +81,7 @@ TRIPLETS = [
         "each class and a small learning rate: with more, the farthest positives pull all images into one place, "
         "and the loss stays at the margin.",
         formula=r"\big[m + \max_{p\in P(a)} d_{ap} - \min_{n\in N(a)} d_{an}\big]_+",
+        term=_batch_hard_term,
         reference="Hermans, Beyer, Leibe: In defense of the triplet loss for person re-identification, 2017",
         recommended={"sampler": "balanced", "images_per_class": 2, "learning_rate": 2e-3, "steps": 1500},
         parameters=(
@@ -101,6 +108,8 @@ TRIPLETS = [
         "meaningful whatever the size of the space.",
         formula=r"\log\Big(1+\sum_{n\in N(a)} e^{4\tan^2\alpha\,(f_a+f_p)\cdot f_n"
         r" - 2(1+\tan^2\alpha)\, f_a\cdot f_p}\Big)",
+        term=r"\log\Big(1 + e^{-2(1 + <\tan^2\alpha>)\cdot <s_{ap}>}"
+        r"\cdot <\sum_n e^{4\tan^2\alpha\,(s_{an}+s_{pn})}>\Big)",
         reference="Wang, Zhou, Wen, Liu, Lin: Deep metric learning with angular loss, ICCV 2017",
         tuple_kinds=_TRIPLETS,
         on_sphere=True,
@@ -127,11 +136,11 @@ TRIPLETS = [
         when_to_use="When single images are unreliable anchors: the mean of the class stands in for them. Needs "
         "several images of each class in a batch.",
         formula=r"\big[m + d(f_i, \bar f_y) - \min_{n\in N(i)} d(f_n, \bar f_y)\big]_+",
+        term=r"\big[<m> + <d(f_a,\bar f_y)> - <\min_n d(f_n,\bar f_y)>\big]_+",
         reference="Liu, Tian, Yang, Pang, Huang: Deep relative distance learning, tell the difference between similar "
         "vehicles, CVPR 2016",
         recommended={"sampler": "balanced"},
         class_centers="means",
-        scene=_BESIDE,
         parameters=(margin(0.2, "how much nearer to the class mean its own images must be"), reduction()),
     ),
     LossSpec(
@@ -142,10 +151,11 @@ TRIPLETS = [
         when_to_use="For a look at classes as balls. It has only one term for each class of a batch and so learns from "
         "little of it: prefer batch hard or coupled clusters for results.",
         formula=r"\big[\max_{i\in c}\|f_i-\bar f_c\|^2 - \min_{c'\ne c}\|\bar f_c-\bar f_{c'}\|^2 + m\big]_+",
+        term=r"\big[<\max_{i\in c}\|f_i-\bar f_c\|^2> - <\min_{c'}\|\bar f_c-\bar f_{c'}\|^2> + <m>\big]_+",
+        term_note="There is one term for each class; this is that of the anchor's.",
         reference="Person re-identification practice; after Liu et al.: Deep relative distance learning, CVPR 2016",
         recommended={"sampler": "balanced", "images_per_class": 5, "learning_rate": 1e-3},
         class_centers="means",
-        scene=_BESIDE,
         # At 0.2, the usual margin of triplets, it stays below raw pixels at every learning rate and batch.
         parameters=(margin(1.0, "gap between a class's radius, squared, and the nearest other mean"), reduction()),
     ),
@@ -158,6 +168,8 @@ TRIPLETS = [
         when_to_use="With many classes that resemble each other in groups, such as birds or products. With ten classes "
         "that are well apart the tree has little to tell.",
         formula=r"\big[d_{ap}^2 - d_{an}^2 + \beta + d_H(y_a,y_n) - s_{y_a}\big]_+",
+        term=r"\big[<d_{ap}^2> - <d_{an}^2> + <\beta+d_H-s_y>\big]_+",
+        term_note="The class tree here is that of this batch; in training it is that of the whole training set.",
         reference="Ge, Huang, Dong, Scott: Deep metric learning with hierarchical triplet loss, ECCV 2018",
         tuple_kinds=_TRIPLETS,
         on_sphere=True,

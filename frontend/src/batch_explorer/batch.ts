@@ -1,10 +1,7 @@
-// One recorded batch as the browser got it: arrays out of base64, distances when asked for. Pure: no DOM.
-import { Batch } from "../losses/batch.ts";
-import { FORMULAS } from "../losses/index.ts";
-import { PROXY_LOSSES } from "../losses/proxies.ts";
-import type { Formula, LossBatch } from "../losses/types.ts";
-import type { BatchAnswer, Compared, SpriteSheets } from "../protocol.ts";
+// One recorded batch as the browser got it, with arrays out of base64. Pure: no DOM.
+import type { BatchAnswer, BatchTerms, Compared, SpriteSheets } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
+import { ImageSpace } from "./distances.ts";
 
 /** Little-endian numbers, as every machine that has a browser keeps them. */
 const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array } as const;
@@ -15,19 +12,14 @@ type Numbers<K extends Kind> = InstanceType<(typeof KINDS)[K]>;
 /** A comparison: images, or an image and two classes. */
 export type Row = number[];
 
-/** How distances are measured. */
-export type Measure = BatchAnswer["reach"]["measure"];
-
-/** A batch out of base64, and as its loss sees it. */
+/** A batch out of base64. */
 export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
-  batch: LossBatch;
-  /** What the loss makes of it; empty for a loss that does not tell its terms. */
-  formula: Formula;
-  params: Record<string, unknown>;
+  space: ImageSpace;
   rows: Row[];
-  /** The values of the terms of each row, once the server has told them. */
-  terms: number[][] | null;
+  /** What the loss makes of each row, once the server has told it, or why it has not. */
+  terms: BatchTerms | null;
+  termsError: string;
   places: Float32Array;
   moved: Float32Array;
   push: Float32Array;
@@ -38,45 +30,23 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   seen: Compared;
 }
 
-const LOSSES = FORMULAS as unknown as Partial<
-  Record<string, (batch: LossBatch, params: Record<string, unknown>) => Formula>
->;
-const PROXIES: object = PROXY_LOSSES;
-
 /** The numbers in a base64 text. */
 export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
   return new KINDS[kind](decodeBase64(text).buffer) as Numbers<K>;
 }
 
-/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/payloads/batches.py), and as its loss sees it. */
+/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/payloads/batches.py). */
 export function parseBatch(told: BatchAnswer): LoadedBatch {
-  const {
-    seen,
-    anchored,
-    loss_of: { name, params },
-  } = told;
+  const { seen } = told;
   const n = told.labels.length;
-  const before = unpack(told.before, "<f4");
-  const rows = toRows(unpack(seen.rows, "<i2"), seen.kind === "pairs" ? 2 : 3).map((row) => [...row]);
-  const own: Record<string, unknown> = Object.fromEntries(
-    Object.entries(told.learned).map(([weight, { shape, data }]) => [weight, shaped(data, shape)]),
-  );
-  const numbered = told.labels.map((label) => told.seen_classes.indexOf(label)); // as the class weights are
-  const listed = seen.by === "selection" ? { [seen.kind]: rows } : {};
-  const batch = new Batch(toRows(Float64Array.from(before), before.length / n), numbered, {
-    ...listed,
-    anchored,
-    own,
-  }) as unknown as LossBatch;
-  const unknown = name in PROXIES && !own.weight; // too large to be kept, see dmlviz/training/batch_recorder.py
+  const before = Float64Array.from(unpack(told.before, "<f4"));
   return {
     ...told,
     n,
-    batch,
-    formula: unknown ? {} : (LOSSES[name]?.(batch, params) ?? {}),
-    params,
-    rows,
+    space: new ImageSpace(toRows(before, before.length / n)),
+    rows: toRows(unpack(seen.rows, "<i2"), seen.kind === "pairs" ? 2 : 3).map((row) => [...row]),
     terms: null,
+    termsError: "",
     places: unpack(told.places, "<f4"),
     moved: unpack(told.moved, "<f4"),
     push: unpack(told.push, "<f4"),
@@ -89,23 +59,6 @@ export function parseBatch(told: BatchAnswer): LoadedBatch {
 
 const toRows = <T extends Int16Array | Float64Array>(values: T, width: number): T[] =>
   Array.from({ length: values.length / width }, (_, i) => values.subarray(i * width, (i + 1) * width) as T);
-
-function shaped(data: string, [length, width]: number[]): number | number[] | Float64Array[] {
-  const values = Float64Array.from(unpack(data, "<f4"));
-  return width === undefined ? (length === undefined ? values[0] : [...values]) : toRows(values, width);
-}
-
-/** All distances, n × n, row after row, in a measure's own words; "cosine" is 1 − cosine. */
-export function distanceMatrix(
-  { n, batch }: Pick<LoadedBatch, "n" | "batch">,
-  measure: Measure,
-): Float32Array<ArrayBuffer> {
-  const found = new Float32Array(n * n);
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < i; j++) found[i * n + j] = found[j * n + i] = batch.d(i, j, measure);
-  }
-  return found;
-}
 
 /** Images in the order of their classes, those of a class as they came. */
 export function sortByClass(labels: number[]): number[] {

@@ -11,11 +11,22 @@ const SIGNS: Record<string, string> = {
   beta: "β",
   gamma: "γ",
   delta: "δ",
+  epsilon: "ε",
+  eta: "η",
+  theta: "θ",
+  kappa: "κ",
   lambda: "λ",
+  mu: "μ",
+  nu: "ν",
+  xi: "ξ",
+  pi: "π",
+  rho: "ρ",
   sigma: "σ",
   tau: "τ",
-  theta: "θ",
+  phi: "φ",
+  chi: "χ",
   psi: "ψ",
+  omega: "ω",
   cdot: "·",
   cdots: "⋯",
   ldots: "…",
@@ -90,7 +101,7 @@ function atom(reader: Reader): string {
   const name = token.slice(1);
   if (name in SPACES) return `<mspace width="${SPACES[name]}em"></mspace>`;
   if (SIZES.has(name)) return atom(reader);
-  if (name === "frac" || name === "tfrac") return `<mfrac>${atom(reader)}${atom(reader)}</mfrac>`;
+  if (name === "frac" || name === "tfrac") return `<mfrac>${argument(reader)}${argument(reader)}</mfrac>`;
   if (name in ACCENTS) return `<mover accent="true">${atom(reader)}<mo>${ACCENTS[name]}</mo></mover>`;
   if (name === "sum") return '<mo movablelimits="false">∑</mo>';
   if (WORDS.has(name)) return `<mi>${name}</mi>`;
@@ -98,9 +109,17 @@ function atom(reader: Reader): string {
   throw new Error(`a formula has an unknown \\${name}`);
 }
 
+/** What a command takes: a group, or one sign; of a number only its first digit. */
+function argument(reader: Reader): string {
+  const token = reader.tokens[reader.at];
+  if (/^[0-9]./.test(token)) reader.tokens.splice(reader.at, 1, token[0], token.slice(1));
+  return atom(reader);
+}
+
 function toText(token: string): string {
   if (/^[0-9]/.test(token)) return `<mn>${token}</mn>`;
   if (/^\p{L}$/u.test(token)) return `<mi>${token}</mi>`;
+  if (token === "°") return '<mi mathvariant="normal">°</mi>';
   if (token === "-") return "<mo>−</mo>";
   const safe = ESCAPED[token] ?? token;
   return /^[()[\]|]$/.test(token) ? `<mo stretchy="false">${safe}</mo>` : `<mo>${safe}</mo>`;

@@ -1,7 +1,6 @@
 // Slow motion: what happens to a batch in one step, in six moments, each with its sentence. Pure: no DOM.
 import { digits, grouped as whole, percent as share } from "../lib/format.ts";
 import type { LoadedBatch } from "./batch.ts";
-import { countOf } from "./lossTerms.ts";
 
 /** Mean distances within classes and between them. */
 export interface MeanDistances {
@@ -39,7 +38,7 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 2:
       return selectionText(b);
     case 3: {
-      const of = countOf(b);
+      const of = b.terms?.count ?? "";
       const how =
         b.mean_of === "sum" ? "sum" : b.mean_of === "nonzero" ? "mean of the terms that are not zero, of" : "mean of";
       const rest =

@@ -1,6 +1,5 @@
-// What is selected on the map, for the parts of the page beside it; a part that comes later finds it here.
+// What is selected on the map. Pure: no DOM.
 import type { SpriteSheets } from "../protocol.ts";
-import { bus, shared } from "./bus.ts";
 
 export interface Selection {
   run: string;
@@ -25,19 +24,6 @@ export interface ClassGroup {
   items: number[];
   /** All items of that class. */
   of: number;
-}
-
-/** Tell what is selected; null when nothing is. */
-export function publishSelection(selection: Selection | null): void {
-  shared.selection = selection;
-  bus.emit("selection", selection);
-}
-
-/** Hear what is selected now and from now on; returns the way out. */
-export function onSelection(listener: (selection: Selection | null) => void): () => void {
-  const leave = bus.on("selection", listener);
-  if (shared.selection) listener(shared.selection);
-  return leave;
 }
 
 /** The items of a selection by class, most first. */

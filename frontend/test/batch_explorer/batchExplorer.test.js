@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Batch } from "../../src/losses/batch.ts";
-import { figure } from "../../src/losses/format.ts";
-import { classBands, sortByClass, distanceMatrix, parseBatch } from "../../src/batch_explorer/batch.ts";
-import { arcs, rings } from "../../src/batch_explorer/margins.ts";
+import { classBands, sortByClass, parseBatch } from "../../src/batch_explorer/batch.ts";
+import { ComparisonChoice, mostInformative } from "../../src/batch_explorer/comparisonChoice.ts";
+import { ImageSpace } from "../../src/batch_explorer/distances.ts";
+import { rings } from "../../src/batch_explorer/margins.ts";
 import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
 import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
 import {
@@ -18,7 +18,8 @@ import {
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
-import { countOf, termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
+import { termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
+import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";
 import { close } from "../helpers.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
@@ -62,8 +63,6 @@ function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, s
     },
     selected_by: "Hardest negative",
     anchored: false,
-    learned: {},
-    seen_classes: [..."0123456789"].map(Number),
     centers: null,
     loss_of: { name: loss, title: "Triplet", formula: "d", summary: "", params },
     ...more,
@@ -96,69 +95,87 @@ test("images stand by class and within a class as they came", () => {
 });
 
 test("distances are symmetric, zero on the diagonal, and cosines know a zero vector", () => {
-  const batch = new Batch(
+  const space = new ImageSpace(
     [
       [3, 0],
       [0, 4],
       [0, 0],
-    ],
-    [0, 0, 0],
+    ].map((point) => Float64Array.from(point)),
   );
-  close(distanceMatrix({ n: 3, batch }, "euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
-  close(distanceMatrix({ n: 3, batch }, "sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
-  assert.equal(batch.s(0, 1), 0);
-  assert.equal(batch.s(0, 2), 0);
-  assert.equal(batch.d(0, 0, "cosine"), 0);
+  close(space.matrix("euclidean"), [0, 5, 3, 5, 0, 4, 3, 4, 0]);
+  close(space.matrix("sqeuclidean"), [0, 25, 9, 25, 0, 16, 9, 16, 0]);
+  close(space.matrix("cosine"), [0, 1, 1, 1, 0, 1, 1, 1, 0]);
 });
 
-test("the terms of a triplet have its numbers and what comes out", () => {
+/** The terms of two comparisons, as the server tells them. */
+const TERMS = {
+  terms: [[[1.2, 0, 2, 1]], []],
+  symbols: ["d_{ap}", "d_{an}"],
+  constants: { m: 0.2, negatives: 3 },
+  formula: "[<m> + <d_{ap}> - <d_{an}>]_+",
+  negative_formula: "",
+  note: "One of <negatives> negatives.",
+  count: "2 triplets",
+  arcs: [],
+  reason: "",
+};
+
+test("a term shows its formula, the formula with its numbers, and what comes out", () => {
+  const [term] = termsOf({ terms: TERMS }, 0);
+  assert.deepEqual(term, {
+    value: 1.2,
+    formulas: ["[m + d_{ap} - d_{an}]_+ = [0.20 + 2 - 1]_+ = 1.20"],
+    note: "One of 3 negatives.",
+  });
+  assert.deepEqual(termsOf({ terms: TERMS }, 1), []);
+  assert.deepEqual([termsOf({ terms: null }, 0), termValues({ terms: null }, 0)], [[], []]);
+  assert.deepEqual(termValues({ terms: TERMS }, 0), [1.2]);
+});
+
+test("a pair of two classes has its own formula where one is declared", () => {
+  const terms = {
+    ...TERMS,
+    terms: [[[4, 0, 2, 0]], [[0, 1, 1, 0]]],
+    formula: "<d_{ap}>^2",
+    negative_formula: "[<m> - <d_{ap}>]_+",
+  };
+  const formulas = [0, 1].map((index) => termsOf({ terms }, index)[0].formulas[0]);
+  assert.deepEqual(formulas, ["d_{ap}^2 = 2^2 = 4", "[m - d_{ap}]_+ = [0.20 - 1]_+ = 0"]);
+});
+
+test("a formula that names a number comes first, with what it comes to", () => {
+  const template = "z = <s>\\cos(<\\theta°> + <m°>),\\quad \\log(1 + e^{<c> - <z>})";
+  assert.deepEqual(formulasOf(template, { s: 64, "\\theta": 35.26, m: 28.6, c: -3, z: 28.4 }, 2e-9), [
+    "z = s\\cos(\\theta + m) = 64\\cos(35.3° + 28.6°) = 28.4",
+    "\\log(1 + e^{c - z}) = \\log(1 + e^{-3 - 28.4}) = 2.0\\cdot 10^{-9}",
+  ]);
+  assert.equal(sentenceOf("of <n>", { n: 7 }), "of 7");
+});
+
+test("a negative number has brackets after an operator and below an exponent", () => {
+  const shown = (template, numbers) => formulasOf(template, numbers, 1)[0].split(" = ")[1];
+  assert.equal(shown("<a> - <b>", { a: -1, b: -2 }), "-1 - (-2)");
+  assert.equal(shown("<a>^2\\cdot <b>", { a: -1, b: -2 }), "(-1)^2\\cdot (-2)");
+  assert.equal(shown("-<a>", { a: -1 }), "-(-1)");
+  assert.equal(shown("\\max(<a>, <b>)", { a: -1, b: -3e38 }), "\\max(-1, -\\infty)");
+});
+
+test("the comparison with the largest term is chosen, until a person chooses", () => {
   const b = parseBatch(told());
-  const [term] = termsOf(b, b.rows[0]);
-  assert.equal(term.value.toFixed(6), (0.2 + 2 - 1).toFixed(6));
-  assert.match(term.latex, /\[0\.20 \+ 2 - 1\]_\+ = 1\.20$/);
-  assert.equal(countOf(b), "2 triplets");
-});
-
-test("a pair is pulled or pushed by its own hinge", () => {
-  const b = parseBatch(
-    pairs(
-      [
-        [0, 2],
-        [0, 1],
-      ],
-      [2, 2],
-    ),
-  );
-  assert.deepEqual(
-    b.rows.map((row) => termsOf(b, row)[0].value),
-    [4, 0],
-  );
-  assert.equal(countOf(b), "2 pairs");
-});
-
-test("an anchor without listed negatives has a term of nothing", () => {
-  const b = parseBatch(
-    pairs([[0, 2]], [2], { loss: "nt_xent", params: { temperature: 0.1 }, seen: { by: "selection" } }),
-  );
-  const [{ value, latex }] = termsOf(b, b.rows[0]);
-  assert.equal(value, 0);
-  assert.match(latex, /= \\log\(1\) = 0$/);
-});
-
-test("terms are not counted by a part of them, nor for a loss that does not tell them", () => {
-  assert.equal(countOf(parseBatch(told({ seen: { counts: [10, 0, 1] } }))), "");
-  for (const loss of ["hierarchical_triplet", "softmax"]) {
-    // class weights may be too large to be kept with a batch
-    const b = parseBatch(told({ loss, params: { beta: 0.1, levels: 4 } }));
-    assert.deepEqual([countOf(b), termsOf(b, b.rows[0])], ["", []]);
-  }
-});
-
-test("a loss that the page does not know is shown with the values that the server tells", () => {
-  const b = parseBatch(told({ loss: "a_strangers_loss", params: {} }));
-  assert.deepEqual([countOf(b), termsOf(b, b.rows[0]), termValues(b, 0)], ["", [], []]);
-  b.terms = [[0.5], [0]];
-  assert.deepEqual(termValues(b, 0), [0.5]);
+  assert.equal(mostInformative({ ...b, terms: { ...TERMS, terms: [[[0.1, 0]], [[0.7, 0]]] } }), 1);
+  const choice = new ComparisonChoice();
+  choice.show(b);
+  assert.equal(choice.chosen, 0); // the hardest, as long as no terms are known
+  b.terms = { ...TERMS, terms: [[[0, 0]], [[0.7, 0]]] };
+  choice.renew();
+  assert.deepEqual([choice.chosen, choice.isSatisfied(0), choice.isSatisfied(1)], [1, true, false]);
+  choice.pick(0);
+  choice.renew();
+  assert.equal(choice.chosen, 0);
+  choice.walk(1);
+  assert.equal(choice.chosen, 1);
+  choice.pickImage(2);
+  assert.deepEqual([choice.images, choice.chosen], [[2], 1]);
 });
 
 test("the three strokes differ without color", () => {
@@ -199,8 +216,8 @@ test("mined pairs are marked both ways round, triplets in the row of their ancho
 });
 
 test("every moment has a momentText, and only some show lines, forces and movement", () => {
-  const b = parseBatch(told());
-  const means = meanDistances(b, distanceMatrix(b, "euclidean"));
+  const b = { ...parseBatch(told()), terms: TERMS };
+  const means = meanDistances(b, b.space.matrix("euclidean"));
   close([means.same, means.different], [(2 + 3) / 2, (1 + 4 + Math.sqrt(5) + Math.sqrt(20)) / 4]);
   const said = MOMENTS.map((_, moment) => momentText(b, moment, means));
   assert.equal(new Set(said).size, 6);
@@ -241,23 +258,6 @@ test("a margin is a ring around the anchor where the picture is the space", () =
   );
 });
 
-test("classes on a circle keep gaps as wide as the angle of the margin", () => {
-  const weights = Float32Array.from([1, 0, 0, 1, -1, 0, 0, -1]);
-  const b = (margin) =>
-    parseBatch(
-      told({
-        loss: "arcface",
-        params: { margin, scale: 64 },
-        learned: { weight: { shape: [4, 2], data: base64(weights) } },
-      }),
-    );
-  const widths = (found) =>
-    [0, 1, 2, 3].map((row) => found.filter((arc) => arc.row === row).reduce((sum, { from, to }) => sum + to - from, 0));
-  close(widths(arcs(b(0.4))), Array(4).fill(Math.PI / 2 - 0.4), 0.02);
-  close(widths(arcs(b(0))), Array(4).fill(Math.PI / 2), 0.02);
-  assert.deepEqual(arcs(parseBatch(told())), []);
-});
-
 test("a threshold accepts and rejects what lies on its sides", () => {
   const histograms = { same: [8, 2, 0, 0], different: [0, 0, 5, 5], high: 4 };
   assert.deepEqual(rates(histograms, 2), { accepted: 0, rejected: 0 });
@@ -277,13 +277,15 @@ test("formulas become MathML, and an unknown command is no silent gap", () => {
   assert.match(mathml("x \\text{ for } y"), /<mtext>\u00a0for\u00a0<\/mtext>/);
   assert.throws(() => mathml("\\nothing"), /unknown/);
   assert.throws(() => mathml("{a"), /lacks/);
-  assert.deepEqual([0.1234, 12.34, 1234.5, 0, 2, 1e-6].map(figure), [
+  assert.match(mathml("\\tfrac12[J]"), /<mfrac><mn>1<\/mn><mn>2<\/mn><\/mfrac><mo/);
+  assert.deepEqual([0.1234, 12.34, 1234.5, 0, 2, 1e-6, 0.99971].map(figure), [
     "0.12",
     "12.3",
     "1235",
     "0",
     "2",
     "1.0\\cdot 10^{-6}",
+    "0.99971",
   ]);
 });
 

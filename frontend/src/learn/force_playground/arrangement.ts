@@ -1,12 +1,43 @@
-// @ts-nocheck
 // The points on the plane, and what is made of the forces that the library tells. Pure: no DOM.
+
+import type { LossForces } from "../../protocol.ts";
 
 export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
 const LONGEST = 0.55; // of an arrow
 const FARTHEST = 0.1; // that one step moves a point
 
+export type Place = [number, number];
+export type PresetName = "triplet" | "batch";
+
+/** Points with their classes, and places of the class weights where the loss has some (proxies). */
+export interface Arrangement {
+  preset: PresetName;
+  /** Whether everything is held on the unit circle. */
+  circle: boolean;
+  points: Place[];
+  labels: number[];
+  weights: Place[];
+}
+
+/** What is asked about an arrangement. */
+export interface ForceQuestion {
+  params: Record<string, unknown>;
+  points: Place[];
+  labels: number[];
+  weights: Place[];
+  triplet: boolean;
+}
+
+/** The forces as the arrangement lets them act, points first; the longest of them. */
+export interface Pulls {
+  loss: number;
+  active: number;
+  forces: Place[];
+  longest: number;
+}
+
 /** Ways to begin, as [x, y, class]. */
-export const PRESETS = {
+export const PRESETS: Record<PresetName, { title: string; points: [number, number, number][] }> = {
   triplet: {
     title: "One triplet",
     points: [
@@ -32,7 +63,7 @@ export const PRESETS = {
 };
 
 /** Places of the proxies, one for each class. */
-const PROXIES = [
+const PROXIES: Place[] = [
   [-0.8, 0.7],
   [-0.1, -1],
   [1, 0.2],
@@ -41,20 +72,20 @@ const ROLES = ["Anchor", "Positive", "Negative"];
 const LETTERS = "ABC";
 
 /** An arrangement: points with labels, proxies where the loss has some, held on the circle or free. */
-export function arranged(preset, { proxies = false, circle = false } = {}) {
+export function arranged(preset: PresetName, { proxies = false, circle = false } = {}): Arrangement {
   const points = PRESETS[preset].points;
-  const made = {
+  const made: Arrangement = {
     preset,
     circle,
-    points: points.map(([x, y]) => [x, y]),
+    points: points.map(([x, y]): Place => [x, y]),
     labels: points.map(([, , label]) => label),
-    weights: proxies ? PROXIES.map((place) => [...place]) : [],
+    weights: proxies ? PROXIES.map((place): Place => [...place]) : [],
   };
   return circle ? held(made) : made;
 }
 
 /** Every point (and proxy) on the unit circle. */
-export function held(arrangement) {
+export function held(arrangement: Arrangement): Arrangement {
   return {
     ...arrangement,
     circle: true,
@@ -63,19 +94,23 @@ export function held(arrangement) {
   };
 }
 
-export function toCircle([x, y]) {
+export function toCircle([x, y]: Place): Place {
   const length = Math.hypot(x, y);
   return length < 1e-9 ? [1, 0] : [x / length, y / length];
 }
 
 /** Points first, proxies after them, counted through. */
-export const places = ({ points, weights }) => [...points, ...weights];
+export const places = ({ points, weights }: Pick<Arrangement, "points" | "weights">): Place[] => [
+  ...points,
+  ...weights,
+];
 
 /** The arrangement with place `index` moved. */
-export function moved(arrangement, index, place) {
-  const clipped = place.map((x) => Math.max(-EXTENT, Math.min(EXTENT, x)));
+export function moved(arrangement: Arrangement, index: number, place: Place): Arrangement {
+  const [x, y] = place.map((value) => Math.max(-EXTENT, Math.min(EXTENT, value)));
+  const clipped: Place = [x, y];
   const to = arrangement.circle ? toCircle(clipped) : clipped;
-  const put = (list, from) => list.map((old, i) => (i + from === index ? to : old));
+  const put = (list: Place[], from: number) => list.map((old, i) => (i + from === index ? to : old));
   return {
     ...arrangement,
     points: put(arrangement.points, 0),
@@ -84,13 +119,16 @@ export function moved(arrangement, index, place) {
 }
 
 /** What place `index` is, for ear and eye. */
-export function nameOf({ preset, points, labels }, index) {
+export function nameOf({ preset, points, labels }: Arrangement, index: number): string {
   if (index >= points.length) return `Proxy ${LETTERS[index - points.length]}`;
   return preset === "triplet" ? ROLES[index] : `${LETTERS[labels[index]]}${1 + (index % 3)}`;
 }
 
 /** What the server is asked about an arrangement. */
-export const questionOf = ({ preset, points, labels, weights }, params) => ({
+export const questionOf = (
+  { preset, points, labels, weights }: Arrangement,
+  params: Record<string, unknown>,
+): ForceQuestion => ({
   params,
   points,
   labels,
@@ -98,27 +136,34 @@ export const questionOf = ({ preset, points, labels, weights }, params) => ({
   triplet: preset === "triplet",
 });
 
-/** The forces as the arrangement lets them act, and the longest of them. */
-export function pulls(arrangement, { loss, active, forces, on_weights: onWeights }) {
-  const all = [...forces, ...onWeights];
+/** What an answer means for the arrangement. */
+export function pulls(arrangement: Arrangement, { loss, active, forces, on_weights: onWeights }: LossForces): Pulls {
+  const all = [...forces, ...onWeights].map(([x, y]): Place => [x, y]);
   const along = arrangement.circle ? all.map((force, i) => tangential(force, places(arrangement)[i])) : all;
   return { loss, active, forces: along, longest: Math.max(...along.map(([x, y]) => Math.hypot(x, y))) };
 }
 
 /** On the circle a point can only move along it. */
-function tangential([fx, fy], [x, y]) {
+function tangential([fx, fy]: Place, [x, y]: Place): Place {
   const along = fx * -y + fy * x;
   return [along * -y, along * x];
 }
 
 /** Where each arrow ends: in proportion to its force, the longest no longer than LONGEST. */
-export function arrowTips(arrangement, { forces: all, longest }) {
+export function arrowTips(
+  arrangement: Arrangement,
+  { forces: all, longest }: Pick<Pulls, "forces" | "longest">,
+): Place[] {
   const factor = LONGEST / Math.max(longest, 1);
   return places(arrangement).map(([x, y], i) => [x + all[i][0] * factor, y + all[i][1] * factor]);
 }
 
 /** One step of gradient descent; no point moves farther than FARTHEST. */
-export function stepped(arrangement, { forces: all, longest }, rate) {
+export function stepped(
+  arrangement: Arrangement,
+  { forces: all, longest }: Pick<Pulls, "forces" | "longest">,
+  rate: number,
+): Arrangement {
   const factor = Math.min(rate, FARTHEST / Math.max(longest, 1e-9));
   return places(arrangement).reduce(
     (now, [x, y], i) => moved(now, i, [x + all[i][0] * factor, y + all[i][1] * factor]),
@@ -127,7 +172,7 @@ export function stepped(arrangement, { forces: all, longest }, rate) {
 }
 
 /** Places for the ground: `count` × `count` from the top left, each in the middle of its cell. */
-export function grid(count) {
+export function grid(count: number): Place[] {
   const cell = (2 * EXTENT) / count;
   return Array.from({ length: count * count }, (_, i) => [
     ((i % count) + 0.5) * cell - EXTENT,
@@ -136,14 +181,14 @@ export function grid(count) {
 }
 
 /** The same around the circle, counter-clockwise from the right. */
-export const ring = (count) =>
-  Array.from({ length: count }, (_, i) => {
+export const ring = (count: number): Place[] =>
+  Array.from({ length: count }, (_, i): Place => {
     const angle = (2 * Math.PI * i) / count;
     return [Math.cos(angle), Math.sin(angle)];
   });
 
 /** A square of values (row after row) `by` times as fine, linear between the cells; null where one is no number. */
-export function refined(values, by) {
+export function refined(values: (number | null)[], by: number): (number | null)[] {
   const count = Math.sqrt(values.length);
   const fine = count * by;
   const between = Array.from({ length: fine }, (_, i) => {
@@ -154,9 +199,9 @@ export function refined(values, by) {
   return between.flatMap(([row, down]) =>
     between.map(([column, right]) => {
       const at = row * count + column;
-      const four = [values[at], values[at + 1], values[at + count], values[at + count + 1]];
-      if (four.includes(null)) return null;
-      const [top, base] = [four[0] + (four[1] - four[0]) * right, four[2] + (four[3] - four[2]) * right];
+      const [a, b, c, d] = [values[at], values[at + 1], values[at + count], values[at + count + 1]];
+      if (a === null || b === null || c === null || d === null) return null;
+      const [top, base] = [a + (b - a) * right, c + (d - c) * right];
       return top + (base - top) * down;
     }),
   );

@@ -1,85 +1,92 @@
-// @ts-nocheck
 // The loss of a pair, a triplet or an image and class weights against distance or angle, and its slope, as the library
 // samples them: a few samples while a slider moves, many once it rests.
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
-import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
-import { ticks } from "../../charts/lossSeries.ts";
-import { h } from "../../lib/dom.ts";
-import { defaults, renderControls, visibleParams, formatNumber } from "../../widgets/paramControls.ts";
-import { mount } from "../../lib/mount.ts";
+import { setAttributes, svg } from "../../charts/svg.ts";
+import { h, setData } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import type { CurveControl, LossCurve, LossPlotProps } from "../../protocol.ts";
+import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
-import { pointsOf, readAt } from "./curve.ts";
+import { readAt, type Reading } from "./curve.ts";
+import { axisValue, drawCurve, shareAt } from "./curveChart.ts";
 import style from "./lossPlot.css";
 
-const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
-const SLOPES = 0.3; // share of the height that the slopes have
 const FINE = 160; // samples
 const COARSE = 24;
 
-export default function ({ parentElement, data, setTriggerValue }) {
+type Values = Record<string, ParamValue>;
+
+interface CurveQuestion {
+  params: Values;
+  held: Values;
+  samples: number;
+}
+
+export default function ({ parentElement, data, setTriggerValue }: ComponentArguments<LossPlotProps>) {
   return mount(
     parentElement,
     style,
     (parent) => new LossPlot(parent),
     (plot) => {
-      plot.go = (params) => setTriggerValue("go", params);
-      plot.update(data ?? {});
+      plot.onGo = (params) => setTriggerValue("go", params);
+      plot.update(data);
     },
   );
 }
 
 class LossPlot {
-  constructor(parent) {
-    this.root = h("section", "lossplot");
-    this.head = h("p", "reading");
-    this.head.setAttribute("aria-live", "polite");
-    this.note = h("p", "note");
-    this.chart = svg("svg", { tabindex: 0, role: "slider" });
-    this.own = h("div", "knobs");
-    this.held = h("div", "knobs held");
-    this.link = h("button", "try", "Try these settings in Explore");
-    this.link.type = "button";
-    this.link.addEventListener("click", () => this.go(this.params));
-    const left = h("div", "picture");
-    left.append(this.head, this.chart, this.note);
-    const right = h("div", "side");
-    right.append(this.own, this.held, this.link);
-    this.root.append(left, right);
-    parent.append(this.root);
-    this.questions = new NewestQuestion(
-      (curve, question) => this.answered(curve, question),
-      (why) => (this.head.textContent = why),
+  /** A person wants to train with these parameters. */
+  onGo: (params: Values) => void = () => {};
+  private loss = "";
+  private params: Values = {};
+  /** What the sliders of what stands still say, and which sliders there are. */
+  private kept: Values = {};
+  private sliders = "";
+  /** Where the curve is read, as a share of the axis. */
+  private probe = 0.4;
+  private curve: LossCurve | null = null;
+  private asked: CurveQuestion | null = null;
+
+  private draw = onAnimationFrame(() => this.paint());
+  private questions = new NewestQuestion<CurveQuestion, LossCurve>(
+    (curve, question) => this.onAnswer(curve, question),
+    (why) => (this.head.textContent = why),
+  );
+  private head = h("p", { class: "reading", "aria-live": "polite" });
+  private note = h("p", "note");
+  private chart = svg("svg", { tabindex: 0, role: "slider" });
+  private own = h("div", "knobs");
+  private held = h("div", "knobs held");
+  private root: HTMLElement;
+  private watcher = new ResizeObserver(() => this.draw());
+
+  constructor(parent: ParentNode) {
+    const link = h(
+      "button",
+      { type: "button", class: "try", click: () => this.onGo(this.params) },
+      "Try these settings in Explore",
     );
-    this.draw = onAnimationFrame(() => this.paint());
-    this.watcher = new ResizeObserver(() => this.draw());
+    this.root = h(
+      "section",
+      "lossplot",
+      h("div", "picture", this.head, this.chart, this.note),
+      h("div", "side", this.own, this.held, link),
+    );
+    parent.append(this.root);
     this.watcher.observe(this.chart);
-    this.listen();
+    for (const name of ["pointermove", "pointerdown"] as const)
+      this.chart.addEventListener(name, (event) => this.read(shareAt(this.chart, event.clientX)));
+    this.chart.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  listen() {
-    const { chart } = this;
-    const look = (event) => {
-      const box = chart.getBoundingClientRect();
-      const share = (event.clientX - box.left - EDGE.left) / (box.width - EDGE.left - EDGE.right);
-      this.probe = Math.max(0, Math.min(1, share));
-      this.draw();
-    };
-    chart.addEventListener("pointermove", look);
-    chart.addEventListener("pointerdown", look);
-    chart.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      const to = { Home: 0, End: 1 }[event.key];
-      if (by === undefined && to === undefined) return;
-      event.preventDefault();
-      this.probe = to ?? Math.max(0, Math.min(1, this.probe + by / (event.shiftKey ? 10 : 100)));
-      this.draw();
-    });
-  }
-
-  update({ loss, parameters = [] }) {
+  update({ loss, parameters }: LossPlotProps): void {
     if (loss === this.loss) return;
-    Object.assign(this, { loss, parameters, params: defaults(parameters), probe: 0.4, kept: {}, curve: null });
-    this.holding = "";
+    this.loss = loss;
+    this.params = defaults(parameters);
+    this.kept = {};
+    this.sliders = "";
+    this.probe = 0.4;
+    this.curve = null;
     renderControls(this.own, visibleParams(parameters), this.params, (name, value) => {
       this.params[name] = value;
       this.ask(COARSE);
@@ -91,26 +98,45 @@ class LossPlot {
     this.ask(FINE);
   }
 
-  ask(samples) {
-    const question = { params: { ...this.params }, held: { ...this.kept }, samples };
-    this.asked = question;
-    this.questions.ask(`/api/losses/${this.loss}/curve.json`, question);
+  destroy(): void {
+    this.questions.close();
+    this.watcher.disconnect();
+    this.draw.cancel();
+    this.root.remove();
   }
 
-  answered(curve, question) {
+  private read(share: number): void {
+    this.probe = Math.max(0, Math.min(1, share));
+    this.draw();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    const to = { Home: 0, End: 1 }[event.key];
+    if (by === undefined && to === undefined) return;
+    event.preventDefault();
+    this.read(to ?? this.probe + (by ?? 0) / (event.shiftKey ? 10 : 100));
+  }
+
+  private ask(samples: number): void {
+    this.asked = { params: { ...this.params }, held: { ...this.kept }, samples };
+    this.questions.ask(`/api/losses/${this.loss}/curve.json`, this.asked);
+  }
+
+  private onAnswer(curve: LossCurve, question: CurveQuestion): void {
     if (this.asked !== question && !this.curve) return; // of the loss before
     this.curve = curve;
-    this.hold(curve.held);
+    this.renderHeld(curve.held);
     this.note.textContent = curve.note;
     this.draw();
     if (this.asked === question && question.samples === COARSE) this.ask(FINE);
   }
 
   /** The sliders of what stands still; what a person set stays when a parameter brings other ones. */
-  hold(held) {
-    const names = held.map(({ name, label }) => name + label).join();
-    if (names === this.holding) return;
-    this.holding = names;
+  private renderHeld(held: CurveControl[]): void {
+    const sliders = held.map(({ name, label }) => name + label).join();
+    if (sliders === this.sliders) return;
+    this.sliders = sliders;
     this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, this.kept[name] ?? value]));
     renderControls(this.held, held, this.kept, (name, value) => {
       this.kept[name] = value;
@@ -118,41 +144,25 @@ class LossPlot {
     });
   }
 
-  paint() {
-    const { chart, curve } = this;
+  private paint(): void {
+    const { curve } = this;
     if (!curve) return;
-    const width = Math.max(240, chart.clientWidth);
-    const height = Math.max(180, chart.clientHeight);
-    const { axis, names, low, high } = curve;
-    const x = scale(low, high, EDGE.left, width - EDGE.right);
-    const here = low + this.probe * (high - low);
-    const split = height - EDGE.bottom - (height - EDGE.bottom) * SLOPES;
-    setAttributes(chart, { viewBox: `0 0 ${width} ${height}` });
-    const parts = [
-      ...bottom(axis, x, curve, width, height),
-      ...panel(curve, "loss", x, [EDGE.top, split - 14], width),
-      ...panel(curve, "slope", x, [split + 6, height - EDGE.bottom], width),
-      ...curve.marks.flatMap((mark) => [
-        svg("line", { class: "limit", x1: x(mark.x), x2: x(mark.x), y1: EDGE.top, y2: height - EDGE.bottom }),
-        svg("text", { x: x(mark.x) + 4, y: EDGE.top + 10 }, mark.label),
-      ]),
-      svg("line", { class: "probe", x1: x(here), x2: x(here), y1: EDGE.top, y2: height - EDGE.bottom }),
-    ];
-    chart.replaceChildren(...parts);
-    this.say(axis, names, here);
-    Object.assign(this.root.dataset, { ready: "true", loss: this.loss, at: here.toFixed(4) });
+    const here = curve.low + this.probe * (curve.high - curve.low);
+    drawCurve(this.chart, curve, here);
+    this.describe(curve, here);
+    setData(this.root, { ready: "true", loss: this.loss, at: here.toFixed(4) });
   }
 
-  say(axis, names, here) {
-    const [near, far] = [this.curve.near, this.curve.far].map((side) => readAt(this.curve, side, here));
-    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${formatNumber(here / axis.unit)}${axis.suffix}`;
-    const entry = (name, { value, slope }, kind) => {
-      const part = h("span", kind, name);
-      part.append(h("strong", "", formatNumber(value)), ` slope ${formatNumber(slope)}`);
-      return part;
-    };
-    this.head.replaceChildren(h("span", "place", place), entry(names[0], near, "near"), entry(names[1], far, "far"));
-    Object.assign(this.root.dataset, { near: near.value, far: far.value });
+  private describe(curve: LossCurve, here: number): void {
+    const { axis, names } = curve;
+    const [near, far] = [curve.near, curve.far].map((side) => readAt(curve, side, here));
+    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${axisValue(axis, here)}`;
+    this.head.replaceChildren(
+      h("span", "place", place),
+      readingNode(names[0], near, "near"),
+      readingNode(names[1], far, "far"),
+    );
+    setData(this.root, { near: near.value, far: far.value });
     setAttributes(this.chart, {
       "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
       "aria-valuemin": 0,
@@ -161,51 +171,7 @@ class LossPlot {
       "aria-valuetext": `${place}: ${names[0]} ${formatNumber(near.value)}, ${names[1]} ${formatNumber(far.value)}`,
     });
   }
-
-  destroy(): void {
-    this.questions.close();
-    this.watcher.disconnect();
-    this.draw.cancel();
-    this.root.remove();
-  }
 }
 
-function bottom(axis, x, { low, high }, width, height) {
-  const y = height - EDGE.bottom;
-  const marks = axis.suffix ? [0, 45, 90, 135, 180] : ticks(low, high).concat(low === 0 ? [0] : []);
-  return [
-    ...marks.map((mark) =>
-      svg(
-        "text",
-        { x: x(mark * axis.unit), y: y + 12, "text-anchor": "middle" },
-        `${formatNumber(mark)}${axis.suffix}`,
-      ),
-    ),
-    svg("text", { x: width - EDGE.right, y: height - 1, "text-anchor": "end" }, axis.title),
-  ];
-}
-
-function panel(drawn, key, x, [top, base], width) {
-  const [near, far] = [pointsOf(drawn, drawn.near[key]), pointsOf(drawn, drawn.far[key])];
-  const values = [...near, ...far].map(([, value]) => value);
-  const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
-  const y = scale(low, high, base, top);
-  const line = (points, kind) =>
-    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), y(value)])) });
-  return [
-    ...ticks(low, high).map((tick) =>
-      svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
-    ),
-    ...ticks(low, high).map((tick) =>
-      svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
-    ),
-    svg("line", { class: "zero", x1: EDGE.left, x2: width - EDGE.right, y1: y(0), y2: y(0) }),
-    svg(
-      "text",
-      { class: "name", x: EDGE.left + 6, y: top + 10 },
-      key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away",
-    ),
-    line(far, "far"),
-    line(near, "near"),
-  ];
-}
+const readingNode = (name: string, { value, slope }: Reading, kind: string): HTMLElement =>
+  h("span", kind, name, h("strong", "", formatNumber(value)), ` slope ${formatNumber(slope)}`);

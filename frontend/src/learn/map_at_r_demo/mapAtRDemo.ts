@@ -15,14 +15,14 @@ const HINT =
   "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed out.";
 
 export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>): (() => void) | undefined {
-  if (parentElement.querySelector(".spaces")) return undefined;
-  const said = h("p", { class: "said", "aria-live": "polite" }, HINT);
-  const spaces = data.spaces.map((space) => new SpaceView(space, said));
+  if (parentElement.querySelector(".map-at-r-demo")) return undefined;
+  const status = h("p", { class: "status", "aria-live": "polite" }, HINT);
+  const spaces = data.spaces.map((space) => new SpaceView(space, status));
   const root = h(
     "section",
-    { class: "spaces", "data-ready": "true" },
+    { class: "map-at-r-demo", "data-ready": "true" },
     h("div", "row", ...spaces.map((space) => space.root)),
-    said,
+    status,
   );
   const sheet = h("style", null, style);
   parentElement.append(sheet, root);
@@ -43,7 +43,7 @@ class SpaceView {
 
   constructor(
     private space: SmallSpace,
-    private said: HTMLElement,
+    private status: HTMLElement,
   ) {
     this.dots = space.points.map(([x, y]) => svg("circle", { cx: x, cy: -y, r: RADIUS }));
     this.chart = svg(
@@ -94,7 +94,7 @@ class SpaceView {
     this.query = query;
     if (query === null) {
       this.marks.replaceChildren();
-      this.said.textContent = HINT;
+      this.status.textContent = HINT;
       return;
     }
     const { points } = this.space;
@@ -114,7 +114,7 @@ class SpaceView {
       ...found.flatMap((i, rank) => [around(i, "found"), ...(hits[rank] ? [] : [crossed(i)])]),
     );
     const right = hits.filter(Boolean).length;
-    this.said.textContent =
+    this.status.textContent =
       `This image: its nearest is ${first ? "right" : "wrong"}, so R@1 counts ${first ? 1 : 0}. ` +
       `Of its R = ${relevant} nearest ${right} are right: R-precision ${precision.toFixed(2)}. ` +
       `With the order they come in: ${average.toFixed(2)} towards MAP@R.`;

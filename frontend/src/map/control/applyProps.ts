@@ -2,7 +2,7 @@
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
-import { publishSelection } from "../../lib/selection.ts";
+import { publishSelection } from "../../lib/publishedSelection.ts";
 import { Sprites } from "../../lib/sprites.ts";
 import type { MapData } from "../data/expandProps.ts";
 import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";

@@ -1,7 +1,7 @@
 // What the person points at: hover and card, pin and neighbors, lasso and box.
 import { packBits, unpackBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
-import { publishSelection } from "../../lib/selection.ts";
+import { publishSelection } from "../../lib/publishedSelection.ts";
 import type { SelectMode } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
 import { insideBox, insidePath, towards } from "../math/picking.ts";

@@ -3,7 +3,7 @@ import { bus, shared } from "../../lib/bus.ts";
 import { messageOf } from "../../lib/format.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
 import { classColors } from "../../lib/palette.ts";
-import { publishSelection } from "../../lib/selection.ts";
+import { publishSelection } from "../../lib/publishedSelection.ts";
 import { readTheme } from "../../lib/theme.ts";
 import { expandProps, type MapInput } from "../data/expandProps.ts";
 import type { Model } from "../data/model.ts";

@@ -2,25 +2,13 @@
 import type { FrameMeta } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
 import type { Bounds, Point } from "../math/camera.ts";
+import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
 
 const CACHE_BYTES = 48e6;
 const MAX_DECODED = 10;
 const MISSING = -32768; // of an item that has no place
 const RETRY_MS = 2000; // milliseconds before a frame that could not be had is asked for again
-
-/** Where all items are in a frame; present is 0 for those that have no place there. */
-export interface PlacedFrame {
-  xy: Float32Array;
-  present: Uint8Array;
-  count: number;
-  bounds: Bounds | null;
-  /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
-  xyz?: Float32Array;
-  pivot?: readonly number[];
-  reach?: number;
-  shade?: Uint8Array;
-}
 
 /** Read raw little-endian int16 places of `frame` as world x, y pairs. */
 export function dequantize(buffer: ArrayBuffer, frame: FrameMeta): Float32Array {

@@ -1,11 +1,18 @@
 // The query on the map: a star that has its own place in every frame.
-import type { Entry } from "../data/timeline.ts";
 import { carry, type Point, type View } from "./camera.ts";
 
 /** Two coordinates, or three. */
 type Place = readonly number[];
 /** A step and the place there. */
 type Station = readonly number[];
+
+/** A moment of the play, as far as a query is concerned (see `Entry` in data/timeline.ts). */
+interface Moment {
+  step: number;
+  frame: { id: string };
+  provisional?: boolean;
+  own?: boolean;
+}
 
 /** A query as the map takes it. */
 export interface Query {
@@ -30,7 +37,7 @@ function onTheWay(way: Station[], step: number): Place | null {
  * Where the query lies at a timeline entry: by frame, by step, on its `way` ([step, x, y] in order), or one place for all
  * that are final; null elsewhere.
  */
-export function placeAt(query: Query | null, entry: Entry | null): Place | null {
+export function placeAt(query: Query | null, entry: Moment | null): Place | null {
   if (!query || entry?.own) return null;
   if (query.way && entry) return onTheWay(query.way, entry.step);
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
@@ -48,7 +55,7 @@ export class QueryMarker {
   /** `toPlane(place)` gives the two coordinates of a place that may have three. */
   constructor(private toPlane: (place: Place) => Point = ([x, y]) => [x, y]) {}
 
-  set(query: Query | null, entry: Entry | null, still: boolean): boolean {
+  set(query: Query | null, entry: Moment | null, still: boolean): boolean {
     const placesOf = (asked: Query | null) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
     const isNew = placesOf(query) !== placesOf(this.query);
     this.query = query;
@@ -59,7 +66,7 @@ export class QueryMarker {
   }
 
   /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
-  move(a: Entry, b: Entry, t: number): void {
+  move(a: Moment, b: Moment, t: number): void {
     const here = this.between(t);
     this.to = placeAt(this.query, b);
     this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
@@ -85,7 +92,7 @@ export class QueryMarker {
   }
 
   /** The places it took up to an entry, oldest first. */
-  trail(entries: Entry[], until: Entry | null): Point[] {
+  trail(entries: Moment[], until: Moment | null): Point[] {
     if (!this.query?.frames && !this.query?.way) return [];
     const places: Point[] = [];
     for (const entry of entries) {

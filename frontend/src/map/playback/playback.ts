@@ -1,7 +1,7 @@
 // From events to motion: follows a run's or a projection's timeline and brings its frames onto the stage.
 import { stream, type StreamEvent } from "../../lib/eventStream.ts";
 import { union, type Bounds } from "../math/camera.ts";
-import { Frames, type FrameSource, type PlacedFrame } from "../data/frames.ts";
+import { Frames, type FrameSource } from "../data/frames.ts";
 import { Player } from "./player.ts";
 import {
   canRefit,
@@ -15,6 +15,7 @@ import {
   type Entry,
   type Timeline,
 } from "../data/timeline.ts";
+import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Tween } from "../math/tween.ts";
 import type { FrameMeta } from "../../protocol.ts";
 import type { Scene } from "../render/scene.ts";

@@ -7,7 +7,7 @@ import { classCenters, type ClassCenter } from "../math/centroids.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
 import { hermite, type Tween } from "../math/tween.ts";
-import type { Playback } from "../playback/playback.ts";
+import type { Replay } from "./replay.ts";
 import * as overlay from "./overlay.ts";
 import { errorColor } from "./pointColors.ts";
 import type { Scene } from "./scene.ts";
@@ -30,7 +30,7 @@ export interface Pointed {
 
 export interface OverlayParts {
   state: MapState;
-  playback: Playback;
+  playback: Replay;
   marker: QueryMarker;
   orbit: Orbit;
   pointed: () => Pointed;

@@ -2,10 +2,11 @@
 import * as camera from "../math/camera.ts";
 import type { Rgb } from "../../lib/theme.ts";
 import { context2d } from "../../lib/dom.ts";
-import { boundsOf, type PlacedFrame } from "../data/frames.ts";
+import { boundsOf } from "../data/frames.ts";
 import type { Model } from "../data/model.ts";
 import type { Bounds, Insets, Point, Port, View } from "../math/camera.ts";
 import { buildGrid, nearest, type Grid } from "../math/picking.ts";
+import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Tween } from "../math/tween.ts";
 import { CanvasRenderer } from "./canvas.ts";
 import { GlRenderer } from "./gl.ts";

@@ -4,7 +4,7 @@ import type { MapState } from "../data/state.ts";
 import type { Frames } from "../data/frames.ts";
 import type { Entry } from "../data/timeline.ts";
 import type { Point } from "../math/camera.ts";
-import type { Playback } from "../playback/playback.ts";
+import type { Replay } from "./replay.ts";
 import type { Scene } from "./scene.ts";
 
 const PINNED_FRAMES = 24;
@@ -46,7 +46,7 @@ export class Trails {
 
   constructor(
     private state: MapState,
-    private playback: Playback,
+    private playback: Replay,
   ) {}
 
   /** Whether the selection is small enough to be drawn. */

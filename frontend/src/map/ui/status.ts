@@ -1,6 +1,6 @@
 // The two lines of text on the stage: what is shown, and why nothing is.
 import { grouped } from "../../lib/format.ts";
-import type { PlacedFrame } from "../data/frames.ts";
+import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
 import type { Timeline } from "../data/timeline.ts";
 

@@ -125,7 +125,7 @@ class CompareScores {
     const head = h("tr", null, ...["", "Second right", "Second wrong"].map((name) => h("th", { scope: "col" }, name)));
     return h(
       "div",
-      "contest",
+      "agreement",
       h(
         "table",
         null,

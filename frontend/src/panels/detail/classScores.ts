@@ -11,7 +11,7 @@ import {
   type ClassScore,
   type PerImage,
 } from "../../lib/perImage.ts";
-import type { DetailSource, DetailView } from "./detail.ts";
+import type { DetailSource, DetailView } from "./detailView.ts";
 
 const COLUMNS = [
   ["precision_at_1", "P@1"],

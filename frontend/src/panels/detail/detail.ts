@@ -7,26 +7,10 @@ import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
 import { classScoresView } from "./classScores.ts";
 import { neighborTimeline } from "./neighborTimeline.ts";
+import type { DetailSource, DetailView } from "./detailView.ts";
 import style from "./detail.css";
 
 type What = "classes" | "history";
-
-/** What is shown, and what to do when the map stands at another step. */
-export interface DetailView {
-  node: HTMLElement;
-  caption: string;
-  onStep?: (step: number | undefined, first?: boolean) => void;
-}
-
-/** What a view is made of. */
-export interface DetailSource extends DetailProps {
-  /** Null at the end. */
-  step: number | null;
-  /** Of a picture of one's own; null: of what is pinned. */
-  history: NeighborHistory | null;
-  item: number | null;
-  metric?: string;
-}
 
 const VIEWS: Record<What, (source: DetailSource) => Promise<DetailView>> = {
   classes: classScoresView,

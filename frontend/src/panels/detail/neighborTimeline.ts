@@ -4,7 +4,7 @@ import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import type { DetailSource, DetailView } from "./detail.ts";
+import type { DetailSource, DetailView } from "./detailView.ts";
 
 const SIDE_PX = 28; // about
 

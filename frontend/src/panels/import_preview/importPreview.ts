@@ -20,8 +20,11 @@ function renderPreview(
   root: HTMLElement,
   { summary, classes, notes, warnings, left_out, tiles }: ImportPreviewProps,
 ): void {
-  const said = [...notes.map((note) => h("li", null, note)), ...warnings.map((warning) => h("li", "warning", warning))];
-  root.replaceChildren(h("p", "summary", summary), tableOf(classes, tiles), h("ul", "said", ...said));
+  const sentences = [
+    ...notes.map((note) => h("li", null, note)),
+    ...warnings.map((warning) => h("li", "warning", warning)),
+  ];
+  root.replaceChildren(h("p", "summary", summary), tableOf(classes, tiles), h("ul", "notes", ...sentences));
   if (left_out.length) root.append(skippedList(left_out));
   setData(root, { ready: true, classes: classes.length });
 }

@@ -128,7 +128,7 @@ export class RunCard {
       );
     }
     if (!card.ours && !living) actions.push(action("delete", "Delete", BIN, () => this.act("delete", card.run)));
-    return h("span", { class: "deeds" }, ...actions);
+    return h("span", { class: "actions" }, ...actions);
   }
 
   private rename(): void {

@@ -37,10 +37,10 @@ class RunList {
   private count = h("span", { role: "status" });
   private meter = h("i");
   private used = h("span");
-  private room = h("span", "room", h("span", "meter", this.meter), this.used);
+  private diskUse = h("span", "disk-use", h("span", "meter", this.meter), this.used);
   private file: HTMLInputElement;
   private import: HTMLElement;
-  private said = h("p", { class: "said", role: "status", hidden: true });
+  private notice = h("p", { class: "notice", role: "status", hidden: true });
   private list = h("ul", "list");
   private root: HTMLElement;
 
@@ -82,9 +82,9 @@ class RunList {
         { class: "tools" },
         this.search,
         h("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
-        h("span", { class: "count" }, this.count, this.room, this.import, this.file),
+        h("span", { class: "count" }, this.count, this.diskUse, this.import, this.file),
       ),
-      this.said,
+      this.notice,
       this.list,
     );
     parent.append(this.root);
@@ -117,13 +117,13 @@ class RunList {
     this.meter.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
     this.used.textContent = `${readable(used)} of ${readable(limit)}`;
     const rule = "At the disk limit, the oldest runs are removed, unless pinned, shown or training.";
-    this.room.title = gone.length ? `${rule} Removed so far: ${gone.join("; ")}.` : rule;
-    this.room.dataset.used = String(used);
+    this.diskUse.title = gone.length ? `${rule} Removed so far: ${gone.join("; ")}.` : rule;
+    this.diskUse.dataset.used = String(used);
   }
 
   private say(note: string, deleted: DeletedRun | null = null): void {
-    this.said.hidden = !note && !deleted;
-    this.said.replaceChildren(
+    this.notice.hidden = !note && !deleted;
+    this.notice.replaceChildren(
       ...(deleted
         ? [
             `Deleted ${deleted.title}. `,

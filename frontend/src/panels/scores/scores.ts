@@ -6,7 +6,7 @@ import { h, setData, textButton } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
-import { onSelection } from "../../lib/selection.ts";
+import { onSelection } from "../../lib/publishedSelection.ts";
 import {
   captionAt,
   emptyScores,

@@ -1,0 +1,80 @@
+"""What all configurations have in common: frozen fields, an ID, JSON, errors in one sentence."""
+
+import hashlib
+import json
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dmlviz.catalog.parameters import brief
+from dmlviz.errors import UnknownNameError, UserError
+from dmlviz.storage.text import one_line
+
+MAX_COMPLAINTS = 5
+
+NONE = "none"  # None on the command line and in a URL
+
+
+class Config(BaseModel):
+    """Frozen settings with an ID: equal settings have equal IDs on every machine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, /, **fields: Any) -> None:
+        """Validate the fields; raise UserError, with one sentence per problem, instead of pydantic's error."""
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            problems = error.errors()[:MAX_COMPLAINTS]
+            unknown = any(isinstance(_cause(problem), UnknownNameError) for problem in problems)
+            kind = UnknownNameError if unknown else UserError
+            raise kind(" ".join(_validation_message(type(self), problem) for problem in problems)) from None
+
+    @property
+    def id(self) -> str:
+        """Hash of the settings, 16 hexadecimal digits; the name of their run or projection."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def to_json(self) -> str:
+        """Return every field, defaults included, as one canonical line of JSON."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Parse the output of `to_json`; raise UserError for anything else."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"A config is one JSON object; got text that is not JSON ({error}).") from None
+        if not isinstance(fields, dict):
+            raise UserError(f"A config is one JSON object; got {text.strip()[:40]}.")
+        return cls(**fields)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed."""
+        return type(self)(**self.model_dump(mode="json") | changes)
+
+
+def flag(name: str) -> str:
+    """Return the command-line option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
+    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
+
+
+def _cause(problem: Any) -> Exception | None:
+    """The error that a validator of ours raised, if one did."""
+    cause: Exception | None = problem.get("ctx", {}).get("error")
+    return cause
+
+
+def _validation_message(model: type[BaseModel], problem: Any) -> str:
+    cause = _cause(problem)
+    if isinstance(cause, UserError):
+        return str(cause)
+    name = ".".join(one_line(str(part), 40) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"Unknown setting {name!r}; the settings are {', '.join(model.model_fields)}."
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"{name}: {message}; got {brief(problem['input'])}."

@@ -1,0 +1,57 @@
+"""The settings of a projection."""
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from dmlviz.catalog.projection_checks import axes as projection_axes
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import ProjectionSpec
+from dmlviz.config.base import Config
+from dmlviz.errors import UserError
+
+
+class ProjectionConfig(Config):
+    """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also the step or all epochs."""
+
+    method: str = Field("pca", description="projection method")
+    engine: Engine = Field(
+        "dmlviz", description="implementation of t-SNE and UMAP: dmlviz, or the reference (scikit-learn, umap-learn)"
+    )
+    params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
+    dims: Literal[2, 3] = Field(2, description="dimensions of the projection")
+    seed: int = Field(0, ge=0, lt=2**31, description="random seed")
+    step: int | None = Field(None, ge=0, description="training step to project (default: the last)")
+    all_epochs: bool = Field(False, description="project every snapshot as an animation")
+
+    @model_serializer(mode="wrap")
+    def _omit_default_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit the default engine: IDs are older than the field."""
+        dumped: dict[str, Any] = write(self)
+        if self.engine == "dmlviz":
+            del dumped["engine"]
+        return dumped
+
+    @property
+    def declared(self) -> ProjectionSpec:
+        """The catalog entry of the method with this engine."""
+        return declaration(self.method, self.engine)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a stopped projection can continue where it was stopped."""
+        return self.declared.resumable and not self.all_epochs
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The principal components on the axes x, y (and z) of a PCA; empty for other projections."""
+        return projection_axes(self.params, self.dims)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        object.__setattr__(self, "params", self.declared.with_defaults(self.params))
+        if self.declared.check_params is not None:
+            self.declared.check_params(self.params, self.dims)
+        if self.all_epochs and self.declared.native:
+            raise UserError(f"all_epochs is not for {self.declared.title}, which a run's replay shows already.")
+        return self

@@ -1,0 +1,183 @@
+"""The settings of a training."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticKnownError
+
+from dmlviz.catalog.custom_datasets import is_custom
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.config.base import Config
+from dmlviz.config.training_checks import check_batch, check_classes, check_sampler, check_space
+from dmlviz.errors import UserError
+
+
+def _class_ids(value: Any) -> Any:
+    """Return sorted unique class IDs; accepts text such as "7,8,9"."""
+    if isinstance(value, str):
+        value = [part for part in value.split(",") if part.strip()]
+    try:
+        return tuple(sorted({int(label) if isinstance(label, str) else label for label in value}))
+    except (TypeError, ValueError):
+        return value  # the validation of the field reports it
+
+
+def _coerce_steps(steps: int, info: ValidationInfo) -> int:
+    """Require at least 1 step; 0 is for imported embeddings, which are not trained."""
+    dataset = info.data.get("dataset", "")
+    min_steps = 0 if is_custom(dataset) and DATASETS[dataset].size == 0 else 1
+    if steps < min_steps:
+        raise PydanticKnownError("greater_than_equal", {"ge": min_steps})
+    return steps
+
+
+class TrainConfig(Config):
+    """A training: data, net, loss, miner, batches, optimizer, length.
+
+    Fields left out take the values that the loss's declaration recommends, then the defaults below.
+    """
+
+    dataset: str = Field("mnist", description="data set")
+    max_train_images: int | None = Field(None, ge=10, description="use only the first N training images (default: all)")
+    held_out_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
+        (), description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes"
+    )
+
+    net: str = Field("small", description="embedding net")
+    embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
+    normalize: bool = Field(True, description="L2-normalize the embeddings")
+
+    loss: str = Field("nt_xent", description="loss function")
+    loss_params: dict[str, Any] = Field(default_factory=dict, description="loss parameters")
+    miner: str | None = Field(None, description="miner (default: all pairs or triplets of the batch)")
+    miner_params: dict[str, Any] = Field(default_factory=dict, description="miner parameters")
+
+    sampler: str = Field("balanced", description="batch sampler")
+    classes_per_batch: int = Field(10, ge=1, le=1000, description="classes per balanced batch (P)")
+    images_per_class: int = Field(16, ge=1, le=1000, description="images per class in a balanced batch (K)")
+    batch_size: int = Field(160, ge=1, le=4096, description="batch size of the other samplers")
+
+    optimizer: Literal["adam", "sgd", "rmsprop"] = Field("adam", description="optimizer")
+    learning_rate: float = Field(4e-3, gt=0, le=10, description="initial learning rate")
+    loss_learning_rate: float | None = Field(
+        None, gt=0, le=10, description="learning rate of the loss parameters (default: learning_rate)"
+    )
+    schedule: Literal["constant", "cosine", "linear", "step"] = Field("cosine", description="learning-rate schedule")
+    momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
+    weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
+    steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(
+        600, le=1_000_000, description="number of training steps"
+    )
+    max_seconds: float | None = Field(None, gt=0, description="time limit in seconds (default: none)")
+    seed: int = Field(0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
+
+    eval_subset_size: int = Field(
+        2000, ge=2, description="number of test images embedded at each snapshot; all at the end"
+    )
+    num_snapshots: int = Field(60, ge=1, le=1000, description="number of snapshots")
+
+    @property
+    def train_classes(self) -> tuple[int, ...]:
+        """Class IDs used for training, ascending."""
+        unseen = set(self.held_out_classes)
+        return tuple(label for label in range(len(DATASETS[self.dataset].classes)) if label not in unseen)
+
+    @property
+    def effective_batch_size(self) -> int:
+        """Images per batch."""
+        sampler = SAMPLERS[self.sampler]
+        if sampler.by_class:
+            return self.classes_per_batch * self.images_per_class
+        return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.tuple_kind, 1)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed.
+
+        With a new loss, fields at the old loss's recommended values take the new one's, and a miner that the new loss
+        does not accept is dropped. Parameters are dropped with the loss or miner that they belong to.
+        """
+        fields = self.model_dump(mode="json")
+        if changes.get("loss", self.loss) != self.loss:
+            recommended = type(self)(loss=self.loss, loss_params=self.loss_params, embedding_dim=self.embedding_dim)
+            fields = {
+                name: value for name, value in fields.items() if getattr(self, name) != getattr(recommended, name)
+            }
+            fields["embedding_dim"] = self.embedding_dim
+            fields.pop("loss_params", None)
+            tuple_kinds = LOSSES[changes["loss"]].for_params(changes.get("loss_params") or {}).tuple_kinds
+            if fields.get("miner") and MINERS[fields["miner"]].tuple_kind not in tuple_kinds:
+                del fields["miner"]
+            if not fields.get("miner"):
+                fields.pop("miner_params", None)
+            sampler = fields.get("sampler", type(self).model_fields["sampler"].default)
+            if SAMPLERS[sampler].tuple_kind not in {"", *tuple_kinds}:
+                del fields["sampler"]
+        if SAMPLERS[self.sampler].tuple_kind or SAMPLERS[changes.get("sampler", self.sampler)].tuple_kind:
+            fields.pop("miner", None)
+            fields.pop("miner_params", None)
+        if changes.get("miner", self.miner) != self.miner:
+            fields.pop("miner_params", None)
+        if self.classes_per_batch == self._default_classes_per_batch:
+            fields.pop("classes_per_batch", None)
+        if (
+            changes.get("dataset", self.dataset) != self.dataset
+        ):  # drop what is above the new limits, or at the old ones
+            before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
+            over = {name for name, most in after.items() if fields.get(name, 0) > most}
+            fields = {name: value for name, value in fields.items() if name not in over and value != before.get(name)}
+        return type(self)(**fields | changes)
+
+    @property
+    def _default_classes_per_batch(self) -> int:
+        """The default P, or the number of training classes if that is less."""
+        default: int = type(self).model_fields["classes_per_batch"].default
+        return min(default, len(self.train_classes))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_recommended(cls, fields: Any) -> Any:
+        if not isinstance(fields, Mapping):
+            return fields
+        params = fields.get("loss_params")
+        loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
+        loss = loss.for_params(params) if isinstance(params, Mapping) else loss
+        dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
+        defaults = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
+        defaults = {"normalize": True, **defaults} if loss.on_sphere else defaults
+        if "loss_params" in defaults and isinstance(params, Mapping):
+            defaults["loss_params"] = {**defaults["loss_params"], **params}
+            fields = {name: value for name, value in fields.items() if name != "loss_params"}
+        if SAMPLERS[fields.get("sampler", defaults.get("sampler", cls.model_fields["sampler"].default))].tuple_kind:
+            defaults.pop("miner", None)
+        for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():
+            defaults[name] = min(defaults.get(name, cls.model_fields[name].default), most)
+        return {**defaults, **fields}
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> Self:
+        loss, miner = (
+            LOSSES[self.loss].for_params(self.loss_params),
+            MINERS[self.miner] if self.miner is not None else None,
+        )
+        for catalog, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
+            _ = catalog[name]
+        check_classes(self)
+        if "classes_per_batch" not in self.model_fields_set:
+            object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
+        check_sampler(self, loss)
+        if miner is None and self.miner_params:
+            raise UserError(f"miner_params need a miner; got {self.miner_params} and no miner.")
+        if miner is not None and miner.tuple_kind not in loss.tuple_kinds:
+            miners = [entry.name for entry in MINERS.values() if entry.tuple_kind in loss.tuple_kinds]
+            rule = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes no miner"
+            remedy = f"use {', '.join(miners)}, or no miner" if miners else "use no miner"
+            raise UserError(f"{self.loss} {rule}; {self.miner} makes {miner.tuple_kind}: {remedy}.")
+        check_batch(self, loss)
+        check_space(self, loss)
+        object.__setattr__(self, "loss_params", loss.with_defaults(self.loss_params))
+        object.__setattr__(self, "miner_params", miner.with_defaults(self.miner_params) if miner else {})
+        return self

@@ -1,0 +1,82 @@
+"""Which settings of a training go together; each check raises UserError."""
+
+from typing import TYPE_CHECKING
+
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.parameters import LossSpec
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    from dmlviz.config.training import TrainConfig
+
+MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries
+
+
+def check_classes(config: "TrainConfig") -> None:
+    """Refuse classes that the data set does not have, or too few of them to train on."""
+    data, unseen = DATASETS[config.dataset], config.held_out_classes
+    if data.size == 0 and config.steps:
+        raise UserError(f"{data.title} holds precomputed embeddings and cannot be trained on; choose another data set.")
+    last = len(data.classes) - 1
+    unknown = [label for label in unseen if not 0 <= label <= last]
+    if unknown:
+        raise UserError(f"Class IDs of {data.title} run from 0 to {last}; got {unknown[0]} in held_out_classes.")
+    if unseen and len(config.train_classes) < 2:
+        raise UserError(
+            f"Training needs at least 2 classes; held_out_classes leaves {len(config.train_classes)} of "
+            f"{len(data.classes)}: hold out fewer."
+        )
+
+
+def check_sampler(config: "TrainConfig", loss: LossSpec) -> None:
+    """Refuse a sampler that makes tuples the loss does not take, or a miner beside it."""
+    sampler = SAMPLERS[config.sampler]
+    if not sampler.tuple_kind:
+        return
+    if config.miner is not None:
+        raise UserError(
+            f"{sampler.name} makes the {sampler.tuple_kind} itself; got the miner {config.miner}: use no miner."
+        )
+    if sampler.tuple_kind not in loss.tuple_kinds:
+        rule = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes whole batches"
+        raise UserError(f"{loss.name} {rule}; {sampler.name} makes {sampler.tuple_kind}: use another sampler or loss.")
+
+
+def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
+    """Refuse batches that are too large, or in which the loss finds nothing to compare."""
+    images = config.effective_batch_size
+    if images > MAX_BATCH_SIZE:
+        raise UserError(
+            f"A batch has at most {MAX_BATCH_SIZE} images; got {images}: use fewer classes or images per class."
+        )
+    if config.max_train_images is not None and config.max_train_images < images:
+        raise UserError(
+            f"A batch has {images} images; got max_train_images = {config.max_train_images}: use smaller batches."
+        )
+    if not SAMPLERS[config.sampler].by_class:
+        if loss.needs_pairs and images < 4:
+            raise UserError(f"{loss.name} needs at least 4 images per batch; got {images}: use batch_size ≥ 4.")
+        return
+    classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
+    if classes > seen:
+        reason = f"{seen} of {len(data.classes)} are seen" if config.held_out_classes else f"{data.title} has {seen}"
+        raise UserError(f"A batch has P = {classes} classes; {reason}: use classes_per_batch ≤ {seen}.")
+    if not loss.needs_pairs:
+        return
+    if config.images_per_class < 2:
+        raise UserError(
+            f"{loss.name} needs at least 2 images of a class; got {images} images of {classes} classes: "
+            f"use the balanced sampler with K = images_per_class ≥ 2."
+        )
+    if classes < 2:
+        raise UserError(
+            f"{loss.name} needs images of at least 2 classes; got {images} images of 1 class: "
+            f"use the balanced sampler with P = classes_per_batch ≥ 2."
+        )
+
+
+def check_space(config: "TrainConfig", loss: LossSpec) -> None:
+    """Refuse a normalized embedding in one dimension."""
+    if config.embedding_dim == 1 and (config.normalize or loss.on_sphere):
+        embedding = "1-D embedding" if config.normalize else f"1-D embedding (by {loss.name})"
+        raise UserError(f"A normalized {embedding} has only two points, −1 and 1; use embedding_dim ≥ 2.")

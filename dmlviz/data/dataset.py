@@ -1,0 +1,57 @@
+"""A data set in memory: its images and labels, to train on and to test on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Images (uint8, n × h × w or n × h × w × 3) and labels (int64, n), in the order of the data set."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, count: int | None) -> "Split":
+        """Return the first `count` images; all if None, or if there are fewer."""
+        return Split(self.images[:count], self.labels[:count])
+
+    def select_classes(self, classes: Sequence[int]) -> "Split":
+        """Return the images of these classes."""
+        selected = np.isin(self.labels, classes)
+        return self if selected.all() else Split(self.images[selected], self.labels[selected])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set with a training and a test split.
+
+    Attributes:
+        name: Name in the catalog.
+        classes: Class names, by label.
+        train: Training images.
+        test: Test images.
+        mean: Mean of the pixels, scaled to [0, 1].
+        std: Standard deviation of the pixels, scaled to [0, 1].
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Split
+    test: Split
+    mean: float
+    std: float
+
+    @property
+    def size(self) -> int:
+        """The shorter side of an image in pixels."""
+        return int(min(self.test.images.shape[1:3]))
+
+    @property
+    def channels(self) -> int:
+        """1 for gray images, 3 for color."""
+        return 1 if self.test.images.ndim == 3 else int(self.test.images.shape[3])

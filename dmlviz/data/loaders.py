@@ -1,0 +1,105 @@
+"""Loads each data set: one function for each spec; those of plug-ins and people's own too. No torch."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.registry import Registry
+from dmlviz.data import idx
+from dmlviz.data.dataset import Split
+from dmlviz.errors import DataUnavailableError
+from dmlviz.storage.arrays import read_arrays
+
+LOADERS = Registry(DATASETS)  # functions of spec and data folder; a plug-in's take the folder only
+
+
+def load_splits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+    """Return training and test images of a data set whose files are there; raise DataUnavailableError otherwise."""
+    if custom_datasets.is_custom(spec.name):
+        return _custom(spec.name, root)
+    if spec.name in DATASETS.plugged:
+        return _from_plugin(spec.name, spec, root)
+    splits: tuple[Split, Split] = LOADERS[spec.name](spec, root)
+    return splits
+
+
+def _custom(name: str, root: Path) -> tuple[Split, Split]:
+    arrays = custom_datasets.load_arrays(root, name)
+    train, test = (
+        Split(np.array(arrays[f"{part}_images"]), np.array(arrays[f"{part}_labels"], np.int64))
+        for part in custom_datasets.PARTS
+    )
+    return train, test
+
+
+def _from_plugin(name: str, spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+    """What the plug-in's function gives, held against its spec."""
+    splits = []
+    for images, labels in LOADERS[name](root):
+        split = Split(np.asarray(images), np.asarray(labels, np.int64))
+        shape = (spec.size, spec.size) + (() if spec.channels == 1 else (spec.channels,))
+        in_range = len(labels) and split.labels.min() >= 0 and split.labels.max() < len(spec.classes)
+        if split.images.dtype != np.uint8 or split.images.shape != (len(labels), *shape) or not in_range:
+            raise DataUnavailableError(
+                f"The data set {name} is declared as uint8 images of shape {shape} with labels 0 to "
+                f"{len(spec.classes) - 1}; its plug-in gave {split.images.dtype} of shape {split.images.shape}, "
+                f"labels {split.labels.min(initial=0)} to {split.labels.max(initial=0)}: correct one of the two."
+            )
+        splits.append(split)
+    train, test = splits
+    return train, test
+
+
+def idx_splits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+    """Read a downloaded data set, whose files are in the IDX format."""
+    source = SOURCES[spec.name]
+    folder = root / source.folder
+    train, test = (_idx_split(folder, part, spec) for part in source.parts)
+    if train.images.shape[1:] != test.images.shape[1:]:
+        shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))
+        raise DataUnavailableError(
+            f"Training and test images have one size; {folder} holds {shapes}: delete the folder to download it again."
+        )
+    return train, test
+
+
+for _name in SOURCES:
+    LOADERS.register(_name)(idx_splits)
+
+
+def _idx_split(folder: Path, part: str, spec: DatasetSpec) -> Split:
+    paths = [idx.find(folder, f"{part}-{kind}") for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    if paths[0] is None or paths[1] is None:  # deleted after the download
+        raise DataUnavailableError(
+            f"{folder} has no {part} images or no {part} labels: load the data set again to download them."
+        )
+    images, labels = idx.read(paths[0], 3), idx.read(paths[1], 1)
+    if len(images) != len(labels):
+        raise DataUnavailableError(f"{folder}: {len(images):,} {part} images but {len(labels):,} labels. {idx.HINT}")
+    if len(images) == 0:
+        raise DataUnavailableError(f"{folder}: the {part} split holds no image. {idx.HINT}")
+    first, last = spec.first_label, spec.first_label + len(spec.classes) - 1
+    outside = labels[(labels < first) | (labels > last)]
+    if len(outside):
+        raise DataUnavailableError(f"Labels run from {first} to {last}; {paths[1]} holds {outside[0]}. {idx.HINT}")
+    if spec.transposed:
+        images = np.ascontiguousarray(images.swapaxes(1, 2))
+    return Split(images, labels.astype(np.int64) - first)
+
+
+@LOADERS.register("digits")
+def digits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+    """Read the digits that come with the program."""
+    arrays = read_arrays(Path(__file__).parent / "digits.npz")
+    levels, labels = arrays["images"], arrays["labels"].astype(np.int64)
+    images = np.rint(levels * (255 / 16)).astype(np.uint8)  # the pixels come in 17 levels
+    # The original has no split: every third image of each class is a test image.
+    rank = np.zeros(len(labels), np.int64)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        rank[members] = np.arange(len(members))
+    test = rank % 3 == 2
+    return Split(images[~test], labels[~test]), Split(images[test], labels[test])

@@ -1,0 +1,19 @@
+"""Finds the implementation of a projection. No torch: its module is imported when it is used."""
+
+from importlib import import_module
+from typing import Any
+
+from dmlviz.catalog.reference_projections import REFERENCES
+from dmlviz.config import ProjectionConfig
+from dmlviz.projection.plugin_method import PluginMethod
+from dmlviz.projection.registry import REFERENCE_REGISTRY, REGISTRY, Method
+
+
+def implementation(config: ProjectionConfig) -> Method:
+    """Return the implementation of a config's method by its engine, and import its module if need be."""
+    declared = config.declared
+    if declared.module:
+        import_module(declared.module)
+    registry = REFERENCE_REGISTRY if declared is REFERENCES.get(config.method) else REGISTRY
+    found: Any = registry[config.method]
+    return found() if isinstance(found, type) and issubclass(found, Method) else PluginMethod(config.method, found)

@@ -1,0 +1,78 @@
+"""Binds the implementation of each projection to its spec. No torch: an implementation is imported when it is used."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.registry import Registry
+from dmlviz.config import ProjectionConfig
+from dmlviz.projection.progress import ProgressReporter
+
+Place = Callable[[np.ndarray], np.ndarray]  # new embeddings (m × d) to positions (m × dims)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What an implementation computes.
+
+    Attributes:
+        coordinates: n × dims, float32.
+        error: KL(P ‖ Q), for t-SNE.
+        iterations: Number of iterations done.
+        explained: Each axis's share of the variance, for a linear map.
+        place: The method's own way to place new points, where it has one that needs the fitted model.
+    """
+
+    coordinates: np.ndarray
+    error: float | None = None
+    iterations: int = 1
+    explained: tuple[float, ...] | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an implementation, beside the embeddings.
+
+    Attributes:
+        config: Settings, parameters included.
+        frames: Progress callbacks.
+        labels: n class numbers, for a projection that uses them.
+        fitted_to: Epochs (each m × d) to fit a linear map to; the embeddings themselves if None.
+        start: Initial positions, n × dims.
+        begun: Iterations already done by the layout that `start` comes from.
+        device: torch device.
+    """
+
+    config: ProjectionConfig
+    frames: ProgressReporter
+    labels: np.ndarray | None = None
+    fitted_to: Sequence[np.ndarray] | None = None
+    start: np.ndarray | None = None
+    begun: int = 0
+    device: str = "cpu"
+
+
+class Method(ABC):
+    """The implementation of one projection."""
+
+    @abstractmethod
+    def fit(self, rows: np.ndarray, request: Request) -> Layout:
+        """Return the map of embeddings (n × d, float32); raise CancelledError if stopped before there is one."""
+
+    def fit_epochs(self, epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[Layout] | None:
+        """Return one map per epoch, for a method that fits them together; None for one that goes epoch by epoch.
+
+        Args:
+            epochs: Embeddings of the same n points, each n × d.
+            config: Settings.
+            chosen: The epoch to fit to, if the parameters ask for one.
+        """
+        return None
+
+
+REGISTRY = Registry(PROJECTIONS)
+REFERENCE_REGISTRY = Registry(PROJECTIONS)  # the same methods, as the reference engine computes them

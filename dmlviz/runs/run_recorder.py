@@ -1,0 +1,213 @@
+"""Writes the files of a run from the events of its training."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
+from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
+from dmlviz.runs.frames import LiveProjector, render_replay
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run import Run
+from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.diagnostics import TrainingMonitor
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.suggestions import suggestions
+
+QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
+MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
+
+
+class RunRecorder:
+    """Writes the files of a run from the events of its training."""
+
+    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, save_checkpoints: bool = True) -> None:
+        self.writer = writer
+        self.run = run
+        self.labels = labels
+        self.view = LiveProjector()
+        self.means = StepAverager(run.config)
+        self.monitor = TrainingMonitor(run.config)
+        self.save_checkpoints = save_checkpoints
+        self.last_snapshot: tuple[int, np.ndarray] | None = None
+        self.centers: dict[int, dict[str, Any]] = {}
+
+    def write(self, event: Event) -> None:
+        """Write one event: alarms, then arrays, then the event, so that its readers find the arrays."""
+        self._alarm(event)
+        match event:
+            case Started():
+                self._started(event)
+            case Step():
+                mean = self.means.add(event)
+                if mean is not None:
+                    self.writer.event("step", **mean)
+            case BatchRecord():
+                self._write_batch(event)
+            case Snapshot():
+                self._snapshot(event)
+            case Finished():  # Stopped too
+                self._ended(event)
+            case Failed():
+                self.writer.event("failed", step=event.step, reason=event.reason)
+
+    def _alarm(self, event: Event) -> None:
+        raised, cleared = self.monitor.update(event)
+        step = getattr(event, "step", 0)
+        for alarm in raised:
+            remedies = [suggestion.label for suggestion in suggestions(alarm.name, self.run.config)]
+            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.message, remedies=remedies)
+        for name in cleared:
+            self.writer.event("alarm_over", step=step, alarm=name)
+
+    def _started(self, event: Started) -> None:
+        path, config = self.run.path, self.run.config
+        self.view = LiveProjector(self.labels[event.tracked_indices])
+        write_array(path / "labels.npy", self.labels.astype(np.int32))
+        write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # indices into the labels
+        ensure_dir(path / "snapshots")
+        ensure_dir(path / "batches")
+        ensure_dir(path / "nets")
+        self._update_info(device=event.device, threads=event.threads)
+        self.writer.event(
+            "started",
+            steps=event.steps,
+            train_images=event.train_images,
+            test_images=event.test_images,
+            device=event.device,
+            view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
+            dims=display_dims(config.embedding_dim),
+            tracked=len(event.tracked_indices),
+            unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
+        )
+
+    def _write_batch(self, event: BatchRecord) -> None:
+        with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
+            event.save(file)
+        self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
+
+    def _snapshot(self, event: Snapshot) -> None:
+        write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
+        if event.net_weights is not None and self.save_checkpoints:
+            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
+        frame = self.writer.frame(self.view.frame(event.embeddings))
+        self.last_snapshot = (event.step, event.embeddings)
+        self.centers[event.step] = _centers(event.class_centers)
+        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centers[event.step])
+
+    def _ended(self, event: Finished) -> None:
+        path = self.run.path
+        write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
+        if event.net_weights:
+            write_weights(path / "weights.safetensors", event.net_weights)
+        metrics = {name: float(value) for name, value in event.metrics.items()}
+        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
+        self._render_replay(event)
+        self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
+        self.writer.event(
+            "stopped" if isinstance(event, Stopped) else "finished",
+            step=event.step,
+            metrics=metrics,
+            test_images=len(event.embeddings),
+            usual_distance=_distance_p99(event.embeddings),
+            seconds=event.seconds,
+            cpu_seconds=event.cpu_seconds,
+            reason=event.reason,
+        )
+
+    def _render_replay(self, event: Finished) -> None:
+        """Project every snapshot on the final basis, rotated onto the last live frame."""
+        basis = default_projection(event.embeddings, self.labels)
+        if self.last_snapshot is not None and self.view.positions is not None:
+            basis = basis.aligned_to(self.last_snapshot[1], self.view.positions)
+        with atomic_write(self.run.path / "basis.npz") as file:
+            basis.save(file)
+        steps = [step for step in self.run.snapshot_steps if step < event.step]
+        snapshots = ((step, self.run.snapshot(step)) for step in steps)
+        self.centers[event.step] = _centers(event.class_centers)
+        frames = render_replay(basis, snapshots, (event.step, event.embeddings))
+        self.writer.event(
+            "replay",
+            view=basis.kind,
+            basis="last",
+            explained=[float(share) for share in basis.explained_variance_ratio],
+            faithfulness=_projection_quality(event.embeddings, basis.project(event.embeddings)),
+            frames=[{"step": step, **self.writer.frame(frame), **self.centers.get(step, {})} for step, frame in frames],
+        )
+
+    def _update_info(self, **fields: Any) -> None:
+        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | fields  # the title may be new
+        write_json(self.run.path / "run.json", self.run.info)
+
+
+def _centers(centers: np.ndarray | None) -> dict[str, Any]:
+    """Return the event field of class centers (k × d) in at most 3 dimensions; empty for wider embeddings."""
+    if centers is None or centers.shape[1] > 3 or not np.isfinite(centers).all():
+        return {}
+    return {"centers": centers.astype(np.float64).round(4).tolist()}
+
+
+class StepAverager:
+    """Averages Step events, so that a run has at most MAX_CURVE_POINTS of them."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.every = -(-config.steps // MAX_CURVE_POINTS)
+        self.steps = config.steps
+        self.pending: list[dict[str, float]] = []
+
+    def add(self, event: Step) -> dict[str, float] | None:
+        """Add a step; return the means of the pending steps when they are due."""
+        self.pending.append(asdict(event) | {"active": event.active_fraction})
+        if event.step % self.every and event.step != self.steps:
+            return None
+        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+        means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
+        self.pending = []
+        # Six digits suffice for a curve; all digits would be half of the size of a small run.
+        return {"step": event.step} | {
+            name: float(f"{value:.6g}") for name, value in (means | {"cpu_seconds": event.cpu_seconds}).items()
+        }
+
+
+def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
+    """Write weights by name as safetensors."""
+    from safetensors.numpy import save
+
+    with atomic_write(path) as file:
+        file.write(save({name: np.ascontiguousarray(value) for name, value in weights.items()}))
+
+
+def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Cast float32 weights to float16 where no value overflows."""
+    return {
+        name: value.astype(np.float16) if value.dtype == np.float32 and (np.abs(value) < 6e4).all() else value
+        for name, value in weights.items()
+    }
+
+
+def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
+    """Return the quality of the final map, on a sample of 1,000 images to bound the time."""
+    from dmlviz.projection import projection_quality
+
+    n = len(embeddings)
+    if n < 2 or not np.isfinite(positions).all():
+        return None
+    return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
+
+
+def _distance_p99(embeddings: np.ndarray) -> float | None:
+    """Return the 99th percentile of nearest-neighbor distances; a query beyond it is out of distribution.
+
+    Measured on 1,000 images, each against all, to bound the time.
+    """
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    if len(embeddings) < 2 or not np.isfinite(embeddings).all():
+        return None
+    sample = np.linspace(0, len(embeddings) - 1, min(len(embeddings), QUALITY_SAMPLE)).astype(int)
+    distances, _ = NearestNeighbors(embeddings).others(1, sample)
+    return float(np.percentile(distances, 99))

@@ -1,0 +1,192 @@
+"""The state of a training, and what is done with it: train on a batch, embed, score."""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlviz import losses, metrics, miners, nets
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset
+from dmlviz.miners.offline import OfflineHard
+from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.ops.labeled_batch import LabeledBatch
+from dmlviz.ops.reductions import masked_mean
+from dmlviz.training import sampling
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.batch_recorder import BatchRecorder
+from dmlviz.training.optimizers import build_optimizer, build_schedule
+from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
+
+EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
+
+
+@dataclass(frozen=True)
+class StepStats:
+    """What one batch gave: the loss, its active share, mean distances within and between classes, images."""
+
+    loss: float
+    active: float
+    positive_distance: float
+    negative_distance: float
+    images: int
+
+
+class Trainer:
+    """The state of a training: data on the device, net, loss, miner, optimizer, batches."""
+
+    def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
+        self.config = config
+        self.device = device
+        split = data.train.select_classes(config.train_classes).first(config.max_train_images)
+        self.batches = sampling.build(config, split.labels, config.seed)
+        self.train_images = _Images(split.images, data, device)
+        self.test_images = _Images(data.test.images, data, device)
+        self.test_labels = data.test.labels
+        # Renumbered from 0, so that a loss has weights for the training classes only.
+        self.labels = torch.from_numpy(np.searchsorted(config.train_classes, split.labels)).to(device)
+        self.classes = np.array(config.train_classes)
+        self.rows = np.flatnonzero(np.isin(data.train.labels, self.classes))
+        net = nets.build(
+            config.net,
+            embedding_dim=config.embedding_dim,
+            normalize=config.normalize,
+            channels=data.channels,
+            size=data.size,
+            seed=config.seed,
+        )
+        self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        loss = losses.build(
+            config.loss,
+            embedding_dim=config.embedding_dim,
+            num_classes=len(config.train_classes),
+            seed=config.seed,
+            **config.loss_params,
+        )
+        self.loss = loss.to(device)
+        self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
+        self.optimizer = build_optimizer(config, self.net, self.loss)
+        self.schedule = build_schedule(config, self.optimizer)
+        self.steps_per_epoch = max(1, len(split) // config.effective_batch_size)
+        parts: list[object] = [*self.loss.modules(), self.miner]
+        self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
+        self.refreshing: list[Iterator[None]] = []
+        self.recorder: BatchRecorder | None = None
+
+    def train_step(self, step: int, record: bool = False) -> StepStats:
+        """Train on one batch; skip the update if the loss is not finite.
+
+        Args:
+            step: the number of the batch, from 1.
+            record: whether `record_batch` follows.
+        """
+        self._refresh(step)
+        rows = next(self.batches)
+        if isinstance(self.miner, OfflineHard):
+            rows = self.miner.extend_batch(rows)
+        indices = torch.from_numpy(rows).to(self.device)
+        self.net.train()
+        batch = LabeledBatch(self.net(self.train_images[indices]), self.labels[indices])
+        tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
+        loss = self.loss.compute(batch, tuples)
+        with torch.no_grad():
+            distances = batch.distances("euclidean")
+            between = masked_mean(distances, ~batch.same_class)
+            within = masked_mean(distances, batch.same_class & batch.off_diagonal)
+            value, active, within, between = torch.stack(
+                [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
+            ).tolist()
+        self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
+        if math.isfinite(value):
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.schedule.step()
+        return StepStats(value, active, within, between, len(batch))
+
+    def record_batch(self, step: int, stats: StepStats) -> BatchRecord | None:
+        """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
+        recorder, self.recorder = self.recorder, None
+        if recorder is None:
+            return None
+        batch = recorder.finish(step, stats.loss, stats.active, self.net, self.train_images[recorder.images])
+        # Back to the indices and class IDs of the data set.
+        return batch and replace(batch, images=self.rows[batch.images], labels=self.classes[batch.labels])
+
+    def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
+        """Return the pairs or triplets that the sampler put into consecutive rows; None for other samplers."""
+        tuple_kind = SAMPLERS[self.config.sampler].tuple_kind
+        rows = torch.arange(len(labels), device=self.device)
+        if tuple_kind == "pairs":
+            a, b = rows[0::2], rows[1::2]
+            same = labels[a] == labels[b]
+            return Pairs(a[same], b[same], a[~same], b[~same])
+        return Triplets(rows[0::3], rows[1::3], rows[2::3]) if tuple_kind == "triplets" else None
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the net's weights by name."""
+        return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
+
+    def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
+        """Return embeddings (n × d, float32) of the test images at `indices`, or of all."""
+        selected = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
+        parts = [
+            self._embed_images(self.test_images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)
+        ]
+        return torch.cat(parts).numpy()
+
+    def centers(self) -> np.ndarray | None:
+        """Return the class centers that the loss learns (k × d), if it has any."""
+        centers = self.loss.class_centers()
+        return None if centers is None else centers.cpu().numpy()
+
+    @torch.no_grad()
+    def _embed_images(self, images: Tensor) -> Tensor:
+        self.net.eval()
+        embeddings: Tensor = self.net(images).float()
+        return embeddings
+
+    def scores(self, embeddings: np.ndarray, indices: np.ndarray | None = None, **parts: Any) -> dict[str, float]:
+        """Compute the metrics of embedded test images, with held-out classes also of seen and unseen ones.
+
+        Args:
+            embeddings: embeddings (n × d).
+            indices: the test images (n); all when None.
+            **parts: options of `metrics.evaluate` that leave out slow parts.
+        """
+        labels = self.test_labels if indices is None else self.test_labels[indices]
+        return metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
+
+    def _refresh(self, step: int) -> None:
+        """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""
+        for part in self.refreshable:
+            if (step - 1) % (part.every * self.steps_per_epoch) == 0:
+                chunks = refresh_in_chunks(part, lambda rows: self._embed_images(self.train_images[rows]), self.labels)
+                if step == 1:
+                    deque(chunks, maxlen=0)
+                else:
+                    self.refreshing.append(chunks)
+        self.refreshing = [chunks for chunks in self.refreshing if next(chunks, chunks) is None]
+
+
+class _Images:
+    """uint8 images on the device, normalized on access: `images[indices]` is float, n × c × h × w."""
+
+    def __init__(self, images: np.ndarray, data: Dataset, device: torch.device) -> None:
+        shape = (len(images), *images.shape[1:3], data.channels)
+        self.pixels = torch.from_numpy(images).reshape(shape).to(device)
+        self.mean = 255 * data.mean
+        self.std = 255 * data.std
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def __getitem__(self, indices: Tensor | slice) -> Tensor:
+        # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
+        return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)

@@ -1,0 +1,190 @@
+// How a batch is drawn: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
+import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
+import type { BatchStage } from "./batchStage.ts";
+import { pickLines, STROKES, type Line, type Shown } from "./difficultyStyles.ts";
+import { rings } from "./margins.ts";
+
+const MAX_ARROW_PX = 46; // of the strongest push
+
+type Context = CanvasRenderingContext2D;
+
+export interface CanvasLook {
+  theme: Theme;
+  colors: Rgb[];
+  positive: Rgb;
+  negative: Rgb;
+  /** Which kinds of comparison are shown, and those of which images; all where there are none. */
+  shown: Shown;
+  of: number[];
+  chosen: number | null;
+  hover: number | null;
+  /** Images of what is chosen. */
+  involved: number[];
+  lines: boolean;
+  /** Whether satisfied comparisons fade. */
+  active: boolean;
+  arrows: boolean;
+  /** How far the images have gone, 0 to 1. */
+  gone: number;
+  /** Of the device, a CSS pixel. */
+  pixels: number;
+  isSatisfied: (index: number) => boolean;
+}
+
+/** The circle, and the arcs on it that a margin leaves to each class. */
+export function drawBackground(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
+  const { centers, origin, terms } = stage.b;
+  if (!terms?.arcs.length || !centers) return;
+  const [x, y] = stage.place(origin[0], origin[1]);
+  const radius = stage.scale * Math.hypot(centers.places[0] - origin[0], centers.places[1] - origin[1]);
+  context.strokeStyle = css(theme.text, 0.12);
+  context.lineWidth = 1;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.stroke();
+  for (const { row, start, end } of terms.arcs) {
+    context.strokeStyle = css(colors[centers.labels[row]], 0.35);
+    context.lineWidth = 9;
+    context.beginPath();
+    context.arc(x, y, radius + 10, -end, -start); // the screen's y runs down
+    context.stroke();
+  }
+}
+
+/** The way of each image. */
+export function drawMovement(context: Context, stage: BatchStage, { theme }: CanvasLook): void {
+  context.strokeStyle = css(theme.text, 0.35);
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let i = 0; i < stage.b.n; i++) {
+    context.moveTo(...stage.placeOf(stage.b.places, i));
+    context.lineTo(...stage.where(i));
+  }
+  context.stroke();
+}
+
+/** What is compared with what; returns the lines. */
+export function drawComparisons(context: Context, stage: BatchStage, view: CanvasLook): Line[] {
+  const { b } = stage;
+  const lines: Line[] = [];
+  const list = pickLines(b, { shown: view.shown, of: view.of });
+  const faint = view.chosen !== null || list.length > 60 ? 0.55 : 1;
+  for (const index of [...list.filter((k) => k !== view.chosen), ...(view.chosen === null ? [] : [view.chosen])]) {
+    const stroke = STROKES[b.hardness[index]];
+    const own = index === view.chosen;
+    const left = view.active && !own && view.isSatisfied(index) ? 0.2 : 1;
+    const from = stage.where(b.rows[index][0]);
+    for (const [to, together] of stage.endpoints(b.rows[index])) {
+      context.strokeStyle = css(together ? view.positive : view.negative, own ? 1 : stroke.alpha * faint * left);
+      context.lineWidth = own ? stroke.width + 1.4 : stroke.width;
+      context.setLineDash(stroke.dash);
+      context.beginPath();
+      context.moveTo(...from);
+      context.lineTo(...to);
+      context.stroke();
+      lines.push([index, ...from, ...to]);
+    }
+  }
+  context.setLineDash([]);
+  return lines;
+}
+
+/** What the chosen comparison asks for, as circles around its first image. */
+export function drawMargin(context: Context, stage: BatchStage, chosen: number, { theme, negative }: CanvasLook): void {
+  const { b } = stage;
+  const [x, y] = stage.where(b.rows[chosen][0]);
+  for (const { radius, what } of rings(b, b.rows[chosen])) {
+    context.strokeStyle = what === "margin" ? css(negative, 0.8) : css(theme.text, 0.35);
+    context.setLineDash(what === "margin" ? [4, 3] : []);
+    context.lineWidth = 1;
+    context.beginPath();
+    context.arc(x, y, radius * stage.scale, 0, 2 * Math.PI);
+    context.stroke();
+  }
+  context.setLineDash([]);
+}
+
+/** The negative gradient at each image. */
+export function drawForces(context: Context, stage: BatchStage, { theme, of }: CanvasLook): void {
+  const { b } = stage;
+  const lengths = b.labels.map((_, i) => Math.hypot(b.push[2 * i], b.push[2 * i + 1]));
+  const strongest = Math.max(1e-30, ...lengths);
+  context.lineWidth = 1.3;
+  for (let i = 0; i < b.n; i++) {
+    const length = lengths[i] / strongest;
+    if (length < 0.02) continue;
+    const [x, y] = stage.where(i);
+    const [dx, dy] = [b.push[2 * i], -b.push[2 * i + 1]].map((v) => (v / strongest) * MAX_ARROW_PX);
+    context.strokeStyle = context.fillStyle = css(theme.text, of.length && !of.includes(i) ? 0.2 : 0.85);
+    arrow(context, x, y, dx, dy);
+  }
+}
+
+/** The images. */
+export function drawPoints(
+  context: Context,
+  stage: BatchStage,
+  { theme, colors, of, hover, involved }: CanvasLook,
+): void {
+  for (let i = 0; i < stage.b.n; i++) {
+    const [x, y] = stage.where(i);
+    const quiet = of.length && !of.includes(i) && !involved.includes(i);
+    context.globalAlpha = quiet ? 0.4 : 1;
+    context.fillStyle = css(colors[stage.b.labels[i]]);
+    context.beginPath();
+    context.arc(x, y, involved.includes(i) ? 5.5 : 3.6, 0, 2 * Math.PI);
+    context.fill();
+    context.lineWidth = involved.includes(i) || i === hover ? 1.8 : 0.8;
+    context.strokeStyle = involved.includes(i) || i === hover ? css(theme.text) : css(theme.background, 0.8);
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+}
+
+/** What stands for each class, with its name where there are few. */
+export function drawCenters(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
+  const { centers, classes } = stage.b;
+  if (!centers) return;
+  const few = centers.labels.length <= 20;
+  context.font = `600 11px ${theme.font}`;
+  centers.labels.forEach((label, row) => {
+    const [x, y] = stage.placeOf(centers.places, row);
+    const size = few ? 7 : 4;
+    context.fillStyle = css(mix(colors[label], theme.background, 0.1));
+    context.strokeStyle = css(theme.text, 0.9);
+    context.lineWidth = 1.2;
+    context.beginPath();
+    for (const [dx, dy] of [
+      [0, -size],
+      [size, 0],
+      [0, size],
+      [-size, 0],
+    ])
+      context.lineTo(x + dx, y + dy);
+    context.closePath();
+    context.fill();
+    context.stroke();
+    if (!few) return;
+    context.lineWidth = 3;
+    context.strokeStyle = css(theme.background, 0.85);
+    context.strokeText(classes[label], x + size + 2, y - 4);
+    context.fillStyle = css(theme.text);
+    context.fillText(classes[label], x + size + 2, y - 4);
+  });
+}
+
+function arrow(context: Context, x: number, y: number, dx: number, dy: number): void {
+  const length = Math.hypot(dx, dy);
+  const [ux, uy] = [dx / length, dy / length];
+  const head = Math.min(5, length * 0.5);
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + dx - ux * head, y + dy - uy * head);
+  context.stroke();
+  context.beginPath();
+  context.moveTo(x + dx, y + dy);
+  context.lineTo(x + dx - ux * head - uy * head * 0.6, y + dy - uy * head + ux * head * 0.6);
+  context.lineTo(x + dx - ux * head + uy * head * 0.6, y + dy - uy * head - ux * head * 0.6);
+  context.closePath();
+  context.fill();
+}

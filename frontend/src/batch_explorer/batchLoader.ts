@@ -1,0 +1,94 @@
+// The batches that a run has recorded, which of them is shown, and what the server tells of it.
+import type { BatchAnswer, BatchTerms } from "../protocol.ts";
+import { parseBatch, type LoadedBatch } from "./batch.ts";
+import { JsonCache } from "./jsonCache.ts";
+
+export class BatchLoader {
+  /** Steps that have a batch. */
+  steps: number[] = [];
+  /** The step that is shown. */
+  step: number | null = null;
+  batch: LoadedBatch | null = null;
+  error = "";
+  /** Whether a person chose the step. */
+  private byHand = false;
+  private isOver = false;
+  /** Whether the picture is that of the end. */
+  private isFinal = false;
+  private url = "";
+  private answers: JsonCache<BatchAnswer>;
+  private termAnswers: JsonCache<BatchTerms>;
+
+  constructor(onanswer: () => void) {
+    this.answers = new JsonCache<BatchAnswer>(onanswer);
+    this.termAnswers = new JsonCache<BatchTerms>(onanswer);
+  }
+
+  reset(): void {
+    this.steps = [];
+    this.step = this.batch = null;
+    this.url = this.error = "";
+    this.byHand = this.isOver = this.isFinal = false;
+    this.answers.clear();
+    this.termAnswers.clear();
+  }
+
+  /** A batch was recorded; the newest is shown unless a person chose one, or is watching (`stay`). */
+  add(step: number, stay: boolean): void {
+    this.steps.push(step);
+    if (!this.byHand && !stay) this.step = step;
+  }
+
+  /** The run is over: a run that was so before anybody looked is opened early on, where a step still moves something. */
+  finish(isOpen: boolean): void {
+    this.isOver = true;
+    if (!this.byHand && !isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;
+  }
+
+  /** All that the run has to tell was told. */
+  settle(): void {
+    this.isFinal = true;
+  }
+
+  choose(step: number): void {
+    this.step = step;
+    this.byHand = true;
+  }
+
+  /** Why there is no batch to look at; empty where there is one, or one is on its way. */
+  get message(): string {
+    if (this.error || this.steps.length) return this.error;
+    return this.isOver ? "No recorded batches for this run." : "Waiting for the first batch …";
+  }
+
+  /** Load what is shown; returns "batch" or "terms" where that has just come. */
+  load(run: string, begun: string | null): "batch" | "terms" | null {
+    if (this.loadBatch(run, begun)) return "batch";
+    return this.batch && this.loadTerms(this.batch, run, begun) ? "terms" : null;
+  }
+
+  private loadBatch(run: string, begun: string | null): boolean {
+    if (this.step === null) return false;
+    const url = `/api/runs/${run}/batches/${this.step}.json?${begun}${this.isFinal ? "" : "-live"}`;
+    if (url === this.url) return false;
+    const answer = this.answers.get(url);
+    if (!answer) return false;
+    this.url = url;
+    this.error = "error" in answer ? answer.error : "";
+    this.batch = "error" in answer ? null : parseBatch(answer);
+    if (this.batch) {
+      const { sheet } = this.batch;
+      this.batch.sheet = { ...sheet, urls: sheet.urls.map((image) => `${image}?${begun}`) };
+    }
+    return true;
+  }
+
+  private loadTerms(batch: LoadedBatch, run: string, begun: string | null): boolean {
+    if (batch.terms || batch.termsError) return false;
+    const answer = this.termAnswers.get(`/api/runs/${run}/batches/${batch.step}/terms.json?${begun}`);
+    if (!answer) return false;
+    if ("error" in answer) batch.termsError = answer.error;
+    else batch.terms = answer;
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+// A sampled curve of a loss as a drawing: the loss above, its slope below, over one axis.
+import { ticks } from "../../charts/lossSeries.ts";
+import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
+import type { CurveAxis, LossCurve } from "../../protocol.ts";
+import { formatNumber } from "../../widgets/paramControls.ts";
+import { pointsOf } from "./curve.ts";
+
+const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
+const SLOPES = 0.3; // share of the height that the slopes have
+const DEGREES = [0, 45, 90, 135, 180];
+
+type Scale = (value: number) => number;
+
+/** Where a pointer is along the axis, 0 to 1. */
+export function shareAt(chart: Element, clientX: number): number {
+  const box = chart.getBoundingClientRect();
+  return Math.max(0, Math.min(1, (clientX - box.left - EDGE.left) / (box.width - EDGE.left - EDGE.right)));
+}
+
+/** Draw the curve, with a line at `here`. */
+export function drawCurve(chart: SVGSVGElement, curve: LossCurve, here: number): void {
+  const width = Math.max(240, chart.clientWidth);
+  const height = Math.max(180, chart.clientHeight);
+  const x = scale(curve.low, curve.high, EDGE.left, width - EDGE.right);
+  const split = height - EDGE.bottom - (height - EDGE.bottom) * SLOPES;
+  const across = { y1: EDGE.top, y2: height - EDGE.bottom };
+  setAttributes(chart, { viewBox: `0 0 ${width} ${height}` });
+  chart.replaceChildren(
+    ...bottom(curve, x, width, height),
+    ...panel(curve, "loss", x, [EDGE.top, split - 14], width),
+    ...panel(curve, "slope", x, [split + 6, height - EDGE.bottom], width),
+    ...curve.marks.flatMap((mark) => [
+      svg("line", { class: "limit", x1: x(mark.x), x2: x(mark.x), ...across }),
+      svg("text", { x: x(mark.x) + 4, y: EDGE.top + 10 }, mark.label),
+    ]),
+    svg("line", { class: "probe", x1: x(here), x2: x(here), ...across }),
+  );
+}
+
+/** A value of the axis as a person reads it. */
+export const axisValue = (axis: CurveAxis, value: number): string => `${formatNumber(value / axis.unit)}${axis.suffix}`;
+
+function bottom({ axis, low, high }: LossCurve, x: Scale, width: number, height: number): SVGElement[] {
+  const y = height - EDGE.bottom + 12;
+  const marks = axis.suffix ? DEGREES : [...ticks(low, high), ...(low === 0 ? [0] : [])];
+  return [
+    ...marks
+      .map((mark) => mark * axis.unit)
+      .map((at) => svg("text", { x: x(at), y, "text-anchor": "middle" }, axisValue(axis, at))),
+    svg("text", { x: width - EDGE.right, y: height - 1, "text-anchor": "end" }, axis.title),
+  ];
+}
+
+function panel(
+  curve: LossCurve,
+  key: "loss" | "slope",
+  x: Scale,
+  [top, base]: [number, number],
+  width: number,
+): SVGElement[] {
+  const [near, far] = [pointsOf(curve, curve.near[key]), pointsOf(curve, curve.far[key])];
+  const values = [...near, ...far].map(([, value]) => value);
+  const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
+  const y = scale(low, high, base, top);
+  const line = (points: [number, number][], kind: string) =>
+    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), y(value)])) });
+  const across = (at: number, kind: string) =>
+    svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
+  const title = key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away";
+  return [
+    ...ticks(low, high).flatMap((tick) => [
+      svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
+      across(tick, "grid"),
+    ]),
+    across(0, "zero"),
+    svg("text", { class: "name", x: EDGE.left + 6, y: top + 10 }, title),
+    line(far, "far"),
+    line(near, "near"),
+  ];
+}

@@ -1,0 +1,15 @@
+// A frame once every item has its place.
+import type { Bounds } from "./camera.ts";
+
+/** Where all items are in a frame; present is 0 for those that have no place there. */
+export interface PlacedFrame {
+  xy: Float32Array;
+  present: Uint8Array;
+  count: number;
+  bounds: Bounds | null;
+  /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
+  xyz?: Float32Array;
+  pivot?: readonly number[];
+  reach?: number;
+  shade?: Uint8Array;
+}

@@ -1,0 +1,138 @@
+"""Uploads: imported in a process of their own, previewed, saved or discarded."""
+
+import io
+import json
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.runtime.uploads import UploadManager
+from dmlviz import data
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.runs.store import Runs
+
+
+def pets(broken=False):
+    """A zip of two classes."""
+    file, rng = io.BytesIO(), np.random.default_rng(0)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("cat", "dog"):
+            for i in range(6):
+                picture = io.BytesIO()
+                Image.fromarray(rng.integers(0, 256, (20, 20, 3), np.uint8)).save(picture, "PNG")
+                archive.writestr(f"{name}/{i}.png", b"broken" if broken else picture.getvalue())
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.fixture
+def intake(tmp_path):
+    intake = UploadManager(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
+    yield intake
+    intake.close()
+    assert list((tmp_path / "data").rglob(".upload-*")) == [], "something is left behind"
+
+
+def read(intake, owner="a"):
+    for _ in range(600):
+        reading = intake.status(owner)
+        if reading.phase != "reading":
+            return reading
+        time.sleep(0.05)
+    raise AssertionError("it never ended")
+
+
+def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):
+    intake.upload("a", {"my_pets.zip": pets()})
+    preview = read(intake).preview
+    assert preview["title"] == "my pets"
+    assert [one["name"] for one in preview["classes"]] == ["cat", "dog"]
+    assert preview["tiles"]["counts"] == [5, 5]
+    json.dumps(preview)
+    assert list(custom_datasets.list_names(intake.data)) == [], "nothing is kept before it is asked for"
+    assert intake.accept("a", " Cats  and dogs ") == ("pictures", preview["name"])
+    assert DATASETS[preview["name"]].title == "Cats and dogs"
+    assert data.load(preview["name"], intake.data).size == 20
+    assert intake.status("a") is None
+
+
+def test_uploaded_files_can_be_read_again_with_other_options(intake):
+    intake.upload("a", {"pets.zip": pets()})
+    assert read(intake).preview["side"] == 20
+    intake.reparse("a", 28, "gray")
+    preview = read(intake).preview
+    assert preview["side"] == 28
+    kind, name = intake.accept("a", "")
+    assert (kind, name) == ("pictures", preview["name"])
+    assert data.load(name, intake.data).channels == 1
+    assert len(list(custom_datasets.list_names(intake.data))) == 1
+
+
+def test_an_invalid_upload_is_one_sentence_and_can_be_replaced(intake):
+    intake.upload("a", {"pets.zip": pets(broken=True)})
+    failed = read(intake)
+    assert failed.phase == "failed"
+    assert "2 classes or more" in failed.reason
+    with pytest.raises(UserError, match="nothing to keep"):
+        intake.accept("a", "x")
+    intake.upload("a", {"pets.zip": pets()})
+    assert read(intake).phase == "understood"
+
+
+def test_people_do_not_see_uploads_of_others(intake):
+    intake.upload("a", {"pets.zip": pets()})
+    assert intake.status("b") is None
+    intake.discard("b")
+    assert read(intake).phase == "understood"
+
+
+def test_a_killed_import_worker_is_one_sentence(intake):
+    intake.upload("a", {"pets.zip": pets()})
+    _, process = intake._uploads["a"]
+    process.kill()
+    process.wait()
+    assert intake.status("a").phase in ("failed", "understood")
+
+
+def test_embeddings_with_a_label_file_become_a_run(intake):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
+    intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
+    preview = read(intake).preview
+    assert preview["kind"] == "vectors"
+    assert "60 precomputed embeddings, 7-d, 3 classes" in preview["summary"]
+    kind, name = intake.accept("a", "Words")
+    run = intake.runs.get(name)
+    assert (kind, run.title, run.state) == ("vectors", "Words", "finished")
+    assert np.array_equal(run.embeddings, vectors)
+    assert run.metrics["precision_at_1"] == 1
+    assert DATASETS[run.config.dataset].classes == ("a", "b", "c")
+    assert run.neighbors(0, 5)[0].label == 0
+    assert not (run.path / "weights.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "names", [["a.zip", "b.zip"], ["a.npy", "b.npy"], ["a.txt"], ["labels.txt"], ["a.npy", "labels.txt", "more.csv"]]
+)
+def test_files_that_are_not_one_data_set_are_one_sentence(intake, names):
+    with pytest.raises(UserError, match="Bring one zip"):
+        intake.upload("a", dict.fromkeys(names, b""))
+    assert intake.status("a") is None
+
+
+def test_uploads_left_by_a_killed_server_are_deleted(tmp_path):
+    left = tmp_path / "data" / "own" / ".upload-0123456789abcdef"
+    left.mkdir(parents=True)
+    UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
+    assert not left.exists()

@@ -1,0 +1,59 @@
+"""Pages keep their state, and their URLs encode it."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.state.run_list import RunListState
+
+MAIN = Path(app.__file__).parent / "page.py"
+EXPLORE, RUNS = (str(MAIN.parent / "screens" / name) for name in ("explore.py", "runs.py"))
+
+
+@pytest.fixture
+def page(here, write):
+    write(here.runs)
+    page = AppTest.from_file(str(MAIN), default_timeout=30)
+    page.query_params["loss"] = "triplet"
+    page.query_params["steps"] = "77"
+    return page.run()
+
+
+def query(page):
+    return {name: values[0] for name, values in page.query_params.items()}
+
+
+def links(page):
+    """Title of each page in the bar: the query that it leads to."""
+    return {element.proto.label: element.proto.query_string for element in page.get("page_link")}
+
+
+def test_a_page_keeps_its_state_when_left_and_reopened_by_its_link(page):
+    before = page.session_state["ui"]
+    page.query_params.clear()
+    page.switch_page(RUNS).run()
+    assert query(page) == {}
+    assert links(page)["Explore"] == "loss=triplet&steps=77"
+    page.query_params["loss"], page.query_params["steps"] = "triplet", "77"
+    page.switch_page(EXPLORE).run()
+    assert page.session_state["ui"] is before
+
+
+def test_another_persons_url_is_applied(page):
+    page.query_params.clear()
+    page.query_params["steps"] = "88"
+    page.run()
+    assert page.session_state["ui"].to_query() == {"steps": "88"}
+    assert not page.exception
+
+
+@pytest.mark.parametrize("query", [{}, {"sort": "size"}, {"search": "mnist"}, {"sort": "score", "search": "a b"}])
+def test_the_run_list_is_restored_from_its_url(query):
+    assert RunListState.from_query(query).to_query() == query
+
+
+@pytest.mark.parametrize("query", [{"sort": "color"}, {"search": ""}, {"run": "x"}])
+def test_unknown_run_list_parameters_are_ignored(query):
+    assert RunListState.from_query(query).to_query() == {}

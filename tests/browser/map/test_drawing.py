@@ -1,0 +1,171 @@
+"""What the map draws, in a real Chromium, without Streamlit: live, replayed, with and without WebGL."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_finished_run_stands_on_its_last_frame_with_every_image(open_map):
+    page = open_map("?n=3000")
+    page.shows(state="finished", step=600, points=3000, frame=50, playing="false")
+    assert page.said("ended") == []
+    assert page.locator(".caption").inner_text() == "3,000 test images"
+
+
+def test_a_live_run_is_followed_to_its_end_and_says_so_once(open_map):
+    page = open_map("?n=3000&live=1&pace=0.15")
+    assert page.tells("points") == "2000"
+    assert "2,000 of 3,000 test images" in page.locator(".caption").inner_text()
+    page.shows(state="finished", points=3000, step=600)
+    page.wait_for_function("said.length > 0")
+    page.evaluate("update(); update({ running: false })")
+    page.rests()
+    assert page.evaluate("said") == [["ended", "finished"]]
+    assert page.tells("mounts") == "1"
+
+
+def test_new_frames_do_not_move_the_camera(open_map):
+    page = open_map("?n=3000&live=1&pace=0.15")
+    box = page.locator(".overlay").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.wheel(0, -30)
+    view = page.evaluate("map().scene.view")
+    page.shows(state="finished", points=3000)
+    page.rests()
+    assert page.evaluate("map().scene.view") == view
+    page.locator("[data-tool=home]").click()
+    page.rests()
+    assert page.evaluate("map().scene.view") != view
+
+
+def test_updates_from_python_neither_remount_nor_move_the_map(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -200)
+    page.rests()
+    before = page.evaluate("[map().id, map().scene.view, map().playback.player.position]")
+    page.evaluate("update({ pinned: 7, neighbors: [9], distance: 0.1 }); dark(true); dark(false)")
+    page.rests()
+    assert page.evaluate("[map().id, map().scene.view, map().playback.player.position]") == before
+    assert page.tells("mounts") == "1"
+    assert page.tells("pinned") == "7"
+
+
+def test_only_the_last_cleanup_removes_the_map(open_map):
+    page = open_map("?n=3000")
+    page.evaluate("update(); cleanups.at(-2)()")
+    page.wait_for_timeout(100)
+    assert page.locator(".map").count() == 1
+    page.evaluate("cleanups.at(-1)()")
+    page.wait_for_function("!document.querySelector('#host').shadowRoot.querySelector('.map')")
+
+
+def test_the_player_plays_steps_and_scrubs(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000, frame=50)
+    page.keyboard.press("Tab")
+    page.locator(".overlay").focus()
+    page.keyboard.press(",")
+    page.shows(frame=49, step=page.evaluate("map().playback.entries[49].step"), points=2000)
+    page.locator(".track").press("Home")
+    page.shows(frame=0, step=0)
+    page.locator(".player .play").click()
+    page.shows(playing="true")
+    page.wait_for_function("map().playback.player.position > 1.2")
+    page.keyboard.press("Space")
+    page.shows(playing="false")
+    assert page.evaluate("Number.isInteger(map().playback.player.position)")
+    box = page.locator(".track").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 10)
+    page.shows(frame=50, points=3000)
+    assert page.locator(".player .label").inner_text() == "step 600 of 600"
+
+
+def test_a_bundled_run_autoplays_unless_reduced_motion_is_set(open_map):
+    page = open_map("?n=3000&autoplay=1")
+    page.shows(playing="true")
+    page.close()
+    quiet = open_map("?n=3000&autoplay=1", reduced_motion="reduce")
+    quiet.shows(state="finished", frame=50, points=3000, playing="false")
+
+
+def test_canvas_2d_replaces_a_missing_webgl(open_map):
+    assert open_map("?n=3000").tells("renderer") == "webgl2"
+    page = open_map("?n=3000&renderer=canvas")
+    page.shows(renderer="canvas", points=3000)
+    page.rests()
+    drawn = (
+        "() => { const { canvas, context } = map().scene.renderer; const { data } = context.getImageData(0, 0, "
+        "canvas.width, canvas.height); return data.reduce((n, v, i) => n + (i % 4 === 3 && v > 0), 0); }"
+    )
+    assert page.evaluate(drawn) > 3000
+
+
+def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.rests()
+    ink = """() => {
+      const { gl, canvas } = map().scene.renderer;
+      map().scene.drawNow();
+      const pixels = new Uint8Array(4 * canvas.width * canvas.height);
+      gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+      return pixels.reduce((n, v, i) => n + (i % 4 === 3 && v > 0), 0);
+    }"""
+    before = page.evaluate(ink)
+    assert before > 3000
+    page.evaluate(
+        "window.extension = map().scene.renderer.gl.getExtension('WEBGL_lose_context'); extension.loseContext()"
+    )
+    page.wait_for_function("map().scene.renderer.gl.isContextLost()")
+    page.evaluate("setTimeout(() => extension.restoreContext(), 50)")
+    page.wait_for_function("!map().scene.renderer.gl.isContextLost()")
+    page.wait_for_timeout(100)
+    assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
+
+
+def test_a_query_image_is_a_star_at_its_position(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
+    page.rests()
+    assert page.evaluate("map().marker.at(1)") == [0.3, 0.2]
+    page.evaluate("update({ query: null })")
+    page.rests()
+    assert page.evaluate("map().marker.at(1)") is None
+
+
+def test_changing_the_view_animates_the_points(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.rests()
+    page.evaluate("update({ view: 'p', query: { xy: [3, 4], neighbors: [] } })")
+    page.shows(view="p", state="finished", frame=19, step=20)
+    page.rests()
+    on_stage = """() => {
+      const { scene, model } = map();
+      const seen = [...Array(model.n).keys()].map((i) => scene.screenOf(i));
+      const spread = (axis) => Math.max(...seen.map((p) => p[axis])) - Math.min(...seen.map((p) => p[axis]));
+      return Math.max(spread(0) / scene.port.width, spread(1) / scene.port.height);
+    }"""
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    page.locator(".track").press("Home")
+    page.shows(frame=0)
+    page.rests()
+    assert 0.5 < page.evaluate(on_stage) <= 1
+    assert page.evaluate("map().marker.at(1)") is None  # the query's place belongs to the last frame
+    for _ in range(2):
+        page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
+    page.evaluate(
+        "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
+        "spreads.push(measure()), 15); map().runAction(['play'])"
+    )
+    page.shows(frame=19, playing="false")
+    page.evaluate("clearInterval(watch)")
+    spreads = page.evaluate("spreads")
+    assert len(spreads) > 5
+    assert min(spreads) > 0.4
+    assert max(spreads) < 1.3
+    page.evaluate("update({ view: 'live', query: null })")
+    page.shows(view="live", step=600, points=3000)

@@ -1,0 +1,71 @@
+"""A user looks at a recorded batch and at the distances between test images."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz.training.batch_record import recorded_steps
+
+pytestmark = pytest.mark.browser
+
+SLOW = 60_000  # milliseconds; what is waited for takes one
+
+
+def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digits_run):
+    def asked(what):
+        return [url for url in person.requests if f"/{what}/" in url]
+
+    person.open(f"?run={digits_run.id}")
+    page, drawers = person.page, person.page.locator(".lossview[data-ready=true]")
+    drawers.wait_for()
+    assert asked("batches") == asked("distances") == [], "closed drawers ask nothing"
+
+    drawers.locator(".bar").get_by_role("button", name="What the loss sees").click()
+    steps, batch = recorded_steps(digits_run.config), page.locator(".lossview .batch")
+    expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
+    expect(batch.locator(".sentence")).to_contain_text("negative gradient", timeout=SLOW)
+    # The formula holds the numbers of its images: log(1 + … ) = a number, two of three pictures of one class.
+    expect(batch.locator(".formulas")).to_contain_text(re.compile(r"log.*=.*log.*= ?[0-9.]+"))
+    shown = batch.locator("figure b").all_inner_texts()
+    assert shown[0] == shown[1] != shown[2]
+
+    batch.get_by_role("button", name="Slow motion").click()
+    expect(batch).to_have_attribute("data-moment", "0", timeout=SLOW)
+    expect(batch.locator(".sentence")).to_contain_text(f"before step {steps[2]}")
+    expect(batch).to_have_attribute("data-moment", "1", timeout=SLOW)
+    batch.get_by_role("button", name="Pause").click()
+    batch.get_by_role("button", name="Moved").click()
+    expect(batch.locator(".sentence")).to_contain_text("after one update")
+
+    batch.get_by_role("button", name="Compared").click()
+    told = batch.locator(".term").inner_text()
+    batch.locator(".stage").press("ArrowRight")
+    expect(batch.locator(".term")).not_to_have_text(told, use_inner_text=True)
+
+    batch.get_by_role("slider").press("ArrowRight")
+    expect(batch).to_have_attribute("data-batch", str(steps[3]), timeout=SLOW)
+    expect(batch).to_have_attribute("data-terms", "true", timeout=SLOW)
+    kept = len(asked("batches"))
+    batch.get_by_role("slider").press("ArrowLeft")
+    expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
+    assert len(asked("batches")) == kept, "a batch is asked for once"
+
+    matrix = batch.locator(".matrix")
+    matrix.scroll_into_view_if_needed()
+    box = matrix.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.8)
+    expect(batch.locator(".card")).to_contain_text(re.compile(r"\d and \d · [0-9.]+"))
+    assert batch.locator(".card .tile").count() == 2
+
+    drawers.locator(".bar").get_by_role("button", name="Distance distribution").click()
+    distances = page.locator(".lossview .distances[data-step]")
+    distances.wait_for()
+    threshold = distances.get_by_role("slider")
+    accepted = float(distances.get_attribute("data-accepted") or "nan")
+    assert accepted == pytest.approx(float(distances.get_attribute("data-rejected") or "nan"), abs=0.005)
+    threshold.focus()
+    for _ in range(5):
+        threshold.press("ArrowLeft")
+    expect(distances.locator(".sentence")).to_contain_text("Double-click")
+    assert float(distances.get_attribute("data-accepted") or "nan") < accepted

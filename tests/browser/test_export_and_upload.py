@@ -1,0 +1,102 @@
+"""A user exports a run as one file that plays anywhere, and uploads images."""
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.export import RunExport
+from dmlviz.export.script import as_python
+from dmlviz.runs.store import Runs
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_exported_page_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
+    person.open(f"?run={digits_run.id}")
+    person.press("Export")
+    panel = person.page.locator(".export")
+    expect(panel.locator("pre").first).to_have_text(as_python(RunExport(digits_run)).strip())
+    with person.page.expect_download() as download:
+        panel.get_by_role("link", name="Page to pass on").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.suffix == ".html"
+
+    alone = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", offline=True)
+    page, said, asked = alone.new_page(), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    the_map = page.locator(".map")
+    expect(the_map).to_have_attribute("data-ready", "true", timeout=60_000)
+    expect(the_map).to_have_attribute("data-playing", "true")
+    expect(the_map).to_have_class(re.compile("dark"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(digits_run.title)
+    page.get_by_role("slider", name="Frame", exact=True).press("End")
+    expect(the_map).to_have_attribute("data-step", "60")
+    expect(the_map).to_have_attribute("data-points", "596")
+    expect(page.locator("[data-score=precision_at_1] .value")).to_have_text(
+        f"{digits_run.metrics['precision_at_1']:.3f}"
+    )
+    page.wait_for_timeout(600)  # until the points have come to rest
+    x, y = the_map.evaluate("(root) => root.map.clientOf(7)")
+    page.mouse.click(x, y)
+    inspector = page.locator(".inspector")
+    expect(inspector).to_have_attribute("data-neighbors", "10")
+    pinned = int(inspector.get_attribute("data-subject") or -1)
+    near = [row.get_attribute("data-item") for row in inspector.locator(".row").all()]
+    known = digits_run.neighbors(pinned, 10)
+    assert near == [str(one.item) for one in known]
+    inspector.locator(".row").nth(2).click()
+    expect(the_map).to_have_attribute("data-pinned", near[2] or "")
+    alone.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def shapes() -> bytes:
+    """A zip of squares and bars in color, of several sizes, with a file that is none."""
+    packed, rng = io.BytesIO(), np.random.default_rng(0)
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("a bar", "a square"):
+            for i in range(15):
+                picture = np.full((40 + 2 * i, 60, 3), rng.integers(150, 256, 3), np.uint8)
+                picture[8:32, 20 : 26 if name == "a bar" else 44] = rng.integers(0, 100, 3)
+                file = io.BytesIO()
+                Image.fromarray(picture).save(file, "PNG")
+                archive.writestr(f"shapes/{name}/{i}.png", file.getvalue())
+        archive.writestr("shapes/a bar/notes.txt", "no picture")
+    return packed.getvalue()
+
+
+def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
+    person.open("?net=mlp&steps=30")
+    person.press("Upload data…")
+    files = person.page.get_by_role("dialog").locator("input[type=file]")
+    files.set_input_files({"name": "my_shapes.zip", "mimeType": "application/zip", "buffer": shapes()})
+    look = person.page.locator(".import-preview")
+    expect(look).to_have_attribute("data-classes", "2", timeout=60_000)
+    expect(look.locator("td.name")).to_have_text(["a bar", "a square"])
+    expect(look.locator(".tile")).to_have_count(16)
+    expect(look).to_contain_text("1 file skipped")
+    expect(look).to_contain_text("fitted whole into 32 × 32")
+    person.press("Use this data set")
+    expect(person.page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
+    person.press("Train")
+    expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
+    run = person.page.url.partition("run=")[2][:16]
+    person.map_has("run", run)
+    person.map_has("state", "finished")
+    person.map_has("points", "6")
+    expect(person.map.locator(".class .name")).to_have_text(["a bar", "a square"])
+    trained = Runs(runs).get(run)
+    assert trained.title.startswith("my shapes")
+    assert trained.config.dataset in person.page.url
+    assert DATASETS[trained.config.dataset].channels == 3

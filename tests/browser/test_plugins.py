@@ -1,0 +1,146 @@
+"""Somebody brings a loss of their own in one file, the one that CONTRIBUTING.md walks through, and works with it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+LOSS = ROOT / "examples" / "margin_ratio_loss.py"
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+OTHERS = [code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if code != LOSS.read_text()]
+
+
+@pytest.fixture(scope="module")
+def plugin_runs(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("plugin-runs")
+
+
+@pytest.fixture(scope="module")
+def plugin_server(plugin_runs, serve, tmp_path_factory):
+    """The app with the loss of the examples, and with everything else that CONTRIBUTING.md shows in one more file."""
+    others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
+    others.write_text("\n".join(OTHERS))
+    return serve("--runs", plugin_runs, "--plugin", LOSS, "--plugin", others)
+
+
+@pytest.fixture
+def person(visit, plugin_server):
+    return visit(at=plugin_server)
+
+
+def choose(person, label, option):
+    """Pick an option of a menu in the sidebar."""
+    menu = person.page.get_by_label(label, exact=True)
+    menu.click()
+    menu.fill(option.partition(" · ")[0])
+    person.page.get_by_role("option", name=option, exact=True).click()
+    expect(menu).to_have_value(option)
+
+
+def drawn(canvas):
+    """Whether a canvas shows more than one color."""
+    return canvas.evaluate(
+        "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size > 1"
+    )
+
+
+def train(person):
+    # A click that falls into a rerun of the page may be lost.
+    expect(person.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    person.press("Train")
+    expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
+    run = person.page.url.partition("run=")[2][:16]
+    person.map_has("run", run)
+    person.map_has("state", "finished")
+    return run
+
+
+def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, plugin_runs, chromium, tmp_path):
+    person.open("?dataset=digits&net=mlp&steps=60")
+    page = person.page
+    choose(person, "Loss", "Margin ratio · plug-ins")
+    expect(page.get_by_label("Ratio", exact=True)).to_have_value("0.5")
+    page.get_by_label("Ratio", exact=True).fill("0.4")
+    page.get_by_label("Ratio", exact=True).press("Enter")
+    expect(page).to_have_url(re.compile(r"loss\.ratio=0\.4"))
+    run = train(person)
+    config = json.loads((plugin_runs / run / "run.json").read_text())["config"]
+    assert (config["loss"], config["loss_params"]["ratio"]) == ("margin_ratio", 0.4)
+    expect(page.locator("[data-score=precision_at_1] .value")).to_have_text(re.compile(r"0\.[89]"))
+
+    page.locator(".lossview .bar").get_by_role("button", name="What the loss sees").click()
+    batch = page.locator(".lossview .batch")
+    expect(batch.locator(".sentence")).to_contain_text(re.compile(r"longest is 0\.0*[1-9]"))
+    expect(batch.locator(".term")).to_contain_text("positive")
+    expect(batch.locator(".formulas")).to_contain_text("ρ")
+    assert drawn(batch.locator("canvas").first), "no point of the batch is drawn"
+
+    page.get_by_role("link", name="Learn", exact=True).click()
+    page.get_by_placeholder(re.compile("Search")).fill("Margin ratio")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Margin ratio · loss", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/learn\?loss=margin_ratio$"))
+    plot, plane = page.locator(".lossplot"), page.locator(".force-playground")
+    # Positive and negative at 0.8 of the anchor: half of [0.8 − 0.5 · 0.8]₊, the other anchor's term being 0.
+    expect(plot).to_contain_text(re.compile(r"positive moves\s*0\.2 slope 0\.5"))
+    expect(plane).to_have_attribute("data-ready", "true")
+    reading = plane.locator(".reading").inner_text()
+    assert "all of its terms active" in reading
+    plane.get_by_role("button", name=re.compile("^Positive at")).press("Shift+ArrowLeft")
+    expect(plane.locator(".reading")).not_to_have_text(reading, use_inner_text=True)
+    assert drawn(plane.locator("canvas")), "the ground is not shaded"
+
+    person.open(f"?run={run}")
+    person.press("Export")
+    with page.expect_download() as download:
+        page.locator(".export").get_by_role("link", name="Page to pass on").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    alone = chromium.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    exported, errors = alone.new_page(), []
+    exported.on("pageerror", lambda error: errors.append(str(error)))
+    exported.goto(file.as_uri())
+    expect(exported.locator(".map")).to_have_attribute("data-points", "596")
+    expect(exported.locator("header")).to_contain_text("Margin ratio (ratio 0.4)")
+    alone.close()
+    assert errors == []
+
+
+def test_a_loss_of_ones_own_is_a_part_of_a_sum(person, plugin_runs):
+    person.open("?dataset=digits&net=mlp&steps=30")
+    choose(person, "Loss", "Sum of two · sums")
+    choose(person, "A", "margin_ratio")
+    config = json.loads((plugin_runs / train(person) / "run.json").read_text())["config"]
+    assert (config["loss"], config["loss_params"]["a"]) == ("weighted_sum", "margin_ratio")
+
+
+def test_data_net_miner_sampler_metric_and_projection_of_ones_own(person, plugin_runs):
+    person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
+    page = person.page
+    choose(person, "Data", "Stripes")
+    choose(person, "Net", "Linear")
+    choose(person, "Miner", "First negative")
+    config = json.loads((plugin_runs / train(person) / "run.json").read_text())["config"]
+    names = [config[field] for field in ("dataset", "net", "miner", "sampler")]
+    assert names == ["stripes", "linear", "first_negative", "with_replacement"]
+    expect(person.map.locator(".class .name")).to_have_text(["across", "along"])
+    expect(page.locator("[data-score=precision_at_1] .value")).to_have_text("1.000")
+
+    person.choose("Random plane")
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("state", "finished")
+    person.map_has("points", "20")
+    expect(page.locator(".map")).to_contain_text("Points that lie together here may be far apart")
+
+    for query, name in (
+        ("metric=median_norm", "Median length"),
+        ("sampler=with_replacement", "With replacement"),
+        ("projection=random_plane", "Random plane"),
+    ):
+        page.goto(f"{person.url}/learn?{query}")
+        expect(page.get_by_role("heading", name=name)).to_be_visible()

@@ -1,0 +1,194 @@
+"""The nearest neighbors are exact, and nothing is its own neighbor."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+import torch
+
+from dmlviz import UserError
+from dmlviz.ops.k_smallest import k_smallest
+from dmlviz.ops.nearest_neighbors import EuclideanSearch, NearestNeighbors
+
+
+def points(n=300, d=8, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_neighbors_equal_scikit_learns(metric):
+    gallery, queries = points(700), points(600, seed=1)
+    expected = (
+        sklearn.neighbors.NearestNeighbors(n_neighbors=7, metric=metric, algorithm="brute")
+        .fit(gallery)
+        .kneighbors(queries)
+    )
+    distances, indices = NearestNeighbors(gallery, metric).search(queries, 7)
+    assert (indices == expected[1]).all()
+    assert distances == pytest.approx(expected[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_neighbors_of_an_item_are_all_others_in_order(metric):
+    embeddings = points(50)
+    expected = sklearn.neighbors.NearestNeighbors(n_neighbors=50, metric=metric, algorithm="brute").fit(embeddings)
+    distances, (indices,) = NearestNeighbors(embeddings, metric).others(99, [11])
+    assert indices.tolist() == expected.kneighbors(embeddings[11:12])[1][0][1:].tolist()
+    assert (np.diff(distances) >= 0).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_items_3e_5_of_the_radius_apart_keep_their_order(metric):
+    rng = np.random.default_rng(0)
+    tight = (np.eye(2, 64)[rng.integers(2, size=600)] + 3e-5 * rng.normal(size=(600, 64))).astype(np.float32)
+    items = tight[rng.integers(600, size=800)]
+    wide = items.astype(np.float64)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True) if metric == "cosine" else 1
+    distances, found = NearestNeighbors(items, metric).search(items[:50], 9)
+    every = np.square(wide[:50, None] - wide).sum(axis=2)
+    every = every / 2 if metric == "cosine" else np.sqrt(every)
+    assert distances == pytest.approx(np.sort(every, axis=1)[:, :9], rel=1e-5)
+    for row, far in zip(found, distances, strict=True):
+        assert all(a < b for a, b, x, y in zip(row, row[1:], far, far[1:], strict=False) if x == y)
+
+
+def test_by_cosine_zero_vectors_take_nobodys_place():
+    directions = np.stack([np.cos(np.arange(1, 90) / 45), np.sin(np.arange(1, 90) / 45)], axis=1)
+    search = NearestNeighbors(np.concatenate([np.zeros((40, 2)), directions]), "cosine")
+    distances, found = search.search([[1.0, 0.0], [0.0, 0.0]], 3)
+    assert found.tolist() == [[40, 41, 42], [0, 1, 2]]
+    assert distances[1].tolist() == [1, 1, 1]
+    _, found = search.search([[-1.0, 0.0]], 22)
+    assert found[0].tolist() == [*range(128, 109, -1), 0, 1, 2]  # those beyond 90° first, and zero vectors at 90°
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_an_item_leaves_itself_out_and_keeps_its_duplicates(metric):
+    embeddings = np.concatenate([points(20), points(20)[:5], points(20)[:5]])
+    search = NearestNeighbors(embeddings, metric)
+    for item in (0, 20, 25):
+        (distances,), (indices,) = search.others(3, [item])
+        assert indices[:2].tolist() == [other for other in (0, 20, 25) if other != item]
+        assert (distances[:2] == 0).all()
+        assert distances[2] > 0
+
+
+@pytest.mark.parametrize("n", [5, 40, 400])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_where_all_items_are_equal_nobody_is_their_own_neighbor(n, metric):
+    distances, indices = NearestNeighbors(np.ones((n, 4)), metric).others(4)
+    first_others = [[other for other in range(5) if other != item][:4] for item in range(n)]
+    assert indices.tolist() == first_others
+    assert (distances == 0).all()
+
+
+def test_of_equally_near_items_the_earlier_comes_first():
+    search = NearestNeighbors([[1.0], [-1.0], [3.0], [1.0]])
+    distances, indices = search.search([0.0], 4)
+    assert indices.tolist() == [[0, 1, 3, 2]]
+    assert distances.tolist() == [[1, 1, 1, 3]]
+
+
+def test_distances_stay_exact_far_from_the_origin():
+    grid = np.round(points(200) * 64) / 64
+    _, near = NearestNeighbors(grid).search(grid[:20], 5)
+    distances, far = NearestNeighbors(grid + 1000).search(grid[:20] + 1000, 5)
+    assert (near == far).all()
+    exact = np.linalg.norm(grid[:20, None] - grid[far], axis=2)
+    assert distances == pytest.approx(exact, abs=1e-4)
+
+
+def test_by_cosine_only_directions_count_and_a_zero_vector_is_at_distance_one():
+    search = NearestNeighbors([[5.0, 0.0], [0.0, 1e-20], [-1e20, 0.0], [0.0, 0.0]], "cosine")
+    distances, indices = search.search([[1e-3, 0.0]], 4)
+    assert indices.tolist() == [[0, 1, 3, 2]]
+    assert distances == pytest.approx(np.array([[0, 1, 1, 2]]))
+    assert search.search([[0.0, 0.0]], 4)[0].tolist() == [[1, 1, 1, 1]]
+    distances, indices = NearestNeighbors([[0.0], [2.0], [0.0], [0.0]], "cosine").others(2)
+    assert indices.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1]]
+    assert distances.tolist() == [[1, 1]] * 4
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_tiny_and_huge_embeddings_keep_their_neighbors(scale):
+    embeddings = points(100)
+    distances, indices = NearestNeighbors(embeddings).search(embeddings[:9], 4)
+    scaled, same = NearestNeighbors(embeddings * scale).search(embeddings[:9] * scale, 4)
+    assert (same == indices).all()
+    assert scaled / scale == pytest.approx(distances, rel=1e-5)
+
+
+def test_more_neighbors_than_items_are_all_items():
+    search = NearestNeighbors(points(3))
+    assert search.search(points(2, seed=1), 10)[1].shape == (2, 3)
+    assert search.others(10)[1].shape == (3, 2)
+    assert NearestNeighbors(points(1)).others(5)[1].shape == (1, 0)
+
+
+def test_no_queries_give_no_rows():
+    assert NearestNeighbors(points(3)).search(np.zeros((0, 8)), 2)[1].shape == (0, 2)
+
+
+def test_torch_queries_are_taken():
+    embeddings = points(40)
+    search = NearestNeighbors(torch.from_numpy(embeddings))
+    assert search.search(torch.from_numpy(embeddings).requires_grad_(), 1)[1][:, 0].tolist() == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: NearestNeighbors(np.zeros((0, 3))), "n × d"),
+        (lambda: NearestNeighbors(np.zeros(3)), "n × d"),
+        (lambda: NearestNeighbors([[1.0], [np.nan]]), "in 1 rows"),
+        (lambda: NearestNeighbors([[1.0]], "manhattan"), "euclidean or cosine"),
+        (lambda: NearestNeighbors([[1.0]]).search([[1.0, 2.0]], 1), "1 dimensions; got 2"),
+        (lambda: NearestNeighbors([[1.0]]).search([[np.inf]], 1), "finite"),
+        (lambda: NearestNeighbors([[1.0]]).search([[1.0]], 0), "from 1"),
+        (lambda: NearestNeighbors([[1.0]]).others(1, [1]), r"0 to 0; got \[1\]"),
+        (lambda: NearestNeighbors([[1.0]]).others(1, [-1]), r"0 to 0; got \[-1\]"),
+    ],
+)
+def test_wrong_input_is_a_sentence(call, said):
+    with pytest.raises(UserError, match=said):
+        call()
+
+
+def test_the_search_loads_no_torch():
+    code = "import sys, dmlviz.ops.nearest_neighbors; print({'torch', 'sklearn'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("k", [1, 7, 60])
+def test_the_k_smallest_are_the_first_of_a_stable_sort(k):
+    rng = np.random.default_rng(0)
+    for rows in (rng.normal(size=(20, 60)), rng.integers(3, size=(20, 60)), np.zeros((2, 60))):
+        assert (k_smallest(rows, k) == np.argsort(rows, axis=1, kind="stable")[:, :k]).all()
+    some_tied = np.concatenate([rng.normal(size=(3, 60)), np.zeros((2, 60))])[[0, 3, 1, 4, 2]]
+    assert (k_smallest(some_tied, k) == np.argsort(some_tied, axis=1, kind="stable")[:, :k]).all()
+
+
+def test_a_search_in_float32_finds_the_others_of_all_pairs():
+    x = points(60, 5)
+    apart = np.square(x[:, None].astype(np.float64) - x[None]).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    squared, found = EuclideanSearch(x).others(7)
+    assert (found == np.argsort(apart, axis=1)[:, :7]).all()
+    assert squared.dtype == np.float32
+    np.testing.assert_allclose(squared, np.sort(apart, axis=1)[:, :7], rtol=1e-5)
+
+
+def test_some_rows_have_the_neighbors_that_they_have_among_all():
+    search, rows = EuclideanSearch(points(60, 5)), np.array([3, 17, 44])
+    for some, all_rows in zip(search.others(4, rows), search.others(4), strict=True):
+        assert (some == all_rows[rows]).all()
+
+
+def test_a_search_can_be_cancelled():
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        EuclideanSearch(points()).others(2, go_on=stop)
