@@ -12,8 +12,8 @@ from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.live_record import LiveRecord
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
-from dmlviz.runs.run import Run
 from dmlviz.runs.record_writer import error_message
+from dmlviz.runs.run import Run
 
 SILENCE_S = 5.0  # seconds without a message after which the machine is asked for what was missed
 KILL_TIMEOUT_S = 3.0  # seconds that a machine has to end a job and send what there is
