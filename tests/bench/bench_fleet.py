@@ -1,6 +1,6 @@
 """How long a click takes on another machine: to the first frame, and to the end after Stop. The peer is this machine.
 
-The machine of the fleet is a second process tree here. MNIST when it is on disk, digits otherwise; the rounds of both take
+The machine of the fleet is a second process tree here. MNIST when it is on disk, digits otherwise; both take
 turns. Also the size of a run's archive, and the time to pack it and to check it.
 """
 
