@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from dmlviz.cli import CertificatesFolder, DataFolder, RunsFolder, single_comman
 from dmlviz.errors import UserError
 
 app = single_command_app()
+PEOPLE = "Several people (docs/PEOPLE.md)"
 ANY_HOST = ("0.0.0.0", "::", "")
 
 
@@ -39,11 +41,46 @@ def serve(
         typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="train on the machines at tls://HOST:PORT first"),
     ] = None,
     certificates: CertificatesFolder = None,
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--not-shared",
+            help="each browser has its own runs and data; the default if others can reach the address",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="DMLVIZ_PEOPLE",
+            help="roles and limits of people, as TOML (docs/PEOPLE.md)",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    user_header: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            envvar="DMLVIZ_USER_HEADER",
+            help="header in which the proxy names the person, e.g. X-Forwarded-User; needs --forwarded-allow-ips",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
+        ),
+    ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
-    from app.server import Settings
+    from app.runtime.identity import access_settings
+    from app.server import LOOPBACK, Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
     from dmlviz.runs.store import runs_folder
@@ -53,11 +90,20 @@ def serve(
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
         if host in ANY_HOST:
             print("  Warning: anyone on this network can open it and start trainings.", flush=True)
+        if not access.alone:
+            print(f"  {access.summary}", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
+    access = access_settings(
+        shared=shared,
+        people=people,
+        user_header=user_header,
+        proxies=forwarded_allow_ips,
+        reachable=host not in LOOPBACK,
+    )
     settings = Settings(
         runs=ensure_dir(runs_folder(runs)),
         data=data,
@@ -65,6 +111,7 @@ def serve(
         host=host,
         port=port,
         disk_limit=limit,
+        access=access,
         fleet=fleet,
         certificates=certificates,
     )
