@@ -26,12 +26,12 @@ MAX_BODY = 16_384  # bytes
 def routes() -> list[Route]:
     """What the pages of a class ask for and say."""
     return [
-        Route("/api/classrooms/{code}/events", events),
-        Route("/api/classrooms/{code}/place", place, methods=["POST"]),
-        Route("/api/classrooms/{code}/action", action, methods=["POST"]),
-        Route("/api/classrooms/{code}/hand-in.json", hand_in),
-        Route("/api/classrooms/{code}/class.csv", class_csv),
-        Route("/api/classrooms/{code}/hand-ins.zip", hand_ins),
+        Route("/classrooms/{code}/events", events),
+        Route("/classrooms/{code}/place", place, methods=["POST"]),
+        Route("/classrooms/{code}/action", action, methods=["POST"]),
+        Route("/classrooms/{code}/hand-in.json", hand_in),
+        Route("/classrooms/{code}/class.csv", class_csv),
+        Route("/classrooms/{code}/hand-ins.zip", hand_ins),
     ]
 
 

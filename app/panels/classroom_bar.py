@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.panels.navigation import HOME, PAGES
+from app.payloads.protocol.common import ROUTES
 from app.runtime.services import Services
 from app.widgets.components import mount
 
@@ -18,7 +19,7 @@ def classroom_bar(services: Services) -> None:
             key=f"classroom_bar.{room.code}",
             data={
                 "code": room.code,
-                "url": f"/api/classrooms/{room.code}",
+                "url": f"{ROUTES}/classrooms/{room.code}",
                 "teacher": room.teacher == services.person.id,
                 "revealed": room.task_key in room.revealed,
                 "pages": [name for name in PAGES if name != HOME],

@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 from app.content.lessons import LESSONS
+from app.payloads.protocol.common import ROUTES
 from app.payloads.qr_code import qr_path
 from app.runtime.classroom import Classroom
 from app.runtime.public_address import is_loopback, public_address
@@ -25,7 +26,7 @@ def classroom_board(services: Services, room: Classroom) -> None:
         key=f"classroom_board.{room.code}",
         data={
             "code": room.code,
-            "url": f"/api/classrooms/{room.code}",
+            "url": f"{ROUTES}/classrooms/{room.code}",
             "title": room.title,
             "link": link,
             "reachable": not is_loopback(link),

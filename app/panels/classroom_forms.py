@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.panels import navigation
+from app.payloads.protocol.common import ROUTES
 from app.runtime.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
 from app.runtime.classroom_sharing import show_to_class
 from app.runtime.people import Role
@@ -82,7 +83,7 @@ def _past_classes(services: Services) -> None:
         return
     st.markdown("**Your classes of the last days**")
     for room in rooms:
-        url = f"/api/classrooms/{room.code}"
+        url = f"{ROUTES}/classrooms/{room.code}"
         st.markdown(
             f"{escape_markdown(room.title)}, {len(room.members)} students: "
             f"[CSV]({url}/class.csv) · [hand-ins (zip)]({url}/hand-ins.zip)"
@@ -100,7 +101,7 @@ def student_page(services: Services, room: Classroom) -> None:
     guesses = f"{len(member.guesses)} {'guess' if len(member.guesses) == 1 else 'guesses'} so far."
     st.caption(f"{guesses} The hand-in holds your guesses, the answers that were shown, and your runs of this class.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.link_button("Download my hand-in", f"/api/classrooms/{room.code}/hand-in.json")
+        st.link_button("Download my hand-in", f"{ROUTES}/classrooms/{room.code}/hand-in.json")
         st.button(
             "Leave the class", key="classroom.leave", on_click=services.classrooms.leave, args=(services.person.id,)
         )

@@ -57,17 +57,18 @@ class PersonalRuns(Runs):
             return RunAccess(group, entry, may_change=mine or admin)
         return RunAccess("others", next(iter(self.owners.entries(run)), None), may_change=True) if admin else None
 
-    def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+    def look(
+        self, is_wanted: Callable[[str], bool] = lambda run: True
+    ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
         """Return the readable and the damaged runs of this person, those shared with them, and the shelf."""
-        readable, damaged = super().look()
-        seen = [self._as_seen(run) for run in readable if self._lists(run.id)]
-        return tuple(seen), tuple(run for run in damaged if self._lists(run.id))
+        readable, damaged = super().look(lambda run: self._lists(run) and is_wanted(run))
+        return tuple(map(self._as_seen, readable)), damaged
 
     def look_at_all(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
         """Return what `look` does, and for an admin the runs of everyone else."""
         if not self.person.may(Role.ADMIN):
             return self.look()
-        readable, damaged = super().look()
+        readable, damaged = super().look()  # not only those that `look` lists
         return tuple(map(self._as_seen, readable)), damaged
 
     def get(self, run: str) -> Run:

@@ -1,6 +1,5 @@
 """What pages and routes share: settings, runs, jobs; one of each in a process, whatever sessions and caches do."""
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -10,8 +9,10 @@ from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
 from app.runtime.classroom import Classrooms
+from app.runtime.hosting import Hosting
+from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
-from app.runtime.people import GUEST_RETENTION_S, Person, Role, sole_person
+from app.runtime.people import Person, Role, sole_person
 from app.runtime.personal_jobs import PersonalJobs
 from app.runtime.personal_runs import PersonalRuns
 from app.runtime.uploads import UploadManager
@@ -22,15 +23,16 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import enforce, folder_size, format_bytes, parse_limit, run_size
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, default_title, runs_folder
-from dmlviz.runs.trash import TRASH_RETENTION_S
 
 T = TypeVar("T")
+HOUSEKEEPING_INTERVAL_S = 60.0
 SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks several times
 
 
@@ -38,7 +40,8 @@ SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks seve
 class Settings:
     """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None.
 
-    `disk_limit` is how many bytes the runs may take, `access` how people are told apart.
+    `disk_limit` is how many bytes the runs may take, `access` how people are told apart; `fleet` the address of other
+    machines that train, and `certificates` the folder with what lets this one talk to them.
     """
 
     runs: Path = field(default_factory=runs_folder)
@@ -47,7 +50,10 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    hosting: Hosting = field(default_factory=Hosting)
     access: AccessSettings = field(default_factory=AccessSettings)
+    fleet: str | None = None
+    certificates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -200,54 +206,34 @@ class Services:
                 return run
         return None
 
-    def _ttl_cache(self, key: object, scan: Callable[[], T]) -> T:
-        time_s, value = self._cache.get(key, (-SCAN_TTL_S, None))
-        if time.monotonic() - time_s >= SCAN_TTL_S:
+    def _ttl_cache(self, key: object, scan: Callable[[], T], ttl_s: float = SCAN_TTL_S) -> T:
+        time_s, value = self._cache.get(key, (-ttl_s, None))
+        if time.monotonic() - time_s >= ttl_s:
             value = scan()
             self._cache[key] = time.monotonic(), value
         return cast(T, value)
 
     def enforce_quota(self) -> None:
-        """Delete old runs beyond the disk limit, what guests left a day ago, and what was deleted long ago."""
-        self.store.trash.empty()
+        """Delete old runs beyond the disk limit; once a minute also what guests left, and what was deleted long ago."""
         shown = self.audience.viewed_runs()
 
         def in_use(run: str) -> bool:
             return run in shown or any(key.run == run for key, _ in self.scheduler.running_for())
 
-        def kept(run: str) -> bool:
+        def is_kept(run: str) -> bool:
             return in_use(run) or any(entry.pinned for entry in self.run_owners.entries(run))
 
-        if not self.settings.access.alone:
-            self._empty_guests_corners(in_use)
-        for run in enforce(self.store, self.settings.disk_limit, kept):
+        for run in enforce(self.store, self.settings.disk_limit, is_kept):
             holders = {entry.holder: entry.title for entry in self.run_owners.entries(run.id)} or {"": run.title}
             self.evicted.extend((title, frozenset([holder])) for holder, title in holders.items())
             self.run_owners.forget(run.id)
-        self.run_owners.sweep(self._is_kept, TRASH_RETENTION_S)
+        housekeeping = Housekeeping(self.store, self.run_owners, self.data_owners, self.data)
+        self._ttl_cache("housekeeping", lambda: housekeeping.run(in_use), HOUSEKEEPING_INTERVAL_S)
 
     def evicted_titles(self) -> list[str]:
         """Titles of this person's runs that were deleted to make room, the last 20."""
         alone = self.person.alone
         return [title for title, holders in self.evicted if alone or self.person.id in holders][-20:]
-
-    def _empty_guests_corners(self, in_use: Callable[[str], bool]) -> None:
-        for run, entry in self.run_owners.expired(GUEST_RETENTION_S):
-            if len(self.run_owners.entries(run)) > 1:
-                self.run_owners.remove(run, entry.holder)
-            elif not in_use(run):
-                with contextlib.suppress(UserError):  # it is gone already, or another process writes it
-                    self.store.delete(run)
-                self.store.trash.remove(run)
-                self.run_owners.forget(run)
-        for dataset, entry in self.data_owners.expired(GUEST_RETENTION_S):
-            if self.data_owners.remove(dataset, entry.holder):
-                with contextlib.suppress(UserError):
-                    custom_datasets.remove(self.data, dataset)
-                self.data_owners.forget(dataset)
-
-    def _is_kept(self, run: str) -> bool:
-        return (self.store.folder / run).is_dir() or (self.store.trash.folder / run).is_dir()
 
     @property
     def data(self) -> Path:
@@ -274,7 +260,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, fleet=_fleet(settings))
         owner = sole_person("")
         _services = Services(
             settings,
@@ -290,6 +276,15 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             owner,
         )
         return _services
+
+
+def _fleet(settings: Settings) -> Fleet | None:
+    """The machines that train besides this one; None without any. Dask is loaded only here."""
+    if settings.fleet is None:
+        return None
+    from dmlviz.fleet.dask_fleet import DaskFleet
+
+    return DaskFleet(settings.fleet, settings.certificates)
 
 
 def services() -> Services:

@@ -1,4 +1,5 @@
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { ROUTES } from "../../protocol.ts";
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
@@ -138,14 +139,14 @@ export class PropsReceiver {
       if (this.token !== token || this.destroyed || !data.n) return;
       model.labels = labels;
       this.known = true;
-      scene.automatic = true;
+      scene.camera.automatic = true;
       const saved = restoreView({ state, scene, interaction });
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
       playback.follow({
         run: data.run,
         pid,
-        url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
+        url: data.frames_url ?? (data.events_url ? `${ROUTES}/frames/${at}/{id}.i16` : null),
         tracked: () => loadWatched(state.data),
         total: data.n,
         orbit,
@@ -206,7 +207,7 @@ export class PropsReceiver {
       persistence.setSaved(data.step);
       if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);
     }
-    if (marker.set(data.query, playback.shown, theme.still)) scene.refit();
+    if (marker.set(data.query, playback.shown, theme.still)) scene.camera.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
     const recolored = [differs("color"), differs("values")].some(Boolean);

@@ -105,6 +105,7 @@ export class Playback {
   }
 
   private onEvent(event: StreamEvent): void {
+    if (event.event === "begun" && this.source) return this.follow(this.source); // nothing shown so far is of this run
     const changed = reduceEvent(this.timeline, event);
     if (changed === "frames") this.recordArrival();
     if (changed === "replay") {
@@ -330,7 +331,7 @@ export class Playback {
     };
     const [before, from, to, after] = [at(-1), at(0), at(1), at(2)];
     if (!from || !to) return null;
-    const view = this.isIterativeLayout && scene.automatic ? scene.homeOf(to) : null;
+    const view = this.isIterativeLayout && scene.camera.automatic ? scene.camera.homeOf(to) : null;
     if (!view) return { tween: Tween.stretch(before, from, to, after), to };
     const rebased = [
       before && scene.rebased(before, view),

@@ -2,6 +2,7 @@
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomStudent } from "../../protocol.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
+import { serverUrl } from "../../lib/server.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { act, followClassroom, type Action } from "./feed.ts";
 import { histogram } from "./histogram.ts";
@@ -20,7 +21,6 @@ class Board {
   private lesson = h("select", { "aria-label": "Lesson", change: () => this.listTasks() });
   private task = h("select", { "aria-label": "Task" });
   private set = button("Set for all", () => this.setTask(), "primary");
-  private lead = button("Follow me", () => this.press({ what: "lead", on: !this.event?.leading }));
   private end = button("End the class", () => this.confirmEnd());
   private trouble = h("p", { class: "trouble", role: "alert", hidden: true });
   private join = h("section", "join");
@@ -37,7 +37,7 @@ class Board {
     parent: ParentNode,
     private data: ClassroomBoardProps,
   ) {
-    const controls = h("div", "controls", this.lesson, this.task, this.set, h("span", "gap"), this.lead, this.end);
+    const controls = h("div", "controls", this.lesson, this.task, this.set, h("span", "gap"), this.end);
     this.root = h("div", "board", controls, this.trouble, h("div", "main", this.join, this.now), this.students);
     parent.append(this.root);
     this.lesson.append(...data.lessons.map(({ name, title }) => h("option", { value: name }, title)));
@@ -105,9 +105,6 @@ class Board {
     const { task, counts, revealed, answer, guessed, present, online, leading } = event;
     this.root.classList.toggle("tasking", task !== null);
     this.present.textContent = `${online} here`;
-    this.lead.textContent = leading ? "Stop leading" : "Follow me";
-    this.lead.title = leading ? "Let everybody explore alone" : "Take every student’s page to where yours goes";
-    this.lead.setAttribute("aria-pressed", String(leading));
     if (task && counts) {
       const reveal = revealed
         ? h("span", "quiet", "The answer is shown to all.")
@@ -147,8 +144,8 @@ class Board {
         h("strong", null, `${students.length} ${students.length === 1 ? "student" : "students"}`),
         h("span", "quiet", words),
         h("span", "gap"),
-        h("a", { href: `${url}/class.csv`, download: "" }, "Class as CSV"),
-        h("a", { href: `${url}/hand-ins.zip`, download: "" }, "All hand-ins (zip)"),
+        h("a", { href: serverUrl(`${url}/class.csv`), download: "" }, "Class as CSV"),
+        h("a", { href: serverUrl(`${url}/hand-ins.zip`), download: "" }, "All hand-ins (zip)"),
         toggle,
       ),
       this.namesShown ? this.table(students) : "",

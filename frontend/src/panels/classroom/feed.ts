@@ -1,5 +1,6 @@
 // A page's one stream of its class, and what is said back: where this page is, what was pressed.
 import { createStreams } from "../../lib/eventStream.ts";
+import { fetchServer } from "../../lib/server.ts";
 import type { ClassroomEvent } from "../../protocol.ts";
 
 export type Listener = (event: ClassroomEvent | "ended") => void;
@@ -38,7 +39,7 @@ export function followClassroom({ code, url }: { code: string; url: string }, li
 
 /** Say something to the server; what it refuses comes back as an error with its sentence. */
 export async function tell(url: string, body: unknown): Promise<void> {
-  const answer = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+  const answer = await fetchServer(url, { method: "POST", body: JSON.stringify(body) });
   if (answer.ok) return;
   const said = (await answer.json().catch(() => null)) as { error?: string } | null;
   throw new Error(said?.error ?? `The server answered ${answer.status}.`);
