@@ -52,6 +52,7 @@ def addresses(run, dataset, content_hash, frame):
         "sheet": "0",
         "loss": "triplet",
         "picture": "curve",
+        "code": "ABC234",
         "rest": "nothing",
     }
     return [(route, re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], MOUNT.path + route.path)) for route in OURS]
