@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from app.panels import navigation
 from app.payloads.protocol.common import ROUTES
 from app.runtime.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
 from app.runtime.classroom_sharing import show_to_class
@@ -25,8 +24,6 @@ def entrance(services: Services, ui: ClassroomState) -> None:
     if may_open:
         with right:
             _open_form(services)
-    elif ui.code and services.person.may(Role.MEMBER):
-        navigation.link("classroom", "Open a class of your own", {})
     message = st.session_state.pop(_MESSAGE, "")
     if message:
         st.caption(f":orange[{escape_markdown(message)}]")

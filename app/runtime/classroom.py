@@ -191,6 +191,12 @@ class Classrooms:
         """Whether somebody has a page open."""
         return self._watchers[person] > 0
 
+    def is_code(self, text: str) -> bool:
+        """Whether this is the code of an open class."""
+        with self._lock:
+            room = self._rooms.get(normal_code(text))
+            return room is not None and self._is_open(room)
+
     # ---- opening, joining, leaving
 
     def open(self, teacher: str, title: str, hours: float) -> Classroom:
