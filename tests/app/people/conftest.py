@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app.api import routes
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
 from app.runtime import services
 from app.runtime.browser_cookie import COOKIE
+from app.runtime.hosting import Hosting
 from app.runtime.identity import AccessSettings
 from app.runtime.services import Services, Settings
 from dmlviz.catalog import custom_datasets
@@ -71,7 +71,7 @@ def app(shared: Services) -> Starlette:
     """The routes behind the middleware."""
     return Starlette(
         routes=routes.routes(),
-        middleware=[Middleware(each) for each in MIDDLEWARE],
+        middleware=middleware(Hosting(), "127.0.0.1", shared.settings.access),
         exception_handlers={UserError: routes.user_error},
     )
 
