@@ -66,3 +66,24 @@ def test_a_wrong_link_shows_no_run_and_stays_in_no_address(shared, adas_run, key
     test = opened(run=adas_run, share=key)
     assert "Run not found" in words(test)
     assert "share" not in test.query_params
+
+
+def test_a_teacher_puts_a_data_set_on_the_shelf_and_takes_it_back(shared, ada, bob, adas_data):
+    shared.settings.access.people.write_text('[default]\nbrowser = "teacher"\n')
+    test = AppTest.from_file(str(PAGE), default_timeout=60)
+    token = "0" * 32
+    test.session_state["browser_token"] = token
+    person = shared.identity._person({}, {}, token)
+    shared.for_person(person).hold_data(adas_data)
+    test.query_params["dataset"] = adas_data
+    test.run()
+    (toggle,) = (one for one in test.toggle if one.label == "Everyone may train on it")
+    assert toggle.value is False
+    roles = f'[default]\nbrowser = "teacher"\n[roles]\n"{bob.id}" = "member"\n'
+    shared.settings.access.people.write_text(roles)
+    assert not bob.here.may_train_on(adas_data)
+    toggle.set_value(True).run()
+    assert not test.exception
+    assert bob.here.may_train_on(adas_data)
+    next(one for one in test.toggle if one.label == toggle.label).set_value(False).run()
+    assert not bob.here.may_train_on(adas_data)
