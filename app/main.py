@@ -10,8 +10,8 @@ from app.server import PAGE, Settings, app_options
 host = st.get_option("server.address") or "0.0.0.0"
 settings = Settings(
     host=host,
-    access=access_from_environment(reachable=host not in LOOPBACK),
     hosting=hosting_from_environment(base_path=st.get_option("server.baseUrlPath")),
+    access=access_from_environment(reachable=host not in LOOPBACK),
 )
 # `streamlit run` looks in this text for `… = st.App(…)`, so no function may do it.
 app = st.App(PAGE, **app_options(settings, on_ready=lambda address: print(f"Serving dmlviz at {address}", flush=True)))

@@ -38,13 +38,14 @@ def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         settings_by_name = dict(_flatten(tomllib.load(file)))
-    if not settings.access.alone:
-        settings_by_name |= STREAMLIT_OPTION
-    return settings_by_name | {
+    settings_by_name |= {
         "server.address": settings.host,
         "server.port": settings.port,
         "server.baseUrlPath": settings.hosting.base_path.strip("/"),
     }
+    if not settings.access.alone:
+        settings_by_name |= STREAMLIT_OPTION
+    return settings_by_name
 
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:

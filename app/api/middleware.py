@@ -65,8 +65,8 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    name = f"{COOKIE}={services().identity.browsers.issue()}"
-                    cookie = f"{name}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
                     headers.append("set-cookie", cookie)
             await send(message)
 

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import CertificatesFolder, DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
-PEOPLE = "Several people (docs/PEOPLE.md)"
 app = single_command_app()
+PEOPLE = "Several people (docs/PEOPLE.md)"
 
 
 @app.command()
@@ -33,6 +33,15 @@ def serve(
             help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
         ),
     ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(min=0, max=256, help="trainings at a time on this machine (default: the cores less one)"),
+    ] = None,
+    fleet: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="train on the machines at tls://HOST:PORT first"),
+    ] = None,
+    certificates: CertificatesFolder = None,
     shared: Annotated[
         bool | None,
         typer.Option(
@@ -57,6 +66,14 @@ def serve(
             envvar="DMLVIZ_USER_HEADER",
             help="header in which the proxy names the person, e.g. X-Forwarded-User; needs --forwarded-allow-ips",
             rich_help_panel=PEOPLE,
+        ),
+    ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
         ),
     ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
@@ -93,14 +110,6 @@ def serve(
     no_token: Annotated[
         bool, typer.Option("--no-token", envvar="DMLVIZ_NO_TOKEN", help="let everybody in who reaches the server")
     ] = False,
-    forwarded_allow_ips: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESSES",
-            envvar="FORWARDED_ALLOW_IPS",
-            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
-        ),
-    ] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
@@ -113,14 +122,13 @@ def serve(
     from dmlviz.storage.files import ensure_dir
 
     def ready(address: str) -> None:
-        deeds = ", train and delete" if access.alone else " and train"
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
         if host in ANY_ADDRESS and (name := network_address()) is not None:
             print(f"  In this network:   {hosting.link(name, urlsplit(address).port or port)}", flush=True)
         if hosting.token and host not in LOOPBACK:
-            print(f"  Whoever has this link can open the app{deeds}: it holds the access token.", flush=True)
-        elif host not in LOOPBACK:
-            print(f"  Warning: anyone who reaches this machine can open the app{deeds}.", flush=True)
+            print("  Whoever has this link can open the app and train: it holds the access token.", flush=True)
+        elif needs_token:
+            print("  Warning: anyone who reaches this machine can open the app and train.", flush=True)
         if not access.alone:
             print(f"  {access.summary}", flush=True)
         if browser and has_browser():
@@ -133,12 +141,12 @@ def serve(
         proxies=forwarded_allow_ips,
         reachable=host not in LOOPBACK,
     )
-    open_to_all = host in LOOPBACK or access.user_header or access.login  # the last two say who may enter
+    needs_token = host not in LOOPBACK and not (access.user_header or access.login)  # these say who comes in
     hosting = Hosting(
         base_path=base_path,
         allowed_hosts=tuple(allowed_host or ()),
         embedders=tuple(embed or ()),
-        token=None if no_token else token or (None if open_to_all else secrets.token_hex(16)),
+        token=None if no_token else token or (secrets.token_hex(16) if needs_token else None),
     )
     os.environ["FORWARDED_ALLOW_IPS"] = forwarded_allow_ips  # uvicorn reads it, and else believes all of this machine
     print("Starting …", end="\r", flush=True)
@@ -146,11 +154,14 @@ def serve(
     settings = Settings(
         runs=ensure_dir(runs_folder(runs)),
         data=data,
+        slots=slots,
         host=host,
         port=port,
         disk_limit=limit,
-        hosting=hosting,
         access=access,
+        hosting=hosting,
+        fleet=fleet,
+        certificates=certificates,
     )
     serve_app(settings, on_ready=ready)
 

@@ -13,7 +13,6 @@ from app.api import routes
 from app.api.middleware import middleware
 from app.runtime import services
 from app.runtime.browser_cookie import COOKIE
-from app.runtime.hosting import Hosting
 from app.runtime.identity import AccessSettings
 from app.runtime.services import Services, Settings
 from dmlviz.catalog import custom_datasets
@@ -71,7 +70,7 @@ def app(shared: Services) -> Starlette:
     """The routes behind the middleware."""
     return Starlette(
         routes=routes.routes(),
-        middleware=middleware(Hosting(), "127.0.0.1", shared.settings.access),
+        middleware=middleware(shared.settings.hosting, shared.settings.host, shared.settings.access),
         exception_handlers={UserError: routes.user_error},
     )
 
