@@ -14,6 +14,7 @@ import streamlit as st
 
 from app.api import events, routes
 from app.api.middleware import middleware
+from app.api.session_binding import STREAMLIT_OPTION
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.services import Settings
@@ -37,11 +38,14 @@ def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         settings_by_name = dict(_flatten(tomllib.load(file)))
-    return settings_by_name | {
+    settings_by_name |= {
         "server.address": settings.host,
         "server.port": settings.port,
         "server.baseUrlPath": settings.hosting.base_path.strip("/"),
     }
+    if not settings.access.alone:
+        settings_by_name |= STREAMLIT_OPTION
+    return settings_by_name
 
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
@@ -71,7 +75,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
     return {
         "routes": routes.routes(settings.hosting.base_path),
-        "middleware": middleware(settings.hosting, settings.host),
+        "middleware": middleware(settings.hosting, settings.host, settings.access),
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }

@@ -1,7 +1,6 @@
 """What happens to every request before a route or Streamlit answers it, one duty a class."""
 
 import re
-import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,9 +12,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.access_token import AccessTokenMiddleware
 from app.api.security import CookieMiddleware, SecurityHeadersMiddleware
+from app.api.session_binding import SessionBindingMiddleware
+from app.api.user_header import user_header
 from app.payloads.protocol.common import ROUTES
+from app.runtime.browser_cookie import COOKIE
 from app.runtime.hosting import Hosting
-from app.runtime.session_owner import COOKIE, owner_from_cookies
+from app.runtime.identity import AccessSettings
+from app.runtime.services import services
 
 _YEAR_S = 365 * 24 * 3600
 
@@ -54,7 +57,7 @@ class BrowserCookieMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; the first page that a browser gets carries its cookie."""
-        if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
+        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
 
@@ -62,8 +65,8 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    name = f"{COOKIE}={secrets.token_hex(16)}"
-                    cookie = f"{name}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
                     headers.append("set-cookie", cookie)
             await send(message)
 
@@ -141,11 +144,32 @@ BASE_ADDRESS_SCRIPT = b'window.__streamlit = { BACKEND_BASE_URL: new URL(".", lo
 _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
-def middleware(hosting: Hosting, host: str) -> list[Middleware]:
+class ClearCacheAtLogoutMiddleware:
+    """ASGI middleware: lets the browser forget the pictures and frames of whoever logs out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
+        if scope["type"] != "http" or not scope["path"].endswith("/auth/logout"):
+            await self.app(scope, receive, send)
+            return
+
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
+            await send(message)
+
+        await self.app(scope, receive, with_header)
+
+
+def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Middleware]:
     """What a server that listens on `host` puts before its routes, outermost first."""
     base_path = hosting.base_path
     answered = hosting.answered_hosts(host)
     return [
+        *user_header(access),
         *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
         Middleware(SecurityHeadersMiddleware, hosting.embedders, (BASE_ADDRESS_SCRIPT,)),
         Middleware(CookieMiddleware, bool(hosting.embedders)),
@@ -153,5 +177,7 @@ def middleware(hosting: Hosting, host: str) -> list[Middleware]:
         Middleware(SameOriginMiddleware, base_path),
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),
+        Middleware(ClearCacheAtLogoutMiddleware),
+        Middleware(SessionBindingMiddleware),
         Middleware(BaseAddressMiddleware, base_path),
     ]

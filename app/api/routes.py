@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from app.api import batches, downloads, events, images, losses, runs
+from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
 from app.payloads.protocol.common import ROUTES
@@ -38,22 +39,26 @@ def user_error(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 410 if isinstance(error, DamagedFileError) else 404, NO_STORE)
 
 
+@access(Rule.ANYONE)
 async def health(_request: Request) -> Response:
     """Whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
 
 
+@access(Rule.ANYONE)
 async def readiness(_request: Request) -> Response:
     """Whether a job can start (200), or what keeps it from that (503)."""
     reasons = await asyncio.to_thread(obstacles, services())
     return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, NO_STORE)
 
 
+@access(Rule.ANYONE)
 async def methods(_request: Request) -> Response:
     """Title and caution of every projection."""
     return JSONResponse(projection_infos(), headers={"Cache-Control": "max-age=3600"})
 
 
+@access(Rule.ANYONE)
 async def not_found(request: Request) -> Response:
     """Refuse an address that no route has."""
     raise UserError(f"There is nothing at {request.url.path[:80]}.")

@@ -23,6 +23,6 @@ def obstacles(here: Services) -> list[str]:
             found.append(f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}.")
     if not here.available():
         found.append("There is no data set: see `dmlviz data`.")
-    if not here.jobs.ready:
+    if not here.scheduler.ready:
         found.append("No worker is ready yet.")
     return found

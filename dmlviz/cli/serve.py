@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()
+PEOPLE = "Several people (docs/PEOPLE.md)"
 
 
 @app.command()
@@ -31,6 +33,40 @@ def serve(
             help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
         ),
     ] = None,
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--not-shared",
+            help="each browser has its own runs and data; the default if others can reach the address",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="DMLVIZ_PEOPLE",
+            help="roles and limits of people, as TOML (docs/PEOPLE.md)",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    user_header: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            envvar="DMLVIZ_USER_HEADER",
+            help="header in which the proxy names the person, e.g. X-Forwarded-User; needs --forwarded-allow-ips",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
+        ),
+    ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
     base_path: Annotated[
         str,
@@ -65,18 +101,11 @@ def serve(
     no_token: Annotated[
         bool, typer.Option("--no-token", envvar="DMLVIZ_NO_TOKEN", help="let everybody in who reaches the server")
     ] = False,
-    forwarded_allow_ips: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESSES",
-            envvar="FORWARDED_ALLOW_IPS",
-            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
-        ),
-    ] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
     from app.runtime.hosting import ANY_ADDRESS, LOOPBACK, Hosting
+    from app.runtime.identity import access_settings
     from app.server import Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
@@ -88,23 +117,39 @@ def serve(
         if host in ANY_ADDRESS and (name := network_address()) is not None:
             print(f"  In this network:   {hosting.link(name, urlsplit(address).port or port)}", flush=True)
         if hosting.token and host not in LOOPBACK:
-            print("  Whoever has this link can open the app, train and delete: it holds the access token.", flush=True)
-        elif host not in LOOPBACK:
-            print("  Warning: anyone who reaches this machine can open the app, train and delete.", flush=True)
+            print("  Whoever has this link can open the app and train: it holds the access token.", flush=True)
+        elif needs_token:
+            print("  Warning: anyone who reaches this machine can open the app and train.", flush=True)
+        if not access.alone:
+            print(f"  {access.summary}", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
+    access = access_settings(
+        shared=shared,
+        people=people,
+        user_header=user_header,
+        proxies=forwarded_allow_ips,
+        reachable=host not in LOOPBACK,
+    )
+    needs_token = host not in LOOPBACK and not (access.user_header or access.login)  # these say who comes in
     hosting = Hosting(
         base_path=base_path,
         allowed_hosts=tuple(allowed_host or ()),
         embedders=tuple(embed or ()),
-        token=None if no_token else token or (None if host in LOOPBACK else secrets.token_hex(16)),
+        token=None if no_token else token or (secrets.token_hex(16) if needs_token else None),
     )
     os.environ["FORWARDED_ALLOW_IPS"] = forwarded_allow_ips  # uvicorn reads it, and else believes all of this machine
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
     settings = Settings(
-        runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit, hosting=hosting
+        runs=ensure_dir(runs_folder(runs)),
+        data=data,
+        host=host,
+        port=port,
+        disk_limit=limit,
+        access=access,
+        hosting=hosting,
     )
     serve_app(settings, on_ready=ready)
 

@@ -21,6 +21,7 @@ from app.payloads import protocol
 from app.payloads.sprites import ImageTiles, image_tiles
 from app.runtime import services
 from app.runtime.hosting import Hosting
+from app.runtime.identity import AccessSettings
 from app.runtime.services import Services, Settings
 from app.widgets import components
 from dmlviz import data
@@ -166,7 +167,7 @@ def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
         routes=routes.routes(),
-        middleware=middleware(Hosting(), "127.0.0.1"),
+        middleware=middleware(Hosting(), "127.0.0.1", AccessSettings()),
         exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocketDisconnect
 from app.api.middleware import middleware
 from app.runtime import readiness
 from app.runtime.hosting import Hosting, hosting_from_environment
+from app.runtime.identity import AccessSettings
 from dmlviz.errors import UserError
 
 
@@ -24,7 +25,9 @@ def asked(hosting: Hosting, host: str = "127.0.0.1", base_url: str = "http://loc
         return answer
 
     routes = [Route(f"{hosting.base_path}/", page)]
-    return TestClient(Starlette(routes=routes, middleware=middleware(hosting, host)), base_url=base_url)
+    return TestClient(
+        Starlette(routes=routes, middleware=middleware(hosting, host, AccessSettings())), base_url=base_url
+    )
 
 
 @pytest.mark.parametrize(("given", "path"), [("", ""), ("/", ""), ("x/y", "/x/y"), ("/x/y/", "/x/y"), ("/~me", "/~me")])
@@ -191,7 +194,7 @@ def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
     assert "MB left" in answer.json()["reasons"][0]
 
     monkeypatch.undo()
-    here.jobs.close()
+    here.scheduler.close()
     assert client.get("/dmlviz/health/ready").json()["reasons"] == ["No worker is ready yet."]
     shutil.rmtree(here.settings.runs)
     assert "folder of runs: No such file" in client.get("/dmlviz/health/ready").json()["reasons"][0]
