@@ -69,7 +69,13 @@ def _checked_record(here: Services, run: str, projection: str | None = None) -> 
 
 
 def _state(status: Status) -> dict[str, Any]:
-    return {"phase": status.phase, "position": status.position, "of": status.of}
+    return {
+        "phase": status.phase,
+        "position": status.position,
+        "of": status.of,
+        "machine": status.machine,
+        "lost": status.lost,
+    }
 
 
 def _stream(request: Request, record: EventLogDir, state: Callable[[], dict[str, Any]]) -> Response:

@@ -22,6 +22,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.ownership import Ownership
@@ -38,7 +39,8 @@ SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks seve
 class Settings:
     """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None.
 
-    `disk_limit` is how many bytes the runs may take, `access` how people are told apart.
+    `disk_limit` is how many bytes the runs may take, `access` how people are told apart; `fleet` the address of other
+    machines that train, and `certificates` the folder with what lets this one talk to them.
     """
 
     runs: Path = field(default_factory=runs_folder)
@@ -49,6 +51,8 @@ class Settings:
     port: int = 8501
     hosting: Hosting = field(default_factory=Hosting)
     access: AccessSettings = field(default_factory=AccessSettings)
+    fleet: str | None = None
+    certificates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +257,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, fleet=_fleet(settings))
         owner = sole_person("")
         _services = Services(
             settings,
@@ -268,6 +272,15 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             owner,
         )
         return _services
+
+
+def _fleet(settings: Settings) -> Fleet | None:
+    """The machines that train besides this one; None without any. Dask is loaded only here."""
+    if settings.fleet is None:
+        return None
+    from dmlviz.fleet.dask_fleet import DaskFleet
+
+    return DaskFleet(settings.fleet, settings.certificates)
 
 
 def services() -> Services:

@@ -151,6 +151,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
+        "machine": status.machine or run.info.get("machine", ""),
         "damage": damage_summary(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import CertificatesFolder, DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()
@@ -33,6 +33,15 @@ def serve(
             help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
         ),
     ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(min=0, max=256, help="trainings at a time on this machine (default: the cores less one)"),
+    ] = None,
+    fleet: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="train on the machines at tls://HOST:PORT first"),
+    ] = None,
+    certificates: CertificatesFolder = None,
     shared: Annotated[
         bool | None,
         typer.Option(
@@ -145,11 +154,14 @@ def serve(
     settings = Settings(
         runs=ensure_dir(runs_folder(runs)),
         data=data,
+        slots=slots,
         host=host,
         port=port,
         disk_limit=limit,
         access=access,
         hosting=hosting,
+        fleet=fleet,
+        certificates=certificates,
     )
     serve_app(settings, on_ready=ready)
 

@@ -191,13 +191,25 @@ export interface QueueEvent {
   of: number | null;
 }
 
+/** Which machine of the fleet trains the run, and which was lost before, in a sentence; not kept. */
+export interface MachineEvent {
+  event: "machine";
+  machine: string;
+  lost: string;
+}
+
+/** The same run is trained again; what was said of it before is over. Not kept. */
+export interface BegunEvent {
+  event: "begun";
+}
+
 /** The stream is over. */
 export interface EndEvent {
   event: "end";
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
@@ -372,6 +384,8 @@ export interface ProgressProps {
   position: number | null;
   of: number | null;
   reason: string;
+  machine: string;
+  lost: string;
   running: boolean;
   drawing: boolean;
   pausable: boolean;
@@ -401,6 +415,7 @@ export interface RunCardProps {
   scores: Record<string, number>;
   tested: number | null;
   state: string;
+  machine?: string;
   damage?: string | null;
   readable?: boolean;
   created: string | null;

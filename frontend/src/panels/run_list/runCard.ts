@@ -55,7 +55,7 @@ export class RunCard {
       };
       picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
-    const state = statusLabel(card.state);
+    const state = [statusLabel(card.state), card.machine && `on ${card.machine}`].filter(Boolean).join(" ");
     const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
     this.title = opens
       ? h("button", { type: "button", class: "title", click: open }, card.title)
