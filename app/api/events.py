@@ -22,10 +22,10 @@ event_hub = StreamHub()
 def routes() -> list[Route]:
     """Events and frames, of runs and of projections."""
     return [
-        Route("/api/runs/{run}/events", run_events),
-        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
-        Route("/api/frames/{run}/{frame}.i16", frame),
-        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
+        Route("/runs/{run}/events", run_events),
+        Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/frames/{run}/{frame}.i16", frame),
+        Route("/frames/{run}/{projection}/{frame}.i16", frame),
     ]
 
 

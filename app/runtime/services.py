@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
+from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
 from app.runtime.people import Person, Role, sole_person
@@ -48,6 +49,7 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    hosting: Hosting = field(default_factory=Hosting)
     access: AccessSettings = field(default_factory=AccessSettings)
     fleet: str | None = None
     certificates: Path | None = None

@@ -287,6 +287,18 @@ class JobScheduler:
         self._thread.join(5)
         self.inference_worker.close()
 
+    @property
+    def ready(self) -> bool:
+        """Whether a job that came now would start at once, or wait behind others. Replaces a warm worker that died."""
+        with self._change:
+            if self._closed:
+                return False
+            if self._active or not self.pool.warm:
+                return True
+            self.pool.prestart()
+            worker = self.pool.idle_worker
+            return worker is not None and worker.ready.is_set() and worker.alive
+
     def prestart(self) -> None:
         """Start a warm worker for the next job, unless there is one or none is wanted."""
         with self._change:

@@ -284,10 +284,15 @@ def visit(window, server: Server):
     people = []
 
     def come(
-        width: int = 1280, height: int = 720, theme: str = "light", at: Server = server, motion: bool = False
+        width: int = 1280,
+        height: int = 720,
+        theme: str = "light",
+        at: Server = server,
+        motion: bool = False,
+        **options: Any,
     ) -> Person:
         moving = "no-preference" if motion else "reduce"
-        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving), at.url))
+        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving, **options), at.url))
         return people[-1]
 
     yield come

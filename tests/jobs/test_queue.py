@@ -136,3 +136,12 @@ def test_the_status_of_an_unknown_job_is_unknown(jobs):
     assert jobs.status("0" * 16).phase == "unknown"
     assert jobs.status("../..").phase == "unknown"
     assert not jobs.stop("0" * 16)
+
+
+def test_it_is_ready_once_a_worker_waits_and_replaces_one_that_died(jobs, until):
+    until(lambda: jobs.ready)
+    before = jobs.pool.idle_worker
+    before.kill()
+    until(lambda: not jobs.ready)
+    until(lambda: jobs.ready)
+    assert jobs.pool.idle_worker is not before

@@ -1,6 +1,7 @@
 // A run's events, once per page: one EventSource a run, whatever the number of components that listen.
 import type { RunEvent } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
+import { serverUrl } from "./server.ts";
 
 /** The connection was lost or is back: that does not come from the server. */
 export type StreamEvent = RunEvent | { event: "connection"; state: "open" | "retrying" };
@@ -122,7 +123,7 @@ export function createStreams({
     const after = Number.isFinite(channel.last) ? channel.last : null;
     const base = channel.url ?? "";
     const url = after === null ? base : `${base}${base.includes("?") ? "&" : "?"}after=${after}`;
-    const source = new EventSource(url);
+    const source = new EventSource(serverUrl(url));
     channel.source = source;
     source.onmessage = (message: MessageEvent<string>) => receive(channel, message);
     source.onopen = () => deliver(channel, { event: "connection", state: "open" });
