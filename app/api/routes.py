@@ -9,6 +9,7 @@ from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
 from dmlviz import __version__
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.text import one_line
 
 
 def routes() -> list[Route]:
@@ -43,4 +44,4 @@ async def methods(_request: Request) -> Response:
 
 async def not_found(request: Request) -> Response:
     """Refuse an address that no route has."""
-    raise UserError(f"There is nothing at {request.url.path[:80]}.")
+    raise UserError(f"There is nothing at {one_line(request.url.path, 80)}.")
