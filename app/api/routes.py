@@ -15,6 +15,7 @@ from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz import __version__
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.text import one_line
 
 
 def routes(base_path: str = "") -> list[Mount]:
@@ -62,4 +63,4 @@ async def methods(_request: Request) -> Response:
 @access(Rule.ANYONE)
 async def not_found(request: Request) -> Response:
     """Refuse an address that no route has."""
-    raise UserError(f"There is nothing at {request.url.path[:80]}.")
+    raise UserError(f"There is nothing at {one_line(request.url.path, 80)}.")
