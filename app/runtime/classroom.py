@@ -164,10 +164,11 @@ class Classrooms:
                 raise class_not_found(code)
             return room
 
-    def taught_by(self, person: str) -> list[Classroom]:
-        """Return the classes that somebody opened, the newest first."""
+    def past(self, person: str) -> list[Classroom]:
+        """Return the ended classes in which somebody was, as teacher or student, the newest first."""
         with self._lock:
-            rooms = [room for room in self._rooms.values() if person and room.teacher == person]
+            ended = [room for room in self._rooms.values() if not self._is_open(room)]
+            rooms = [room for room in ended if person and (room.teacher == person or person in room.members)]
             return sorted(rooms, key=lambda room: -room.opened)
 
     def is_open(self, room: Classroom) -> bool:

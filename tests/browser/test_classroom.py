@@ -141,3 +141,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     press(teacher, "End it for everybody?")
     for page in students:
         expect(page.locator(".classroom-bar")).to_have_count(0)
+    for page, link in ((teacher, "CSV"), (ada, "my hand-in")):
+        page.goto(f"{url}/classroom")
+        address = page.get_by_role("link", name=link, exact=True).evaluate("link => link.href")
+        assert page.evaluate("address => fetch(address).then((answer) => answer.status)", address) == 200, address
