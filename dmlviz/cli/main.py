@@ -16,6 +16,7 @@ COMMANDS = {
     "evaluate": "Compute all metrics of a run.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "doctor": "Check that this machine has what dmlviz needs.",
     "project": "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.",
 }
 
