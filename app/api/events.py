@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from app.api.headers import IMMUTABLE, STREAM, UNCOMPRESSED
 from app.runtime.event_stream import StreamHub
+from app.runtime.metrics import FIRST_FRAMES
 from app.runtime.services import services
 from dmlviz.jobs.scheduler import Status
 from dmlviz.runs.run import EventLogDir
@@ -44,8 +45,10 @@ async def projection_events(request: Request) -> Response:
 
 async def frame(request: Request) -> Response:
     """The positions of one frame: int16, quantized."""
-    record = _record(request.path_params["run"], request.path_params.get("projection"))
-    positions = record.frame(request.path_params["frame"])
+    run, projection = request.path_params["run"], request.path_params.get("projection")
+    positions = _record(run, projection).frame(request.path_params["frame"])
+    if projection is None:
+        FIRST_FRAMES.on_frame(run)
     return Response(positions, headers=IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
 
 

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.monitoring import RequestMonitorMiddleware
 from app.runtime.session_owner import COOKIE, owner_from_cookies
 
 _YEAR_S = 365 * 24 * 3600
@@ -132,4 +133,10 @@ def _asks_for_page(scope: Scope) -> bool:
     return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
 
 
-MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware, BaseAddressMiddleware)
+MIDDLEWARE = (
+    RequestMonitorMiddleware,
+    SameOriginMiddleware,
+    BrowserCookieMiddleware,
+    ImmutableAssetMiddleware,
+    BaseAddressMiddleware,
+)

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.api import batches, downloads, events, images, losses, runs
+from app.api import batches, downloads, events, images, losses, monitoring, runs
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
 from dmlviz import __version__
@@ -16,6 +16,7 @@ def routes() -> list[Route]:
     return [
         Route("/api/health", health),
         Route("/api/methods.json", methods),
+        *monitoring.routes(),
         *downloads.routes(),
         *events.routes(),
         *runs.routes(),

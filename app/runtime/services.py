@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
+from app.runtime.logs import log_job
+from app.runtime.metrics import count_job
+from app.runtime.monitoring import Monitoring, monitoring_from_environment
 from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root
+from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.quota import enforce, parse_limit
 from dmlviz.runs.run import Run, RunNotFoundError
@@ -34,6 +38,7 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    monitoring: Monitoring = field(default_factory=monitoring_from_environment)
 
 
 @dataclass(frozen=True)
@@ -114,9 +119,14 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm)
+        jobs = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, on_job=_on_job)
         _services = Services(settings, runs, jobs, UploadManager(data_root(settings.data), runs))
         return _services
+
+
+def _on_job(report: JobReport) -> None:
+    count_job(report)
+    log_job(report)
 
 
 def services() -> Services:

@@ -14,6 +14,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.errors import UserError
 
 app = single_command_app()
+MONITORING = "Log and metrics (docs/OPERATIONS.md)"
 ANY_HOST = ("0.0.0.0", "::", "")
 
 
@@ -31,9 +32,37 @@ def serve(
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
+    log_format: Annotated[
+        str,
+        typer.Option(
+            metavar="text|json",
+            envvar="DMLVIZ_LOG_FORMAT",
+            help="format of the log: key=value, or one JSON object a line",
+            rich_help_panel=MONITORING,
+        ),
+    ] = "text",
+    log_level: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL",
+            envvar="DMLVIZ_LOG_LEVEL",
+            help="what is logged: debug, info, warning or error, and what is more important",
+            rich_help_panel=MONITORING,
+        ),
+    ] = "info",
+    metrics_token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            envvar="DMLVIZ_METRICS_TOKEN",
+            help="token that a program must send to read the metrics (default: only this machine may read them)",
+            rich_help_panel=MONITORING,
+        ),
+    ] = None,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
+    from app.runtime.monitoring import Monitoring
     from app.server import Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
@@ -49,7 +78,14 @@ def serve(
 
     print("Starting …", end="\r", flush=True)
     limit = parse_limit(disk_limit)
-    settings = Settings(runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit)
+    monitoring = Monitoring(
+        log_format=log_format,  # type: ignore[arg-type]  # it checks them
+        log_level=log_level,  # type: ignore[arg-type]
+        metrics_token=metrics_token or None,
+    )
+    settings = Settings(
+        runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit, monitoring=monitoring
+    )
     serve_app(settings, on_ready=ready)
 
 

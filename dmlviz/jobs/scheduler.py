@@ -17,6 +17,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job_report import JobListener, JobReport
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.worker_process import EventQueue, WorkerProcess, worker_arguments
 from dmlviz.projection import check
@@ -61,6 +62,8 @@ class _Job:
     worker: WorkerProcess | None = None
     stopping: bool = False
     timers: list[threading.Timer] = field(default_factory=list)
+    submitted: float = field(default_factory=time.monotonic)
+    started: float | None = None  # when a worker got it, as `submitted`
 
 
 class JobScheduler:
@@ -74,6 +77,7 @@ class JobScheduler:
         data_root: Where the data sets are.
         warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.
         likely: The data set that the first warm worker loads.
+        on_job: Called when a job begins and when it has ended.
     """
 
     def __init__(
@@ -84,7 +88,9 @@ class JobScheduler:
         *,
         warm: bool = True,
         likely: str | None = None,
+        on_job: JobListener = lambda report: None,
     ) -> None:
+        self.on_job = on_job
         self.runs = runs if isinstance(runs, Runs) else Runs(runs)
         self.runs.folder = self.runs.folder.resolve()
         self.slots = slots or max(1, (os.cpu_count() or 2) - 1)
@@ -199,6 +205,7 @@ class JobScheduler:
             if job.worker is None:
                 self._queue.remove(job)
                 self._write_end(job, "stopped", "stopped before it began")
+                self._report_end(job)
                 self._change.notify_all()
             elif job.stopping:
                 job.worker.kill()
@@ -325,8 +332,11 @@ class JobScheduler:
                 job.worker = self.pool.dispatch(job.request, job.dataset)
             except OSError as error:  # too many processes or open files
                 self._write_end(job, "failed", f"No worker could be started: {error.strerror}.")
+                self._report_end(job)
                 continue
             self._active[job.worker] = job
+            job.started = time.monotonic()
+            self._report(job, "starting")
             self._schedule(job, PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
 
@@ -365,6 +375,35 @@ class JobScheduler:
             if not self._active:
                 self.pool.prestart()
             self._change.notify_all()
+        if job is not None:
+            self._report_end(job)
+
+    def _report(self, job: _Job, state: str, **more: Any) -> None:
+        report = JobReport(
+            kind=job.request["job"],
+            run=job.key.run,
+            projection=job.key.projection,
+            owner=job.owners[0] if job.owners else "",
+            state=state,
+            waited=(job.started or time.monotonic()) - job.submitted,
+            **more,
+        )
+        try:
+            self.on_job(report)
+        except Exception:  # whoever listens must not stop the jobs
+            logging.getLogger(__name__).exception("a job could not be reported")
+
+    def _report_end(self, job: _Job) -> None:
+        end = None
+        with contextlib.suppress(DamagedFileError):
+            end = job.record.end
+        self._report(
+            job,
+            "interrupted" if end is None else end["event"],
+            seconds=0.0 if job.started is None else time.monotonic() - job.started,
+            worker="" if job.worker is None else str(job.worker.pid),
+            reason="" if end is None else end.get("reason", ""),
+        )
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:
         step = 0
