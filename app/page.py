@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.panels import navigation, sidebar
+from app.panels import account, navigation, sidebar
 from app.runtime.metrics import RERUN
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import track_interrupted_rerun
@@ -17,8 +17,10 @@ st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), lay
 st.html(APP_DIR / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
+account.check_access()
 navigation.top_bar(pages, page)
 with error_boundary(), track_interrupted_rerun():
+    account.open_link()
     if page is pages[navigation.HOME]:
         sidebar.explore_sidebar()
         page.run()

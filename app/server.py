@@ -15,6 +15,8 @@ from starlette.middleware import Middleware
 
 from app.api import events, routes
 from app.api.middleware import MIDDLEWARE
+from app.api.session_binding import STREAMLIT_OPTION
+from app.api.user_header import user_header
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.logs import configure_logs
@@ -41,6 +43,8 @@ def options(settings: Settings) -> dict[str, Any]:
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         settings_by_name = dict(_flatten(tomllib.load(file)))
     settings_by_name |= {"server.address": settings.host, "server.port": settings.port}
+    if not settings.access.alone:
+        settings_by_name |= STREAMLIT_OPTION
     if settings.host in LOOPBACK:
         settings_by_name["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
     return settings_by_name
@@ -74,7 +78,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
     return {
         "routes": routes.routes(),
-        "middleware": [Middleware(kind) for kind in MIDDLEWARE],
+        "middleware": [*user_header(settings.access), *(Middleware(kind) for kind in MIDDLEWARE)],
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }

@@ -1,7 +1,6 @@
 """What happens to every request before a route or Streamlit answers it, one duty a class."""
 
 import re
-import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,7 +9,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.monitoring import RequestMonitorMiddleware
-from app.runtime.session_owner import COOKIE, owner_from_cookies
+from app.api.session_binding import SessionBindingMiddleware
+from app.runtime.browser_cookie import COOKIE
+from app.runtime.services import services
 
 _YEAR_S = 365 * 24 * 3600
 _HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
@@ -48,7 +49,7 @@ class BrowserCookieMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; the first page that a browser gets carries its cookie."""
-        if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
+        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
 
@@ -56,7 +57,8 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    cookie = f"{COOKIE}={secrets.token_hex(16)}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
                     headers.append("set-cookie", cookie + self.secure)
             await send(message)
 
@@ -133,10 +135,32 @@ def _asks_for_page(scope: Scope) -> bool:
     return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
 
 
+class ClearCacheAtLogoutMiddleware:
+    """ASGI middleware: lets the browser forget the pictures and frames of whoever logs out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
+        if scope["type"] != "http" or not scope["path"].endswith("/auth/logout"):
+            await self.app(scope, receive, send)
+            return
+
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
+            await send(message)
+
+        await self.app(scope, receive, with_header)
+
+
 MIDDLEWARE = (
     RequestMonitorMiddleware,
     SameOriginMiddleware,
     BrowserCookieMiddleware,
     ImmutableAssetMiddleware,
+    ClearCacheAtLogoutMiddleware,
+    SessionBindingMiddleware,
     BaseAddressMiddleware,
 )

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
 from app.api import events
+from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.runtime.logs import log_failed_request
 from app.runtime.metrics import REGISTRY, REQUESTS
@@ -37,6 +38,7 @@ def routes() -> list[Route]:
     return [Route("/api/metrics", metrics)]
 
 
+@access(Rule.ANYONE)  # it checks itself who may ask
 async def metrics(request: Request) -> Response:
     """Figures about the server in Prometheus's format, for who may have them."""
     token = services().settings.monitoring.metrics_token
@@ -67,9 +69,8 @@ class ServerCollector(Collector):
         """Yield each figure."""
         here, use = services(), process_use()
         jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
-        counts = Counter(
-            ("train" if key.projection is None else "project", status.phase) for key, status in here.jobs.running_for()
-        )
+        under_way = here.scheduler.running_for()
+        counts = Counter(("train" if key.projection is None else "project", status.phase) for key, status in under_way)
         for kind in JOB_KINDS:
             for state in JOB_STATES:
                 jobs.add_metric([kind, state], counts[kind, state])
@@ -81,11 +82,11 @@ class ServerCollector(Collector):
             memory.add_metric([kind], size)
         yield memory
         for name, explanation, value in (
-            ("dmlviz_job_slots", "Jobs that may run at a time.", here.jobs.slots),
+            ("dmlviz_job_slots", "Jobs that may run at a time.", here.scheduler.slots),
             ("dmlviz_workers", "Worker processes, with a job or without.", use.workers),
             ("dmlviz_event_streams", "Pages that follow a run now.", events.event_hub.listeners),
             ("dmlviz_sessions", "Open pages.", open_sessions()),
-            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(here.runs)),
+            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(here.store)),
             ("dmlviz_runs_disk_limit_bytes", "Disk space that the runs may take.", here.settings.disk_limit),
         ):
             yield GaugeMetricFamily(name, explanation, value)

@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.api import batches, downloads, events, images, losses, monitoring, runs
+from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
 from dmlviz import __version__
@@ -32,16 +33,19 @@ def user_error(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 410 if isinstance(error, DamagedFileError) else 404, NO_STORE)
 
 
+@access(Rule.ANYONE)
 async def health(_request: Request) -> Response:
     """Whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
 
 
+@access(Rule.ANYONE)
 async def methods(_request: Request) -> Response:
     """Title and caution of every projection."""
     return JSONResponse(projection_infos(), headers={"Cache-Control": "max-age=3600"})
 
 
+@access(Rule.ANYONE)
 async def not_found(request: Request) -> Response:
     """Refuse an address that no route has."""
     raise UserError(f"There is nothing at {request.url.path[:80]}.")

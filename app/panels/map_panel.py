@@ -7,7 +7,6 @@ import streamlit as st
 from app.panels import inspector, projection_picker
 from app.payloads.query import QueryResult
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.state.explore_options import COLOR_MODES
@@ -27,7 +26,7 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
 
     def stop() -> None:
         projection = run_view.drawing.id if run_view.drawing is not None else None
-        services.jobs.stop(run_view.run.id, projection, session_owner())
+        services.jobs.stop(run_view.run.id, projection)
 
     def resume() -> None:
         ui.messages.clear()

@@ -4,7 +4,6 @@ import streamlit as st
 
 from app.panels import navigation, settings
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import PageContext
 from app.state.explore import UIState
 from app.state.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
@@ -106,7 +105,7 @@ def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
     """Show the run that gives the answer, after training it if needed; on failure note the message."""
     ui.messages.clear()
     try:
-        run = services.jobs.submit(progress.config, session_owner())
+        run = services.jobs.submit(progress.config)
     except UserError as error:
         ui.messages.append(str(error))
         return

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class StreamHub:
 
     async def follow(
         self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT_S
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str]:
         """Yield the blocks of an event stream: the lines of a log, queue positions, then the end.
 
         Args:

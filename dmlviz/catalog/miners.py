@@ -45,7 +45,7 @@ MINERS = Catalog(
             title="Hard negative pairs",
             family="pairs",
             tuple_kind="pairs",
-            remedy_for="idle",
+            remedy_for="inactive",
             summary="All positive pairs, and as many negative pairs: the closest of the batch.",
             when_to_use="The usual choice with pair losses: the near negatives are those that still cost something. "
             "With wrong labels it finds exactly these.",
@@ -145,7 +145,7 @@ MINERS = Catalog(
             title="Batch hard",
             family="triplets",
             tuple_kind="triplets",
-            remedy_for="idle",
+            remedy_for="inactive",
             summary="For every anchor its farthest positive and its closest negative.",
             when_to_use="For batches with few images of each class and clean labels; cheap, one triplet for each "
             "image. Start with a small learning rate.",

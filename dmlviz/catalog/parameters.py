@@ -63,7 +63,8 @@ class Parameter:
         high = float("inf") if self.maximum is None else self.maximum
         if not low <= value <= high:
             raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {brief(value)}.")
-        return self.kind(value)
+        number: float | int = self.kind(value)
+        return number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,12 +239,12 @@ class MinerSpec(Spec):
     """A miner.
 
     tuple_kind: what it selects, "pairs" or "triplets".
-    remedy_for: the alarm against which it is suggested ("collapsed", "idle"), or "" for none; see
+    remedy_for: the alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
         dmlviz/training/suggestions.py.
     """
 
     tuple_kind: str
-    remedy_for: Literal["", "collapsed", "idle"] = ""
+    remedy_for: Literal["", "collapsed", "inactive"] = ""
 
 
 D = TypeVar("D", bound=Spec)

@@ -113,7 +113,7 @@ PROJECTIONS = Catalog(
                     kind=str,
                     default="one",
                     choices=("one", "all", "each"),
-                    help="to one epoch (that drawn; of a film, the last), to all together, or in a film to each anew",
+                    help="to one epoch (the one drawn; in a replay, the last), to all together, or in a replay to each",
                 ),
             ),
             caution="Two groups that overlap here may be apart in a direction that is not drawn. "

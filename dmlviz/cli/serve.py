@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from dmlviz.errors import UserError
 
 app = single_command_app()
 MONITORING = "Log and metrics (docs/OPERATIONS.md)"
+PEOPLE = "Several people (docs/PEOPLE.md)"
 ANY_HOST = ("0.0.0.0", "::", "")
 
 
@@ -31,6 +33,40 @@ def serve(
             help="disk quota for runs; oldest unpinned runs are evicted (default: DMLVIZ_DISK_LIMIT, else 5)",
         ),
     ] = None,
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--not-shared",
+            help="each browser has its own runs and data; the default if others can reach the address",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="DMLVIZ_PEOPLE",
+            help="roles and limits of people, as TOML (docs/PEOPLE.md)",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    user_header: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            envvar="DMLVIZ_USER_HEADER",
+            help="header in which the proxy names the person, e.g. X-Forwarded-User; needs --forwarded-allow-ips",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="proxies whose X-Forwarded-Proto and X-Forwarded-For are believed, separated by commas; * for all",
+        ),
+    ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
     log_format: Annotated[
         str,
@@ -62,8 +98,9 @@ def serve(
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
+    from app.runtime.identity import access_settings
     from app.runtime.monitoring import Monitoring
-    from app.server import Settings
+    from app.server import LOOPBACK, Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
     from dmlviz.runs.store import runs_folder
@@ -73,6 +110,8 @@ def serve(
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
         if host in ANY_HOST:
             print("  Warning: anyone on this network can open it and start trainings.", flush=True)
+        if not access.alone:
+            print(f"  {access.summary}", flush=True)
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
@@ -83,8 +122,21 @@ def serve(
         log_level=log_level,  # type: ignore[arg-type]
         metrics_token=metrics_token or None,
     )
+    access = access_settings(
+        shared=shared,
+        people=people,
+        user_header=user_header,
+        proxies=forwarded_allow_ips,
+        reachable=host not in LOOPBACK,
+    )
     settings = Settings(
-        runs=ensure_dir(runs_folder(runs)), data=data, host=host, port=port, disk_limit=limit, monitoring=monitoring
+        runs=ensure_dir(runs_folder(runs)),
+        data=data,
+        host=host,
+        port=port,
+        disk_limit=limit,
+        access=access,
+        monitoring=monitoring,
     )
     serve_app(settings, on_ready=ready)
 

@@ -221,6 +221,12 @@ class JobScheduler:
             jobs = [*self._active.values(), *self._queue]
         return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
 
+    def owners_of(self, key: Key) -> tuple[str, ...]:
+        """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""
+        with self._change:
+            job = self._find(key)
+            return () if job is None else tuple(job.owners)
+
     def embed(
         self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
     ) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,16 +48,23 @@ def export_run(run: Run, file: IO[bytes]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for path in sorted(run.path.rglob("*")):
             name = path.relative_to(run.path).as_posix()
-            if path.is_file() and _NAME.fullmatch(name):
+            if name == "run.json":
+                archive.writestr(name, json.dumps(run.info, indent=1))  # with the title of whoever exports it
+            elif path.is_file() and _NAME.fullmatch(name):
                 archive.write(path, name)
 
 
-def import_run(file: IO[bytes], runs: Runs) -> Run:
+def import_run(
+    file: IO[bytes], runs: Runs, holder: str = "", allow: Callable[[TrainConfig], object] = lambda config: None
+) -> Run:
     """Import a run from a zip file.
 
     Args:
         file: the zip file.
         runs: where to import it.
+        holder: ID of the person whose run it is to be. It gets an ID of its own then, since others who train with the
+            same settings must not be given what this person's file claims.
+        allow: called with the settings before the run is kept; raises UserError to refuse it.
 
     Returns:
         The run.
@@ -76,9 +85,10 @@ def import_run(file: IO[bytes], runs: Runs) -> Run:
             reason = one_line(str(error), 80) or type(error).__name__
             raise _invalid(f"it is no readable zip file ({reason})") from None
         try:
-            validated = _validate(staged)
+            validated = _validate(staged, holder)
         except DamagedFileError as error:
             raise _invalid(f"{error.file}: {error.reason}") from None
+        allow(Run(validated).config)
         target = runs.folder / validated.name
         if target.exists():
             raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
@@ -133,23 +143,24 @@ def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_byte
     return size
 
 
-def _validate(folder: Path) -> Path:
-    """Check every file and return the folder, renamed to the ID that follows from the settings."""
+def _validate(folder: Path, holder: str) -> Path:
+    """Check every file and return the folder, renamed to the ID that follows from the settings (and the holder)."""
     if not (folder / "run.json").is_file():
         raise _invalid("run.json is missing")
     _check_version(folder / "run.json")
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
     # The ID follows from the settings, whatever the file says: equal settings are one run.
+    run_id = sha256(f"{config.id} {holder}".encode()).hexdigest()[:16] if holder else config.id
     tags = [one_line(tag, 30) for tag in info.get("tags", [])]
     overrides = {
-        "id": config.id,
+        "id": run_id,
         "title": one_line(info["title"]) or "Run",
         "pinned": False,
         "tags": [*filter(None, tags)],
     }
     write_json(folder / "run.json", info | overrides | {"config": config.model_dump(mode="json")})
-    renamed = folder.with_name(config.id)
+    renamed = folder.with_name(run_id)
     folder.rename(renamed)
     run = Run(renamed)
     for described in sorted(renamed.glob("projections/*")):

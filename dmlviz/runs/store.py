@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -32,6 +32,11 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else the user's cache folder."""
     path = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(path).expanduser() if path else cache_dir() / "runs"
+
+
+def run_not_found(run: str) -> RunNotFoundError:
+    """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
+    return RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,14 @@ class Runs:
         """Return the runs that cannot be read, which `list` leaves out."""
         return self.look()[1]
 
-    def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
-        """Return `list` and `damaged` from one reading of the folder."""
-        runs = [*self._read(self.folder)]
+    def look(
+        self, is_wanted: Callable[[str], bool] = lambda run: True
+    ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """Return `list` and `damaged` from one reading of the folder, of those runs only whose IDs are wanted."""
+        runs = [*self._read(self.folder, is_wanted)]
         stored = sorted((run for run in runs if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
         ids = {run.id for run in runs}
-        runs += [run for run in self._read(self.bundled) if run.id not in ids]
+        runs += [run for run in self._read(self.bundled, is_wanted) if run.id not in ids]
         bundled = [run for run in runs if isinstance(run, Run) and run.path.parent != self.folder]
         return (*stored, *bundled), tuple(run for run in runs if isinstance(run, DamagedRun))
 
@@ -104,7 +111,7 @@ class Runs:
                     record = Run(folder / run)
                     _ = record.config
                     return record
-        raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+        raise run_not_found(run)
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
         """Return whether a run is ready-made (read-only)."""
@@ -202,12 +209,12 @@ class Runs:
         return record
 
     @classmethod
-    def _read(cls, folder: Path) -> "Iterator[Run | DamagedRun]":
+    def _read(cls, folder: Path, is_wanted: Callable[[str], bool]) -> "Iterator[Run | DamagedRun]":
         try:
             names = sorted(entry.name for entry in os.scandir(folder) if is_run_id(entry.name) and entry.is_dir())
         except OSError:  # no such folder yet
             return
-        for name in names:
+        for name in filter(is_wanted, names):
             yield cls._at(folder / name)
 
     @staticmethod

@@ -53,7 +53,7 @@ class TrainingMonitor:
         alarms: dict[str, Alarm | None] = {}
         if isinstance(event, Step):
             self.steps.append(event)
-            alarms = {"idle": self._inactive(), "diverging": self._diverging()}
+            alarms = {"inactive": self._inactive(), "diverging": self._diverging()}
         elif isinstance(event, Failed):
             alarms = {"diverging": Alarm("diverging", f"Training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
@@ -76,7 +76,7 @@ class TrainingMonitor:
         if len(self.steps) < WINDOW_STEPS or max(step.active_fraction for step in self.steps) > 0:
             return None
         return Alarm(
-            "idle",
+            "inactive",
             f"No active loss terms in the last {WINDOW_STEPS} batches: the gradient is zero.",
         )
 

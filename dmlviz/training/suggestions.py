@@ -60,7 +60,7 @@ def _against_overfitting(config: TrainConfig) -> list[Suggestion]:
 
 SUGGESTIONS: dict[str, Callable[[TrainConfig], list[Suggestion]]] = {
     "collapsed": _against_collapse,
-    "idle": _for_inactive_loss,
+    "inactive": _for_inactive_loss,
     "diverging": _against_divergence,
     "exploding": _against_explosion,
     "overfitting": _against_overfitting,
@@ -91,7 +91,7 @@ def _easier_miner(config: TrainConfig) -> list[Suggestion]:
 
 
 def _harder_miner(config: TrainConfig) -> list[Suggestion]:
-    return _miner(config, "idle")
+    return _miner(config, "inactive")
 
 
 def _miner(config: TrainConfig, alarm: str) -> list[Suggestion]:

@@ -378,11 +378,21 @@ export interface ProgressProps {
 
 // ---- run_list: Props of the list of runs, and the actions of a person on it.
 
+/** Whose a run is, who else sees it, and what a person may choose: nothing, where it is not theirs. */
+export interface RunSharing {
+  group: string;
+  owner: string;
+  visibility: string;
+  offered: string[];
+  key: string;
+}
+
 /** What a card says of a run. */
 export interface RunCardProps {
   run: string;
   title: string;
-  ours: boolean;
+  read_only: boolean;
+  sharing?: RunSharing;
   tags: string[];
   pinned: boolean;
   badges: string[];
@@ -414,6 +424,7 @@ export interface RunListProps {
   cards: RunCardProps[];
   sort: string;
   search: string;
+  group: string;
   disk: DiskUse;
   deleted: DeletedRun | null;
   note: string | null;
@@ -422,10 +433,11 @@ export interface RunListProps {
   compare: Record<string, string>;
 }
 
-/** How the runs are searched and sorted. */
+/** How the runs are searched and sorted, and whose are shown. */
 export interface RunListOrder {
   sort: string;
   search: string;
+  group: string;
 }
 
 /** What a person does to a run. */

@@ -90,7 +90,9 @@ def test_a_batch_and_its_histograms_are_what_the_protocol_declares(client, told)
 
 def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypatch):
     heard = []
-    monkeypatch.setattr(here.jobs.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]})
+    monkeypatch.setattr(
+        here.scheduler.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]}
+    )
     answer = client.get(f"/api/runs/{told.id}/batches/3/terms.json")
     assert answer.json() == {"terms": [[1]]}
     assert heard == [{"run": str(told.path.resolve()), "batch": 3}]

@@ -24,7 +24,7 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
         heard.append(question)
         return sampling.answer(question)
 
-    monkeypatch.setattr(here.jobs.inference_worker, "call", call)
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
     losses._answer.cache_clear()
     yield heard
     losses._answer.cache_clear()

@@ -85,11 +85,11 @@ def test_a_failed_request_is_a_line_without_what_was_asked_for(client, caplog):
     assert "secret" not in str(vars(record))
 
 
-def test_an_error_of_ours_is_counted_and_written(client, caplog, monkeypatch, read):
+def test_an_error_of_ours_is_counted_and_written(client, run, caplog, monkeypatch, read):
     monkeypatch.setattr(events, "_record", lambda *_: 1 / 0)
     lenient = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
     with caplog.at_level("ERROR", logger="dmlviz.server"):
-        assert lenient.get("/api/frames/0123456789abcdef/0123456789abcdef.i16").status_code == 500
+        assert lenient.get(f"/api/frames/{run.id}/0123456789abcdef.i16").status_code == 500
     assert caplog.records[0].fields["status"] == 500
     assert read("dmlviz_http_requests_total", route="/api/frames/{run}/{frame}.i16", status="500") > 0
 
@@ -124,7 +124,7 @@ def test_the_first_frame_counts_once_from_the_click_and_only_while_it_is_live(re
 
 
 def test_what_the_server_has_now_is_looked_up(read, here, run):
-    assert read("dmlviz_job_slots") == here.jobs.slots
+    assert read("dmlviz_job_slots") == here.scheduler.slots
     assert read("dmlviz_runs_disk_limit_bytes") == here.settings.disk_limit
     size = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
     assert read("dmlviz_runs_disk_bytes") == size

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from app.api import downloads
-from app.runtime.session_owner import COOKIE
+from app.runtime.browser_cookie import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile

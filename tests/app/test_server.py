@@ -19,8 +19,8 @@ from streamlit.runtime import Runtime
 from app.api import events
 from app.api.middleware import MIDDLEWARE
 from app.runtime import services
+from app.runtime.browser_cookie import COOKIE, BrowserCookie
 from app.runtime.services import Settings
-from app.runtime.session_owner import COOKIE, owner_from_cookies
 from app.server import build_app, options
 
 
@@ -130,13 +130,15 @@ def test_a_browser_gets_one_http_only_cookie(client):
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
-    assert owner_from_cookies(dict(first.cookies)) is not None
+    assert services.services().identity.browsers.token(first.cookies) is not None
     assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
 
 
 def test_an_invalid_cookie_is_replaced(client):
-    answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
-    assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
+    another_server = BrowserCookie(b"another key")
+    for value in ("../../etc", "0" * 32, another_server.issue()):
+        answer = client.get("/", headers={"Cookie": f"{COOKIE}={value}"})
+        assert re.search(rf"{COOKIE}=[0-9a-f]{{32}}\.[\w-]{{27}};", answer.headers["set-cookie"])
 
 
 def test_a_page_says_where_its_server_is(client):

@@ -57,7 +57,7 @@ PLAIN = """(count) => {
   canvas.height = scene.renderer.canvas.height;
   const context = canvas.getContext("2d");
   const names = colors.map((color) => `rgb(${color})`);
-  const { k, x: cx, y: cy } = scene.view;
+  const { k, x: cx, y: cy } = scene.camera.view;
   const { width, height } = scene.port;
   for (let f = 0; f < count; f++) {
     const t = f / count;
@@ -85,7 +85,7 @@ BRUTE = """(count) => {
   let found = 0;
   for (let q = 0; q < count; q++) {
     const [x, y] = scene.toWorld((q * 37) % scene.port.width, (q * 61) % scene.port.height);
-    let best = -1, least = (12 / scene.view.k) ** 2;
+    let best = -1, least = (12 / scene.camera.view.k) ** 2;
     for (let i = 0; i < model.n; i++) {
       const d = (xy[2 * i] - x) ** 2 + (xy[2 * i + 1] - y) ** 2;
       if (scene.usable[i] && d < least) { least = d; best = i; }
@@ -100,7 +100,7 @@ SAME_PICKS = """() => {
   for (let q = 0; q < 300; q++) {
     const [sx, sy] = [(q * 37) % scene.port.width, (q * 61) % scene.port.height];
     const [x, y] = scene.toWorld(sx, sy);
-    let best = -1, least = (12 / scene.view.k) ** 2;
+    let best = -1, least = (12 / scene.camera.view.k) ** 2;
     for (let i = 0; i < model.n; i++) {
       const d = (xy[2 * i] - x) ** 2 + (xy[2 * i + 1] - y) ** 2;
       if (d < least) { least = d; best = i; }

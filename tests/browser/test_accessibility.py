@@ -36,6 +36,7 @@ def test_no_page_has_a_serious_accessibility_problem(visit, digits_run, theme):
     person.page.keyboard.press("Enter")
     person.page.get_by_role("link", name="Triplet · loss", exact=True).click()
     person.page.locator(".force-playground[data-ready=true]").wait_for()
+    person.page.locator(".lossplot[data-ready=true]").wait_for()
     found["an entry of Learn"] = findings(person.page)
     said = [f"{page}: {finding}" for page, several in found.items() for finding in several]
     assert not said, "\n".join(said)

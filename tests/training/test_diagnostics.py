@@ -69,8 +69,8 @@ def test_an_untrained_net_raises_no_alarm():
 
 def test_a_loss_without_active_terms_is_reported_after_a_full_window():
     events = [step(i, active=0.0) for i in range(1, WINDOW_STEPS + 5)]
-    assert tracked(*events) == [(WINDOW_STEPS, "idle", True)]
-    assert tracked(*events, step(99, active=0.01))[-1] == (99, "idle", False)
+    assert tracked(*events) == [(WINDOW_STEPS, "inactive", True)]
+    assert tracked(*events, step(99, active=0.01))[-1] == (99, "inactive", False)
 
 
 def test_a_rising_loss_is_reported_and_a_noisy_small_one_is_not():

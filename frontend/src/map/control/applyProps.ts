@@ -138,7 +138,7 @@ export class PropsReceiver {
       if (this.token !== token || this.destroyed || !data.n) return;
       model.labels = labels;
       this.known = true;
-      scene.automatic = true;
+      scene.camera.automatic = true;
       const saved = restoreView({ state, scene, interaction });
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
@@ -206,7 +206,7 @@ export class PropsReceiver {
       persistence.setSaved(data.step);
       if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);
     }
-    if (marker.set(data.query, playback.shown, theme.still)) scene.refit();
+    if (marker.set(data.query, playback.shown, theme.still)) scene.camera.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
     const recolored = [differs("color"), differs("values")].some(Boolean);

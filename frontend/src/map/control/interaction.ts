@@ -144,7 +144,7 @@ export class Interaction implements Pointed {
       state: { model },
       scene,
     } = this.parts;
-    if (!scene.tween || !scene.view) return;
+    if (!scene.tween || !scene.camera.view) return;
     const { width, height } = scene.port;
     const from = model.pinned;
     const next =
@@ -156,7 +156,7 @@ export class Interaction implements Pointed {
     this.carded = next;
     const [x, y] = scene.screenOf(next);
     if (x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX)
-      scene.pan(width / 2 - x, height / 2 - y);
+      scene.camera.pan(width / 2 - x, height / 2 - y);
   }
 
   // ---- selection

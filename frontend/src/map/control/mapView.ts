@@ -114,7 +114,7 @@ export class MapView {
     );
     this.link = new MapLink({
       state,
-      scene,
+      camera: scene.camera,
       playback,
       hover: (item) => interaction.setHovered(item, { notify: false }),
       pin: (item) => interaction.pin(item, { notify: false }),
@@ -189,16 +189,16 @@ export class MapView {
     return [
       listen(layout.overlay, () => state.mode, {
         pan: (dx, dy) => {
-          if (!scene.frame?.xyz) return scene.pan(dx, dy);
+          if (!scene.frame?.xyz) return scene.camera.pan(dx, dy);
           orbit.turn(dx, dy, Math.min(scene.port.width, scene.port.height));
           this.playback.rotated();
           this.changed();
         },
-        zoom: (factor, x, y, gliding) => scene.zoom(factor, x, y, gliding && !state.theme.still),
+        zoom: (factor, x, y, gliding) => scene.camera.zoom(factor, x, y, gliding && !state.theme.still),
         hover: (x, y) => interaction.hover(x, y),
         leave: () => interaction.leave(),
         click: (x, y, event) => interaction.click(x, y, event),
-        home: () => scene.goHome(),
+        home: () => scene.camera.goHome(),
         lasso: (path) => interaction.lasso(path),
         lassoEnd: (path, box, event) => interaction.lassoEnd(path, box, event),
       }),
@@ -283,9 +283,9 @@ export class MapView {
         state.trails = !state.trails;
         break;
       case "home":
-        return scene.goHome();
+        return scene.camera.goHome();
       case "zoom":
-        return scene.zoom(action[1], scene.port.width / 2, scene.port.height / 2, !state.theme.still);
+        return scene.camera.zoom(action[1], scene.port.width / 2, scene.port.height / 2, !state.theme.still);
       case "play":
         return playback.toggle();
       case "step":

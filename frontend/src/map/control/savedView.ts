@@ -36,8 +36,8 @@ export function saveView({ state, scene, playback, interaction }: Parts): void {
   for (const other of left.values()) delete other.raw;
   left.set(shownOn(state), {
     raw: playback.frames?.raw,
-    eye: scene.automatic ? null : (scene.target ?? scene.view),
-    size: scene.size,
+    eye: scene.camera.automatic ? null : (scene.camera.target ?? scene.camera.view),
+    size: scene.camera.size,
     hidden: state.model.hidden,
     selected: state.model.selected,
     reason: interaction.reason,
@@ -51,9 +51,9 @@ export function restoreView({ state, scene, interaction }: Omit<Parts, "playback
   left.delete(shownOn(state));
   if (!saved) return null;
   if (saved.eye) {
-    scene.view = { ...saved.eye, k: (saved.eye.k * (scene.size || saved.size)) / saved.size };
-    scene.size ||= saved.size;
-    scene.automatic = false;
+    scene.camera.view = { ...saved.eye, k: (saved.eye.k * (scene.camera.size || saved.size)) / saved.size };
+    scene.camera.size ||= saved.size;
+    scene.camera.automatic = false;
   }
   state.model.hidden = saved.hidden;
   state.model.selected = saved.selected;

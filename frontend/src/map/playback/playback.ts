@@ -330,7 +330,7 @@ export class Playback {
     };
     const [before, from, to, after] = [at(-1), at(0), at(1), at(2)];
     if (!from || !to) return null;
-    const view = this.isIterativeLayout && scene.automatic ? scene.homeOf(to) : null;
+    const view = this.isIterativeLayout && scene.camera.automatic ? scene.camera.homeOf(to) : null;
     if (!view) return { tween: Tween.stretch(before, from, to, after), to };
     const rebased = [
       before && scene.rebased(before, view),

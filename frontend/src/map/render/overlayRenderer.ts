@@ -70,7 +70,7 @@ export class OverlayRenderer {
     const { model, colors, sprites } = this.parts.state;
     this.thumbnail = 0;
     this.drawn.clear();
-    const zoom = scene.zoomed;
+    const zoom = scene.camera.zoomed;
     if (!sprites || zoom < MIN_ZOOM) return;
     const { width, height } = scene.port;
     const places = scene.places();

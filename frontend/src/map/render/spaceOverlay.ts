@@ -12,6 +12,7 @@ type Context = CanvasRenderingContext2D;
 type Seen = (point: readonly number[]) => Point;
 type Margins = NonNullable<Space["margins"]>;
 
+const LABEL_PX = 12; // nearer to the edge than this a number is cut
 const TAU = 2 * Math.PI;
 const CIRCLE_STEPS = 96; // of a circle in three dimensions
 
@@ -102,7 +103,7 @@ function drawFlat(context: Context, { kind }: Space, seen: Seen, theme: Theme, s
   } else drawTicks(context, [x0, y0], scene, theme);
 }
 
-// Round numbers about 90 pixels apart.
+// Round numbers about 90 pixels apart; one that the edge would cut is left out.
 function drawTicks(context: Context, [x0, y0]: Point, { eye: view, port }: Scene, theme: Theme): void {
   const rough = 90 / view.k;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -113,13 +114,16 @@ function drawTicks(context: Context, [x0, y0]: Point, { eye: view, port }: Scene
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let i = Math.ceil(-x0 / (step * view.k)); x0 + i * step * view.k < port.width; i++) {
-    if (i && y0 > 0 && y0 < port.height - 14)
-      context.fillText((i * step).toFixed(digits), x0 + i * step * view.k, y0 + 3);
+    const x = x0 + i * step * view.k;
+    if (i && y0 > 0 && y0 < port.height - 14 && x > LABEL_PX && x < port.width - LABEL_PX)
+      context.fillText((i * step).toFixed(digits), x, y0 + 3);
   }
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (let i = Math.ceil((y0 - port.height) / (step * view.k)); y0 - i * step * view.k > 0; i++) {
-    if (i && x0 > 24 && x0 < port.width) context.fillText((i * step).toFixed(digits), x0 - 4, y0 - i * step * view.k);
+    const y = y0 - i * step * view.k;
+    if (i && x0 > 24 && x0 < port.width && y > LABEL_PX && y < port.height - LABEL_PX)
+      context.fillText((i * step).toFixed(digits), x0 - 4, y);
   }
 }
 

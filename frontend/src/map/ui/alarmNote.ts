@@ -7,7 +7,7 @@ import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
 const CROSS = "M4 4l8 8M12 4l-8 8";
 const TITLES: Record<string, string> = {
   collapsed: "Collapsed",
-  idle: "No active terms",
+  inactive: "No active terms",
   diverging: "Diverging",
   exploding: "Exploding",
   overfitting: "Overfitting",

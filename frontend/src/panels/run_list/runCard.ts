@@ -2,6 +2,7 @@
 import { grouped } from "../../lib/format.ts";
 import { h, icon, setData, type Attributes } from "../../lib/dom.ts";
 import type { RunAction, RunCardProps } from "../../protocol.ts";
+import { sharingForm, VISIBILITIES } from "./sharing.ts";
 import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
@@ -12,7 +13,7 @@ const BOTH = "M2.5 3h4.5v10H2.5ZM9 3h4.5v10H9Z";
 const BROKEN = "M4 2.5h5l3 3v2.2l-2 1.6-2-1.8-2 1.8-2-1.6ZM4 9.6l2 1.6 2-1.8 2 1.8 2-1.6v3.9H4Z";
 const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 
-/** What a person does: open, compare, rename, tags, pin, delete. */
+/** What a person does: open, compare, rename, tags, pin, share, delete. */
 export type Act = (what: string, run: string | null, value?: RunAction["value"]) => void;
 
 export class RunCard {
@@ -21,6 +22,7 @@ export class RunCard {
   private tags: HTMLElement = h("p");
   private shown = ""; // what was drawn last
   private editing: HTMLElement | null = null;
+  private sharing = h("div", { class: "sharing", hidden: true });
 
   constructor(
     private card: RunCardProps,
@@ -75,15 +77,20 @@ export class RunCard {
           ),
           state ? h("span", { class: isRunning(card.state) ? "" : "state" }, state) : null,
         ),
-        h(
-          "div",
-          { class: "foot" },
-          h("span", { class: "facts" }, [timeAgo(card.created, Date.now()), readable(card.bytes)].join(" · ")),
-          this.actions(),
-        ),
+        h("div", { class: "foot" }, h("span", { class: "facts" }, this.facts().join(" · ")), this.actions()),
+        this.sharing,
       ),
     );
+    if (card.sharing && !this.sharing.hidden)
+      this.sharing.replaceChildren(
+        ...sharingForm(card.run, card.sharing, (visibility) => this.act("share", card.run, visibility)),
+      );
     setData(this.node, { run: card.run, state: card.state, pinned: card.pinned });
+  }
+
+  private facts(): string[] {
+    const { created, bytes, sharing } = this.card;
+    return [...(sharing?.owner ? [sharing.owner] : []), timeAgo(created, Date.now()), readable(bytes)];
   }
 
   private actions(): HTMLElement {
@@ -99,7 +106,7 @@ export class RunCard {
     const actions: HTMLElement[] = opens
       ? [action("compare", "Compare", BOTH, () => this.act("compare", card.run))]
       : [];
-    if (!card.ours && opens) {
+    if (!card.read_only && opens) {
       actions.push(
         action("rename", "Rename", PENCIL, () => this.rename()),
         action("tag", "Tags", TAG, () => this.editTags()),
@@ -110,6 +117,14 @@ export class RunCard {
           () => this.act("pin", card.run, !card.pinned),
           { "aria-pressed": String(card.pinned) },
         ),
+      );
+    }
+    if (card.sharing?.offered.length) {
+      const { label, path } = VISIBILITIES[card.sharing.visibility];
+      actions.push(
+        action("share", `Who sees it: ${label}`, path, () => this.toggleSharing(), {
+          "aria-expanded": String(!this.sharing.hidden),
+        }),
       );
     }
     if (card.export) {
@@ -127,8 +142,17 @@ export class RunCard {
         ),
       );
     }
-    if (!card.ours && !living) actions.push(action("delete", "Delete", BIN, () => this.act("delete", card.run)));
+    const listed = card.sharing?.group === "shared" && card.read_only; // by a link that was opened
+    if (listed || (!card.read_only && !living))
+      actions.push(
+        action("delete", listed ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
+      );
     return h("span", { class: "actions" }, ...actions);
+  }
+
+  private toggleSharing(): void {
+    this.sharing.hidden = !this.sharing.hidden;
+    this.build();
   }
 
   private rename(): void {

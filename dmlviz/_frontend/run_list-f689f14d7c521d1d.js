@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";
