@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.login_log import LoginLogMiddleware
 from app.api.monitoring import RequestMonitorMiddleware
 from app.api.session_binding import SessionBindingMiddleware
 from app.runtime.browser_cookie import COOKIE
@@ -157,6 +158,7 @@ class ClearCacheAtLogoutMiddleware:
 
 MIDDLEWARE = (
     RequestMonitorMiddleware,
+    LoginLogMiddleware,
     SameOriginMiddleware,
     BrowserCookieMiddleware,
     ImmutableAssetMiddleware,
