@@ -15,10 +15,10 @@ from app.payloads.distance_histograms import histograms
 def routes() -> list[Route]:
     """What a page asks for once its panel is open."""
     return [
-        Route("/api/runs/{run}/batches/{step:int}.json", batch),
-        Route("/api/runs/{run}/batches/{step:int}.png", sheet),
-        Route("/api/runs/{run}/batches/{step:int}/terms.json", terms),
-        Route("/api/runs/{run}/distances/{step:int}.json", distances),
+        Route("/runs/{run}/batches/{step:int}.json", batch),
+        Route("/runs/{run}/batches/{step:int}.png", sheet),
+        Route("/runs/{run}/batches/{step:int}/terms.json", terms),
+        Route("/runs/{run}/distances/{step:int}.json", distances),
     ]
 
 

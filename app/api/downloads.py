@@ -24,9 +24,9 @@ MAX_IMPORT_BYTES = 400_000_000
 def routes() -> list[Route]:
     """Export, and import by POST."""
     return [
-        Route("/api/runs/import", import_archive, methods=["POST"]),
-        Route("/api/runs/{run}/export/{format}", export),
-        Route("/api/runs/{run}/run.zip", export_archive),
+        Route("/runs/import", import_archive, methods=["POST"]),
+        Route("/runs/{run}/export/{format}", export),
+        Route("/runs/{run}/run.zip", export_archive),
     ]
 
 

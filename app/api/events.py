@@ -23,10 +23,10 @@ event_hub = StreamHub()
 def routes() -> list[Route]:
     """Events and frames, of runs and of projections."""
     return [
-        Route("/api/runs/{run}/events", run_events),
-        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
-        Route("/api/frames/{run}/{frame}.i16", frame),
-        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
+        Route("/runs/{run}/events", run_events),
+        Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/frames/{run}/{frame}.i16", frame),
+        Route("/frames/{run}/{projection}/{frame}.i16", frame),
     ]
 
 
@@ -72,7 +72,13 @@ def _checked_record(here: Services, run: str, projection: str | None = None) -> 
 
 
 def _state(status: Status) -> dict[str, Any]:
-    return {"phase": status.phase, "position": status.position, "of": status.of}
+    return {
+        "phase": status.phase,
+        "position": status.position,
+        "of": status.of,
+        "machine": status.machine,
+        "lost": status.lost,
+    }
 
 
 def _stream(request: Request, record: EventLogDir, state: Callable[[], dict[str, Any]]) -> Response:

@@ -17,8 +17,8 @@ from dmlviz.storage.files import is_run_id
 def routes() -> list[Route]:
     """Each address names the content by its hash, so that browsers may keep it."""
     return [
-        Route("/api/data/{dataset}/{hash}/labels.u8", labels),
-        Route("/api/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
+        Route("/data/{dataset}/{hash}/labels.u8", labels),
+        Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
     ]
 
 

@@ -30,7 +30,7 @@ _ALLOWED = {
 
 def routes() -> list[Route]:
     """One for each picture; a question is JSON, since it holds what a person has just dragged."""
-    return [Route("/api/losses/{loss}/{picture}.json", picture, methods=["POST"])]
+    return [Route("/losses/{loss}/{picture}.json", picture, methods=["POST"])]
 
 
 @access(Rule.VISITOR)

@@ -22,6 +22,7 @@ from app.api.headers import NO_STORE
 from app.runtime.logs import log_failed_request
 from app.runtime.metrics import REGISTRY, REQUESTS
 from app.runtime.processes import process_use
+from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz.jobs.scheduler import JobState
 from dmlviz.runs.quota import total_size
@@ -35,7 +36,7 @@ JOB_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 def routes() -> list[Route]:
     """The metrics."""
-    return [Route("/api/metrics", metrics)]
+    return [Route("/metrics", metrics)]
 
 
 @access(Rule.ANYONE)  # it checks itself who may ask
@@ -82,7 +83,8 @@ class ServerCollector(Collector):
             memory.add_metric([kind], size)
         yield memory
         for name, explanation, value in (
-            ("dmlviz_job_slots", "Jobs that may run at a time.", here.scheduler.slots),
+            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(here))),
+            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", here.scheduler.slots),
             ("dmlviz_workers", "Worker processes, with a job or without.", use.workers),
             ("dmlviz_event_streams", "Pages that follow a run now.", events.event_hub.listeners),
             ("dmlviz_sessions", "Open pages.", open_sessions()),

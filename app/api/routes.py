@@ -1,22 +1,28 @@
-"""All routes under /api, and what is answered where there is nothing. Every id is checked."""
+"""All routes, and what is answered where there is nothing. Every id is checked."""
+
+import asyncio
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from app.api import batches, downloads, events, images, losses, monitoring, runs
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
+from app.payloads.protocol.common import ROUTES
+from app.runtime.readiness import obstacles
+from app.runtime.services import services
 from dmlviz import __version__
 from dmlviz.errors import DamagedFileError, UserError
 
 
-def routes() -> list[Route]:
-    """Every route. They answer GET, but for those that are sent a run or a question about a loss."""
-    return [
-        Route("/api/health", health),
-        Route("/api/methods.json", methods),
+def routes(base_path: str = "") -> list[Mount]:
+    """Every route, below `base_path`. They answer GET, but for those that are sent a run or a question about a loss."""
+    answered = [
+        Route("/health", health),
+        Route("/health/ready", readiness),
+        Route("/methods.json", methods),
         *monitoring.routes(),
         *downloads.routes(),
         *events.routes(),
@@ -24,8 +30,9 @@ def routes() -> list[Route]:
         *batches.routes(),
         *losses.routes(),
         *images.routes(),
-        Route("/api/{rest:path}", not_found),
+        Route("/{rest:path}", not_found),
     ]
+    return [Mount(f"{base_path}/{ROUTES}", routes=answered)]
 
 
 def user_error(_request: Request, error: Exception) -> Response:
@@ -37,6 +44,13 @@ def user_error(_request: Request, error: Exception) -> Response:
 async def health(_request: Request) -> Response:
     """Whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
+
+
+@access(Rule.ANYONE)
+async def readiness(_request: Request) -> Response:
+    """Whether a job can start (200), or what keeps it from that (503)."""
+    reasons = await asyncio.to_thread(obstacles, services())
+    return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, NO_STORE)
 
 
 @access(Rule.ANYONE)

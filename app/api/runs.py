@@ -26,14 +26,14 @@ NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
 def routes() -> list[Route]:
     """What the map, the inspector and the scores ask for."""
     return [
-        Route("/api/runs/{run}/layout.json", tracked_items),
-        Route("/api/runs/{run}/nearest.bin", nearest),
-        Route("/api/runs/{run}/judged.bin", per_query),
-        Route("/api/runs/{run}/pixels.json", baseline),
-        Route("/api/runs/{run}/neighbor-history/{item:int}.json", history),
-        Route("/api/runs/{run}/portrait-{theme}.png", thumbnail),
-        Route("/api/runs/{run}/values/{view}/{measure}.f32", values),
-        Route("/api/agreement/{a}/{b}.json", agreement),
+        Route("/runs/{run}/layout.json", tracked_items),
+        Route("/runs/{run}/nearest.bin", nearest),
+        Route("/runs/{run}/judged.bin", per_query),
+        Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/neighbor-history/{item:int}.json", history),
+        Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/agreement/{a}/{b}.json", agreement),
     ]
 
 

@@ -47,6 +47,8 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
             "position": status.position,
             "of": status.of,
             "reason": status.reason,
+            "machine": run_view.machine if projection_config is None else "",
+            "lost": status.lost,
             "running": running,
             "drawing": projection_config is not None,
             "pausable": projection_config is not None and projection_config.resumable,

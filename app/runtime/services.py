@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
+from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
 from app.runtime.logs import log_job
@@ -25,6 +26,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_report import JobReport
+from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.ownership import Ownership
@@ -41,7 +43,8 @@ SCAN_TTL_S = 0.3  # seconds for which a look at the disk holds: a page asks seve
 class Settings:
     """Where the app runs and keeps its things; `slots` trainings at a time, one core left free when None.
 
-    `disk_limit` is how many bytes the runs may take, `access` how people are told apart.
+    `disk_limit` is how many bytes the runs may take, `access` how people are told apart; `fleet` the address of other
+    machines that train, and `certificates` the folder with what lets this one talk to them.
     """
 
     runs: Path = field(default_factory=runs_folder)
@@ -50,8 +53,11 @@ class Settings:
     disk_limit: int = field(default_factory=parse_limit)
     host: str = "127.0.0.1"
     port: int = 8501
+    hosting: Hosting = field(default_factory=Hosting)
     monitoring: Monitoring = field(default_factory=monitoring_from_environment)
     access: AccessSettings = field(default_factory=AccessSettings)
+    fleet: str | None = None
+    certificates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -256,7 +262,14 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, on_job=_on_job)
+        scheduler = JobScheduler(
+            runs,
+            slots=settings.slots,
+            data_root=settings.data,
+            warm=warm,
+            on_job=_on_job,
+            fleet=_fleet(settings),
+        )
         owner = sole_person("")
         _services = Services(
             settings,
@@ -276,6 +289,15 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
 def _on_job(report: JobReport) -> None:
     count_job(report)
     log_job(report)
+
+
+def _fleet(settings: Settings) -> Fleet | None:
+    """The machines that train besides this one; None without any. Dask is loaded only here."""
+    if settings.fleet is None:
+        return None
+    from dmlviz.fleet.dask_fleet import DaskFleet
+
+    return DaskFleet(settings.fleet, settings.certificates)
 
 
 def services() -> Services:

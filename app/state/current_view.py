@@ -29,6 +29,11 @@ class RunView:
         return self.status.phase in LIVE_PHASES
 
     @property
+    def machine(self) -> str:
+        """The machine of the fleet that trains the run or has trained it; empty for this one."""
+        return self.status.machine or (self.run.info.get("machine", "") if not self.live else "")
+
+    @property
     def drawing_live(self) -> bool:
         """Whether the projection is queued or computed."""
         return self.drawing_status is not None and self.drawing_status.phase in LIVE_PHASES

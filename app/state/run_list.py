@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.payloads import thumbnails
+from app.payloads.protocol.common import ROUTES
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.personal_runs import SHARING_ROLES, PersonalRuns
 from app.runtime.services import Services
@@ -96,7 +97,7 @@ def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
         "disk": disk,
         "deleted": deleted,
         "note": ui.note,
-        "import": "/api/runs/import",
+        "import": f"{ROUTES}/runs/import",
     }
 
 
@@ -150,12 +151,13 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
+        "machine": status.machine or run.info.get("machine", ""),
         "damage": damage_summary(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": run_size(run.path),
-        "export": f"/api/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
-        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
+        "export": f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
+        "portrait": f"{ROUTES}/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
     }
 
 

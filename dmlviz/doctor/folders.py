@@ -12,7 +12,7 @@ from dmlviz.runs.quota import format_bytes, total_size
 from dmlviz.runs.store import Runs
 
 LITTLE_SPACE = 1_000_000_000  # bytes
-NO_SPACE = 50_000_000  # bytes; a run of the largest data set takes less
+MIN_FREE_BYTES = 50_000_000  # bytes; a run of the largest data set takes less
 
 
 def check_folder(name: str, folder: Path, option: str) -> Check:
@@ -33,7 +33,7 @@ def check_folder(name: str, folder: Path, option: str) -> Check:
             name, "broken", f"{folder}: nothing can be written ({error.strerror}).", f"Choose another: {option}"
         )
     finding = f"{folder}: writable, {format_bytes(free)} free" + ("" if existing == folder else "; made when needed")
-    if free < NO_SPACE:
+    if free < MIN_FREE_BYTES:
         return Check(name, "broken", finding, f"Free some space, or choose another folder: {option}")
     if free < LITTLE_SPACE:
         return Check(name, "warning", finding, f"Runs and data sets will soon fill it; choose another folder: {option}")

@@ -9,7 +9,8 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +34,6 @@ MAX_FILE_BYTES = 400_000_000  # per file, unpacked
 CHUNK = 1 << 20
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
-# The files of a run; no such name leads out of its folder.
 _NAME = re.compile(
     r"(?:run|metrics)\.json|events\.jsonl|(?:labels|tracked|embeddings)\.npy|basis\.npz|weights\.safetensors"
     rf"|snapshots/{_STEP}\.npy|nets/{_STEP}\.safetensors|batches/{_STEP}\.npz|frames/{_ID}\.i16"
@@ -41,17 +41,23 @@ _NAME = re.compile(
 )
 
 
-def export_run(run: Run, file: IO[bytes]) -> None:
+def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
     """Write a run as a zip file; raise UserError while it trains."""
     if run.state == "running":
         raise UserError(f"{run.title} is still training; stop it or wait until training ends.")
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         for path in sorted(run.path.rglob("*")):
             name = path.relative_to(run.path).as_posix()
             if name == "run.json":
                 archive.writestr(name, json.dumps(run.info, indent=1))  # with the title of whoever exports it
-            elif path.is_file() and _NAME.fullmatch(name):
+            elif path.is_file() and is_run_file(name):
                 archive.write(path, name)
+
+
+def is_run_file(name: str) -> bool:
+    """Return whether a file of this name, with / between its parts, belongs to a run; none leads out of its folder."""
+    return _NAME.fullmatch(name) is not None
 
 
 def import_run(
@@ -72,8 +78,24 @@ def import_run(
     Raises:
         UserError: if the archive is not a valid run, or the run exists already; nothing is left on disk then.
     """
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=ensure_dir(runs.folder)))
-    staged = folder / "run"
+    with unpacked_run(file, ensure_dir(runs.folder), holder) as run:
+        allow(run.config)
+        target = runs.folder / run.id
+        if target.exists():
+            raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
+        run.path.rename(target)
+        return Run(target)
+
+
+@contextmanager
+def unpacked_run(file: IO[bytes], folder: Path, holder: str = "") -> Iterator[Run]:
+    """Unpack a run into a temporary folder inside `folder`, validated, for as long as the block lasts.
+
+    Raises:
+        UserError: if the archive is not a valid run.
+    """
+    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    staged = temporary / "run"
     try:
         try:
             staged.mkdir()
@@ -88,14 +110,9 @@ def import_run(
             validated = _validate(staged, holder)
         except DamagedFileError as error:
             raise _invalid(f"{error.file}: {error.reason}") from None
-        allow(Run(validated).config)
-        target = runs.folder / validated.name
-        if target.exists():
-            raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
-        validated.rename(target)
-        return Run(target)
+        yield Run(validated)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 _NO_ZIP = (
@@ -122,7 +139,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
     budget, seen = MAX_BYTES, set()
     for entry in entries:
         name = entry.filename
-        if not _NAME.fullmatch(name) or stat.S_ISLNK(entry.external_attr >> 16):
+        if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
             raise _invalid(f"unexpected file {name[:60]!r}")
         if name in seen:
             raise _invalid(f"duplicate file {name}")

@@ -25,6 +25,8 @@ from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
+MAX_RESTARTS = 10
+OF_ONE_TRAINING = ("device", "threads", "timings", "machine")  # fields of run.json that are written as a net trains
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
@@ -139,6 +141,14 @@ class Runs:
         if is_custom(config.dataset):
             info["dataset"] = DATASETS[config.dataset].to_dict()
         return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", info))
+
+    def begin_again(self, run: str, reason: str) -> Run:
+        """Empty the folder of a training whose machine was lost, and note why; title, tags and pin stay."""
+        record = self._writable(run)
+        info = {name: value for name, value in record.info.items() if name not in OF_ONE_TRAINING}
+        info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+        info["restarts"] = [*info.get("restarts", []), one_line(reason, 300)][-MAX_RESTARTS:]
+        return Run(_new_run_dir(record.path, "run.json", info))
 
     def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """Create the folder of a projection; a ready-made run is copied first."""

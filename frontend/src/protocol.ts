@@ -2,6 +2,8 @@
 
 // ---- common: What several components are given: a run to follow, sprite sheets, a small picture.
 
+export const ROUTES = "dmlviz";
+
 /** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
 export interface SpriteSheets {
   urls: string[];
@@ -189,13 +191,25 @@ export interface QueueEvent {
   of: number | null;
 }
 
+/** Which machine of the fleet trains the run, and which was lost before, in a sentence; not kept. */
+export interface MachineEvent {
+  event: "machine";
+  machine: string;
+  lost: string;
+}
+
+/** The same run is trained again; what was said of it before is over. Not kept. */
+export interface BegunEvent {
+  event: "begun";
+}
+
 /** The stream is over. */
 export interface EndEvent {
   event: "end";
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
@@ -370,6 +384,8 @@ export interface ProgressProps {
   position: number | null;
   of: number | null;
   reason: string;
+  machine: string;
+  lost: string;
   running: boolean;
   drawing: boolean;
   pausable: boolean;
@@ -399,6 +415,7 @@ export interface RunCardProps {
   scores: Record<string, number>;
   tested: number | null;
   state: string;
+  machine?: string;
   damage?: string | null;
   readable?: boolean;
   created: string | null;
@@ -532,7 +549,7 @@ export interface ImportPreviewProps {
   tiles: ImportedTiles | null;
 }
 
-// ---- losses: A loss on the page Learn: props of its plots, and the answers of /api/losses.
+// ---- losses: A loss on the page Learn: props of its plots, and the answers of dmlviz/losses.
 
 /** A parameter of a loss, as a slider needs it. */
 export interface LossParameter {
@@ -613,7 +630,7 @@ export interface CurveSide {
   slope: (number | null)[];
 }
 
-/** /api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
+/** dmlviz/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
 export interface LossCurve {
   axis: CurveAxis;
   names: string[];
@@ -627,7 +644,7 @@ export interface LossCurve {
   far: CurveSide;
 }
 
-/** /api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1. */
+/** dmlviz/losses/NAME/forces.json: the loss of a few points, and where it pushes each. `active`: a share. */
 export interface LossForces {
   loss: number;
   active: number;
@@ -635,7 +652,7 @@ export interface LossForces {
   on_weights: number[][];
 }
 
-/** /api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
+/** dmlviz/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
 export interface LossGround {
   values: (number | null)[];
 }
@@ -649,7 +666,7 @@ export interface ClassArc {
   end: number;
 }
 
-/** /api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
+/** dmlviz/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
 export interface BatchTerms {
   terms: number[][][];
   symbols: string[];
@@ -697,7 +714,7 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** /api/runs/…/batches/STEP.json: a batch, as its loss saw it. */
+/** dmlviz/runs/…/batches/STEP.json: a batch, as its loss saw it. */
 export interface BatchAnswer {
   step: number;
   loss: number;
@@ -724,7 +741,7 @@ export interface BatchAnswer {
   sheet?: SpriteSheets;
 }
 
-/** /api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
+/** dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
 export interface DistancesAnswer {
   step: number;
   measure: "euclidean" | "sqeuclidean" | "cosine";

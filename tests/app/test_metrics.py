@@ -13,7 +13,7 @@ from app.runtime.monitoring import Monitoring
 from dmlviz.jobs.job_report import JobReport
 
 TOKEN = "0123456789abcdefghij"
-PATH = "/api/metrics"
+PATH = "/dmlviz/metrics"
 
 
 @pytest.fixture
@@ -66,11 +66,11 @@ def test_with_a_token_only_who_has_it_reads_them_from_anywhere(client, local):
 
 def test_requests_are_counted_by_route_and_not_by_what_they_ask_for(client, read, run):
     secret = "5e" * 8
-    route = "/api/runs/{run}/layout.json"
+    route = "/runs/{run}/layout.json"
     begin = read("dmlviz_http_requests_total", route=route, status="200")
-    client.get(f"/api/runs/{run.id}/layout.json?token={secret}")
-    client.get(f"/api/runs/{secret}/layout.json")
-    client.request("BREW", f"/api/runs/{secret}/layout.json")
+    client.get(f"/dmlviz/runs/{run.id}/layout.json?token={secret}")
+    client.get(f"/dmlviz/runs/{secret}/layout.json")
+    client.request("BREW", f"/dmlviz/runs/{secret}/layout.json")
     assert read("dmlviz_http_requests_total", route=route, status="200") == begin + 1
     assert read("dmlviz_http_requests_total", route=route, status="404") > 0
     assert read("dmlviz_http_requests_total", method="other", status="405") > 0
@@ -78,9 +78,9 @@ def test_requests_are_counted_by_route_and_not_by_what_they_ask_for(client, read
 
 def test_a_failed_request_is_a_line_without_what_was_asked_for(client, caplog):
     with caplog.at_level("WARNING", logger="dmlviz.server"):
-        client.get("/api/runs/0123456789abcdef/layout.json?token=secret")
+        client.get("/dmlviz/runs/0123456789abcdef/layout.json?token=secret")
     (record,) = caplog.records
-    assert record.fields["route"] == "/api/runs/{run}/layout.json"
+    assert record.fields["route"] == "/runs/{run}/layout.json"
     assert record.fields | {"method": "GET", "status": 404} == record.fields
     assert "secret" not in str(vars(record))
 
@@ -89,9 +89,9 @@ def test_an_error_of_ours_is_counted_and_written(client, run, caplog, monkeypatc
     monkeypatch.setattr(events, "_record", lambda *_: 1 / 0)
     lenient = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
     with caplog.at_level("ERROR", logger="dmlviz.server"):
-        assert lenient.get(f"/api/frames/{run.id}/0123456789abcdef.i16").status_code == 500
+        assert lenient.get(f"/dmlviz/frames/{run.id}/0123456789abcdef.i16").status_code == 500
     assert caplog.records[0].fields["status"] == 500
-    assert read("dmlviz_http_requests_total", route="/api/frames/{run}/{frame}.i16", status="500") > 0
+    assert read("dmlviz_http_requests_total", route="/frames/{run}/{frame}.i16", status="500") > 0
 
 
 def test_jobs_and_their_waiting_are_counted(read):

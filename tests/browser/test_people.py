@@ -118,7 +118,7 @@ def fetch_status(page: Page, path: str) -> int:
 def test_two_people_cannot_see_each_other_s_until_one_shares_and_a_teacher_has_a_shelf(arrive, school, tmp_path):
     ada, bob = arrive("ada"), arrive("bob")
     run = train(ada, school, "dataset=digits&net=mlp&steps=40&seed=3")
-    address = f"/api/runs/{run}/layout.json"
+    address = f"/dmlviz/runs/{run}/layout.json"
     assert fetch_status(ada, address) == 200
 
     # Bob does not get it, whatever he knows.

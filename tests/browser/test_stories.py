@@ -322,7 +322,7 @@ def test_streamlit_run_serves_everything(streamlit_server, visit, digits_run):
     person.train("dataset=digits&net=mlp&steps=61")
     person.map_has("state", "finished")
     person.map_has("points", "596")
-    assert any("/api/frames/" in url for url in person.requests)
+    assert any("/dmlviz/frames/" in url for url in person.requests)
 
 
 def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):

@@ -164,3 +164,12 @@ def test_a_listener_that_fails_stops_no_job(jobs, until, short):
         until(lambda: jobs.status(run).phase == "finished")
     finally:
         jobs.on_job = lambda report: None
+
+
+def test_it_is_ready_once_a_worker_waits_and_replaces_one_that_died(jobs, until):
+    until(lambda: jobs.ready)
+    before = jobs.pool.idle_worker
+    before.kill()
+    until(lambda: not jobs.ready)
+    until(lambda: jobs.ready)
+    assert jobs.pool.idle_worker is not before

@@ -28,6 +28,7 @@ class RunCardProps(TypedDict):
     scores: dict[str, float]
     tested: int | None
     state: str
+    machine: NotRequired[str]
     damage: NotRequired[str | None]
     readable: NotRequired[bool]
     created: str | None

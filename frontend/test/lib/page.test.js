@@ -94,6 +94,18 @@ describe("stream", () => {
     assert.deepEqual(names(), [1, "end", "begun", 1]);
   });
 
+  it("forgets what it heard of a run that begins again elsewhere, on the same line", () => {
+    const { streams, sources } = browser();
+    const { names } = heard(streams, "a");
+    streams.open({ run: "a", events_url: "/a" });
+    sources[0].send(step(1), 0);
+    sources[0].send(step(2), 1);
+    sources[0].send({ event: "begun" });
+    sources[0].send(step(1), 0);
+    assert.deepEqual(names(), [1, 2, "begun", 1]);
+    assert.deepEqual(heard(streams, "a").names(), [1]);
+  });
+
   it("passes over a line that is not JSON", () => {
     const { streams, sources } = browser();
     const { names } = heard(streams, "a");

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app.api import routes
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
 from app.runtime import services
 from app.runtime.browser_cookie import COOKIE
 from app.runtime.identity import AccessSettings
@@ -71,7 +70,7 @@ def app(shared: Services) -> Starlette:
     """The routes behind the middleware."""
     return Starlette(
         routes=routes.routes(),
-        middleware=[Middleware(each) for each in MIDDLEWARE],
+        middleware=middleware(shared.settings.hosting, shared.settings.host, shared.settings.access),
         exception_handlers={UserError: routes.user_error},
     )
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from app.api import routes
@@ -28,8 +28,9 @@ ORIGINS = (
     {"Host": "elsewhere.example"},
     {"X-Forwarded-User": "ada", "X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"},
 )
-REFUSED = (401, 403, 404, 405)
-OURS = [route for route in routes.routes() if isinstance(route, Route)]
+REFUSED = (400, 401, 403, 404, 405)
+(MOUNT,) = (route for route in routes.routes() if isinstance(route, Mount))
+OURS = [route for route in MOUNT.routes if isinstance(route, Route)]
 
 
 def addresses(run, dataset, content_hash, frame):
@@ -53,7 +54,7 @@ def addresses(run, dataset, content_hash, frame):
         "picture": "curve",
         "rest": "nothing",
     }
-    return [(route, re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], route.path)) for route in OURS]
+    return [(route, re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], MOUNT.path + route.path)) for route in OURS]
 
 
 def state_of(folder: Path):
@@ -91,7 +92,7 @@ def test_what_is_not_of_a_run_or_a_data_set_is_known_by_name():
     free = {
         route.path.rpartition("/")[2] for route in OURS if route.endpoint.access_rule in (Rule.ANYONE, Rule.VISITOR)
     }
-    assert free == {"health", "methods.json", "metrics", "import", "{picture}.json", "{rest:path}"}
+    assert free == {"health", "ready", "methods.json", "metrics", "import", "{picture}.json", "{rest:path}"}
 
 
 def test_the_owner_is_answered(asked, ada):

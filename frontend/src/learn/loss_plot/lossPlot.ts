@@ -4,7 +4,7 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import type { CurveControl, LossCurve, LossPlotProps } from "../../protocol.ts";
+import { ROUTES, type CurveControl, type LossCurve, type LossPlotProps } from "../../protocol.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import { readAt, type Reading } from "./curve.ts";
@@ -120,7 +120,7 @@ class LossPlot {
 
   private ask(samples: number): void {
     this.asked = { params: { ...this.params }, held: { ...this.kept }, samples };
-    this.questions.ask(`/api/losses/${this.loss}/curve.json`, this.asked);
+    this.questions.ask(`${ROUTES}/losses/${this.loss}/curve.json`, this.asked);
   }
 
   private onAnswer(curve: LossCurve, question: CurveQuestion): void {

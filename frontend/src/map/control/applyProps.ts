@@ -1,4 +1,5 @@
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { ROUTES } from "../../protocol.ts";
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
@@ -145,7 +146,7 @@ export class PropsReceiver {
       playback.follow({
         run: data.run,
         pid,
-        url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
+        url: data.frames_url ?? (data.events_url ? `${ROUTES}/frames/${at}/{id}.i16` : null),
         tracked: () => loadWatched(state.data),
         total: data.n,
         orbit,

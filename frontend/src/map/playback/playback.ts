@@ -105,6 +105,7 @@ export class Playback {
   }
 
   private onEvent(event: StreamEvent): void {
+    if (event.event === "begun" && this.source) return this.follow(this.source); // nothing shown so far is of this run
     const changed = reduceEvent(this.timeline, event);
     if (changed === "frames") this.recordArrival();
     if (changed === "replay") {

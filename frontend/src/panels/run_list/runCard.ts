@@ -4,6 +4,7 @@ import { h, icon, setData, type Attributes } from "../../lib/dom.ts";
 import type { RunAction, RunCardProps } from "../../protocol.ts";
 import { sharingForm, VISIBILITIES } from "./sharing.ts";
 import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
+import { serverUrl } from "../../lib/server.ts";
 
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
 const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";
@@ -47,14 +48,14 @@ export class RunCard {
       ? h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
       : h("div", "picture broken", icon(BROKEN));
     if (card.portrait) {
-      const src = card.portrait.replace("{theme}", this.theme);
+      const src = serverUrl(card.portrait.replace("{theme}", this.theme));
       const error = () => {
         picture.classList.add("broken");
         picture.replaceChildren(icon(BROKEN));
       };
       picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
-    const state = statusLabel(card.state);
+    const state = [statusLabel(card.state), card.machine && `on ${card.machine}`].filter(Boolean).join(" ");
     const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
     this.title = opens
       ? h("button", { type: "button", class: "title", click: open }, card.title)
@@ -133,7 +134,7 @@ export class RunCard {
           "a",
           {
             class: "export",
-            href: card.export,
+            href: serverUrl(card.export),
             download: "",
             title: "Export (zip)",
             "aria-label": `Export: ${card.title}`,

@@ -7,6 +7,7 @@ import { readTheme } from "../../lib/theme.ts";
 import { RunCard, type Act } from "./runCard.ts";
 import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
 import style from "./runList.css";
+import { fetchServer } from "../../lib/server.ts";
 
 type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTriggerValue">;
 
@@ -146,7 +147,7 @@ class RunList {
     this.file.value = "";
     this.say(`Importing ${file.name} …`);
     try {
-      const answer = await fetch(this.url, {
+      const answer = await fetchServer(this.url, {
         method: "POST",
         body: file,
         headers: { "content-type": "application/zip" },

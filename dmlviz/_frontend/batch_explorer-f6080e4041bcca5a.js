@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

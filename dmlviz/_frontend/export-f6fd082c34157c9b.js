@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

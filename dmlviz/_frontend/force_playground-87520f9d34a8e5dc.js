@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

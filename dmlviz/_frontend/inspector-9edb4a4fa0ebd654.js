@@ -1,1 +1,0 @@
-export { inspector as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

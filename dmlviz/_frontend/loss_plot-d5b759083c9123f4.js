@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

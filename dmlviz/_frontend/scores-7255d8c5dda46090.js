@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-dba54c24fbdbd198.js";

@@ -1,0 +1,1 @@
+export { scores as default } from "../dmlviz.map/page-321a163f57bd06b2.js";
