@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
@@ -143,8 +143,10 @@ class RequestMonitorMiddleware:
 
 
 def _route(scope: Scope, headers: Headers) -> str:
-    """Template of the route that answered; "page" for a page, "none" where a request was refused before any route."""
+    """Template of the route; "page" for a page, "static" for a file of it, "none" where no route was asked."""
     route = scope.get("route")
+    if isinstance(route, Mount):
+        return "static"  # the files of Streamlit's page
     if route is not None:
-        return str(route.path) or "static"  # the files of Streamlit's page
+        return str(route.path)
     return "page" if headers.get("content-type", "").startswith("text/html") else "none"

@@ -121,7 +121,7 @@ def log_failed_request(method: str, route: str, status: int, seconds: float) -> 
         status: Status of the answer, 400 or above.
         seconds: Seconds that it took.
     """
-    level = logging.ERROR if status >= 500 else logging.WARNING
+    level = logging.WARNING if status < 500 or status == 503 else logging.ERROR  # 503: not ready yet
     _log(level, "request", method=method, route=route, status=status, seconds=round(seconds, 3))
 
 
