@@ -79,6 +79,20 @@ def test_the_memory_of_a_container_counts(monkeypatch, tmp_path):
     assert check.finding.endswith("of 400 MB are free")
 
 
+def test_a_graphics_card_that_torch_cannot_use_is_a_warning(monkeypatch, tmp_path):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("torch can use the card of this machine")
+    assert machine.check_gpu().state == "ok"  # none is needed
+    (tmp_path / "version").touch()
+    monkeypatch.setattr(machine, "NVIDIA", tmp_path / "version")
+    check = machine.check_gpu()
+    assert check.state == "warning"
+    assert torch.__version__ in check.finding
+    assert "pytorch.org" in check.remedy
+
+
 def test_a_check_that_fails_is_broken_and_no_traceback():
     check = _looked("memory", lambda: 1 / 0)
     assert (check.name, check.state) == ("memory", "broken")
