@@ -8,18 +8,19 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY dmlviz dmlviz
-RUN /opt/dmlviz/bin/pip install --extra-index-url "$TORCH_INDEX" .
+RUN /opt/dmlviz/bin/pip install --extra-index-url "$TORCH_INDEX" ".[fleet,login]"
 
 FROM python:3.11-slim-bookworm
 # 1000 is what Hugging Face runs containers as, too.
-RUN useradd --uid 1000 --create-home dmlviz && mkdir /runs /data && chown dmlviz /runs /data
+RUN useradd --uid 1000 --create-home dmlviz && mkdir /runs /data /certificates && chown dmlviz /runs /data /certificates
 COPY --from=build /opt/dmlviz /opt/dmlviz
 ENV PATH=/opt/dmlviz/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     NUMBA_CACHE_DIR=/tmp/numba \
     DMLVIZ_RUNS=/runs \
-    DMLVIZ_DATA=/data
-VOLUME ["/runs", "/data"]
+    DMLVIZ_DATA=/data \
+    DMLVIZ_CERTIFICATES=/certificates
+VOLUME ["/runs", "/data", "/certificates"]
 USER 1000
 WORKDIR /home/dmlviz
 EXPOSE 8501

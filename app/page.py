@@ -5,8 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.panels import account, navigation, sidebar
+from app.panels import account, classroom_bar, navigation, sidebar
 from app.runtime.metrics import RERUN
+from app.runtime.services import session_services
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import track_interrupted_rerun
 
@@ -18,9 +19,10 @@ st.html(APP_DIR / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
 account.check_access()
-navigation.top_bar(pages, page)
+navigation.top_bar(pages, page, session_services().person)
 with error_boundary(), track_interrupted_rerun():
     account.open_link()
+    classroom_bar.classroom_bar(session_services())
     if page is pages[navigation.HOME]:
         sidebar.explore_sidebar()
         page.run()

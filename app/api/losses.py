@@ -52,7 +52,7 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
         raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes; got {got}.")
     try:
         fields = json.loads(await request.body())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError("A question about a loss is a JSON object; this body is not JSON.") from None
     if not isinstance(fields, dict):
         raise UserError(f"A question about a loss is a JSON object; got {type(fields).__name__}.")

@@ -149,12 +149,13 @@ _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since"
 class ClearCacheAtLogoutMiddleware:
     """ASGI middleware: lets the browser forget the pictures and frames of whoever logs out."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.logout = f"{base_path}/auth/logout"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
-        if scope["type"] != "http" or not scope["path"].endswith("/auth/logout"):
+        if scope["type"] != "http" or scope["path"] != self.logout:
             await self.app(scope, receive, send)
             return
 
@@ -181,7 +182,7 @@ def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Midd
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),
         Middleware(LoginLogMiddleware),
-        Middleware(ClearCacheAtLogoutMiddleware),
+        Middleware(ClearCacheAtLogoutMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
         Middleware(BaseAddressMiddleware, base_path),
     ]

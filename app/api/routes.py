@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from app.api import batches, downloads, events, images, losses, monitoring, runs
+from app.api import batches, classrooms, downloads, events, images, losses, monitoring, runs
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
@@ -15,6 +15,7 @@ from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz import __version__
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.text import one_line
 
 
 def routes(base_path: str = "") -> list[Mount]:
@@ -30,6 +31,7 @@ def routes(base_path: str = "") -> list[Mount]:
         *batches.routes(),
         *losses.routes(),
         *images.routes(),
+        *classrooms.routes(),
         Route("/{rest:path}", not_found),
     ]
     return [Mount(f"{base_path}/{ROUTES}", routes=answered)]
@@ -62,4 +64,4 @@ async def methods(_request: Request) -> Response:
 @access(Rule.ANYONE)
 async def not_found(request: Request) -> Response:
     """Refuse an address that no route has."""
-    raise UserError(f"There is nothing at {request.url.path[:80]}.")
+    raise UserError(f"There is nothing at {one_line(request.url.path, 80)}.")

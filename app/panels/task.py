@@ -59,6 +59,8 @@ def panel(context: PageContext, progress: TaskProgress) -> None:
         st.markdown(f"**{progress.task.title}** :small[task {progress.number} of {len(progress.lesson.tasks)}]")
         if progress.is_question_open:
             _question(context, progress)
+        elif progress.held and progress.guess is not None:
+            _held(progress)
         elif progress.is_revealed:
             _answer(context, progress)
         else:
@@ -99,6 +101,7 @@ def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> No
     _train(ui, services, progress)
     if not ui.messages:
         ui.guess = guess
+        services.classrooms.guess(services.person.id, progress.lesson.name, progress.number, guess)
 
 
 def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
@@ -111,6 +114,12 @@ def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
         return
     if ui.run != run:
         ui.show(run)
+
+
+def _held(progress: TaskProgress) -> None:
+    assert progress.guess is not None
+    guess = progress.task.guesses[progress.guess - 1]
+    st.markdown(f"You guessed: {guess}. The answer appears when your teacher shows it to the class.")
 
 
 def _wait(context: PageContext, progress: TaskProgress) -> None:

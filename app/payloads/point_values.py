@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.run import ProjectionRun, Run
+from dmlviz.storage.text import one_line
 
 POINT_MEASURES = ("faithfulness", "center")
 NEIGHBORS = 10
@@ -28,7 +29,7 @@ def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes
         UserError: Before the end of the run, or of the projection.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, drawing):
-        raise UserError(f"{run.title} has no {measure[:20]} to color by yet.")
+        raise UserError(f"{run.title} has no {one_line(measure, 20)} to color by yet.")
     stamp = (run.info["created"], None if drawing is None else drawing.id)
     values = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
     return values.astype("<f4").tobytes()

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
+from app.runtime.changes import Changes
 from dmlviz.storage.files import LogFollower
 
 POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; the longest that a frame waits before it is announced
@@ -148,6 +149,32 @@ class StreamHub:
         finally:
             if stream.leave() and self._open.get(log) is stream:
                 del self._open[log]
+
+    async def follow_state(
+        self, changes: Changes, state: Callable[[], dict[str, Any] | None], heartbeat: float = HEARTBEAT_S
+    ) -> AsyncGenerator[str]:
+        """Yield the blocks of an event stream of a state: as it is now, and whenever it is another.
+
+        Args:
+            changes: Says when to ask for the state again.
+            state: Answers the state as an event; None when the stream is over.
+            heartbeat: Seconds of silence after which a comment is sent, and the state is asked for.
+        """
+        with changes.listen() as changed:
+            yield "retry: 1000\n\n"
+            sent = None
+            while not self.closing.is_set():
+                changed.clear()
+                event = await asyncio.to_thread(state)
+                if event is None:
+                    yield 'data: {"event": "end", "state": "finished"}\n\n'
+                    return
+                text = json.dumps(event)
+                if text != sent:
+                    sent = text
+                    yield f"data: {text}\n\n"
+                if not await self._woken(changed, heartbeat):
+                    yield ": still here\n\n"
 
     async def _woken(self, changed: asyncio.Event, heartbeat: float) -> bool:
         waiting = [asyncio.create_task(changed.wait()), asyncio.create_task(self.closing.wait())]

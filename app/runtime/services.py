@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
+from app.runtime.classroom import Classrooms
 from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
@@ -72,6 +73,7 @@ class Services:
         intake: The uploads.
         run_owners: Who holds which run.
         data_owners: Who holds which custom data set.
+        classrooms: The classes.
         runs: The runs that `person` sees.
         jobs: The jobs as `person` may start and stop them.
         person: Who asks; the only person there is, unless `for_person` says otherwise.
@@ -87,6 +89,7 @@ class Services:
     intake: UploadManager
     run_owners: Ownership
     data_owners: Ownership
+    classrooms: Classrooms
     runs: Runs
     jobs: PersonalJobs
     person: Person
@@ -279,6 +282,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             UploadManager(data_root(settings.data), runs),
             Ownership(runs.folder),
             Ownership(data_root(settings.data) / custom_datasets.FOLDER),
+            Classrooms(runs.folder),
             runs,
             PersonalJobs(scheduler, runs, owner, lambda dataset: None, lambda run: None),
             owner,

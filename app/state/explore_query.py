@@ -153,8 +153,8 @@ def _text(value: Any) -> str:
 
 
 def _read_setting(name: str, text: str) -> Any:
-    if text == "":
-        return None
+    if text == "":  # as `_text` writes None and no classes
+        return () if TrainConfig.model_fields[name].default == () else None
     try:
         return _ADAPTERS[name].validate_python(text)
     except ValidationError:

@@ -35,7 +35,7 @@ def add_config_options(
 
     def wrapper(**values: Any) -> None:
         settings = {name: values.pop(name) for name in config.model_fields}
-        command({name: _read(name, value) for name, value in settings.items() if value is not None}, **values)
+        command({name: read_option(name, value) for name, value in settings.items() if value is not None}, **values)
 
     options = [
         inspect.Parameter(
@@ -84,7 +84,7 @@ def _kind(annotation: Any) -> type:
     return list if get_origin(annotation) is dict else annotation
 
 
-def _read(name: str, value: Any) -> Any:
+def read_option(name: str, value: Any) -> Any:
     """Convert a list of name=value texts to a dictionary, and the word none to None."""
     if isinstance(value, list):
         return dict(_parse_key_value(flag(name), text) for text in value)
@@ -97,5 +97,5 @@ def _parse_key_value(option: str, text: str) -> tuple[str, Any]:
         raise UserError(f"{option} takes name=value, e.g. {option} margin=0.2; got {text!r}.")
     try:
         return name, json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, more digits than Python reads, or too deep
         return name, value

@@ -21,7 +21,7 @@ class ProjectionConfig(Config):
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
     dims: Literal[2, 3] = Field(2, description="dimensions of the projection")
     seed: int = Field(0, ge=0, lt=2**31, description="random seed")
-    step: int | None = Field(None, ge=0, description="training step to project (default: the last)")
+    step: int | None = Field(None, ge=0, le=1_000_000, description="training step to project (default: the last)")
     all_epochs: bool = Field(False, description="project every snapshot as an animation")
 
     @model_serializer(mode="wrap")

@@ -11,9 +11,12 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import brief
 from dmlviz.config.base import Config
 from dmlviz.config.training_checks import check_batch, check_classes, check_sampler, check_space
 from dmlviz.errors import UserError
+
+MAX_IMAGES = 10_000_000  # more than any data set has
 
 
 def _class_ids(value: Any) -> Any:
@@ -42,7 +45,9 @@ class TrainConfig(Config):
     """
 
     dataset: str = Field("mnist", description="data set")
-    max_train_images: int | None = Field(None, ge=10, description="use only the first N training images (default: all)")
+    max_train_images: int | None = Field(
+        None, ge=10, le=MAX_IMAGES, description="use only the first N training images (default: all)"
+    )
     held_out_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
         (), description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes"
     )
@@ -76,7 +81,7 @@ class TrainConfig(Config):
     seed: int = Field(0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
 
     eval_subset_size: int = Field(
-        2000, ge=2, description="number of test images embedded at each snapshot; all at the end"
+        2000, ge=2, le=MAX_IMAGES, description="number of test images embedded at each snapshot; all at the end"
     )
     num_snapshots: int = Field(60, ge=1, le=1000, description="number of snapshots")
 
@@ -170,7 +175,7 @@ class TrainConfig(Config):
             object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
         check_sampler(self, loss)
         if miner is None and self.miner_params:
-            raise UserError(f"miner_params need a miner; got {self.miner_params} and no miner.")
+            raise UserError(f"miner_params need a miner; got {brief(self.miner_params)} and no miner: choose one.")
         if miner is not None and miner.tuple_kind not in loss.tuple_kinds:
             miners = [entry.name for entry in MINERS.values() if entry.tuple_kind in loss.tuple_kinds]
             rule = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes no miner"

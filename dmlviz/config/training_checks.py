@@ -79,4 +79,6 @@ def check_space(config: "TrainConfig", loss: LossSpec) -> None:
     """Refuse a normalized embedding in one dimension."""
     if config.embedding_dim == 1 and (config.normalize or loss.on_sphere):
         embedding = "1-D embedding" if config.normalize else f"1-D embedding (by {loss.name})"
-        raise UserError(f"A normalized {embedding} has only two points, −1 and 1; use embedding_dim ≥ 2.")
+        raise UserError(
+            f"A normalized {embedding} has only two points, −1 and 1; got embedding_dim = 1: use 2 or more."
+        )

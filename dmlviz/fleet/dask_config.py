@@ -29,7 +29,8 @@ CONFIG: dict[str, Any] = {
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.low-level-log-length": 100,  # messages that the scheduler keeps, each with a frame
-    "logging.distributed": "critical",  # what people should know, we say ourselves
+    # What people should know, we say ourselves.
+    "logging": dict.fromkeys(("distributed", "distributed.client", "distributed.worker"), "critical"),
     "distributed.admin.tick.limit": "30s",  # no warnings about a busy machine
 }
 

@@ -158,7 +158,8 @@ class DaskFleet:
                 for address, machine in self._machines.items()
                 if machine.can_train(dataset) and machine.slots > taken.count(address)
             }
-            if not free or self._client is None or self._closing.is_set():
+            client = self._client
+            if not free or client is None or client.status != "running" or self._closing.is_set():
                 return None
 
             def merit(address: str) -> tuple[bool, bool, int]:
@@ -168,7 +169,6 @@ class DaskFleet:
             address = max(free, key=merit)
             # Not the bare id of the run: another server may train the same, and so may this one, begun again.
             order = f"{self._name}-{next(self._numbers)}-{run.id}"
-            client = self._client
             job = RemoteJob(
                 run,
                 self._machines[address].name,
@@ -212,7 +212,7 @@ class DaskFleet:
                 if str(error) != self.trouble:
                     self.trouble = str(error)
                     log.warning(self.trouble)
-                self._lose([*self._machines], f"The fleet at {self.address} was lost.")
+                self._lose([*self._machines], "The fleet was lost.")
             except Exception:
                 log.exception("the fleet could not be watched")
                 self._disconnect()
@@ -220,7 +220,7 @@ class DaskFleet:
 
     def _keep_connected(self) -> None:
         if self._client is not None and self._client.status != "running":
-            self._lose([*self._machines], f"The fleet at {self.address} was lost.")
+            self._lose([*self._machines], "The fleet was lost.")
             self._disconnect()
         if self._client is None:
             if self._scheduler is not None and self._scheduler.poll() is not None:
@@ -334,8 +334,7 @@ class _DaskLink:
             assert isinstance(error, BaseException)
             raise error
         if future.status != "finished":
-            log.warning("The order %s of %s is %s.", future.key, name, future.status)
-            raise MachineLostError(f"{name} was lost.")
+            raise MachineLostError(f"{name} was lost." if self._client.status == "running" else "The fleet was lost.")
         try:
             return bytes(future.result(timeout=RESULT_TIMEOUT_S))
         except (OSError, RuntimeError, NoAnswer) as error:

@@ -113,6 +113,8 @@ class JobScheduler:
         self._inference = inference and warm
         self._change = threading.Condition(threading.RLock())
         self._queue: list[_Job] = []
+        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
+        self._started = 0
         self._active: dict[JobWorker, _Job] = {}
         self._closed = False
         self._events: EventQueue = queue.SimpleQueue()
@@ -185,7 +187,7 @@ class JobScheduler:
         with self._change:
             job = self._find(Key(run, projection))
             if job is not None and job.worker is None:
-                return Status("queued", self._queue.index(job) + 1, len(self._queue), lost=job.lost)
+                return Status("queued", self._in_turn().index(job) + 1, len(self._queue), lost=job.lost)
         try:
             record = job.record if job is not None else self._on_disk(Key(run, projection))
         except RunNotFoundError as error:
@@ -238,7 +240,7 @@ class JobScheduler:
     def running_for(self, owner: str | None = None) -> list[tuple[Key, Status]]:
         """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
         with self._change:
-            jobs = [*self._active.values(), *self._queue]
+            jobs = [*self._active.values(), *self._in_turn()]
         return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
 
     def owners_of(self, key: Key) -> tuple[str, ...]:
@@ -361,8 +363,8 @@ class JobScheduler:
             )
 
     def _dispatch(self) -> None:
-        """Start what may start: first come, first served, one job of each owner at a time."""
-        for job in [*self._queue]:
+        """Start what may start: owners take turns, with one job of each at a time."""
+        for job in self._in_turn():
             if self._closed:
                 return
             if job.owners[0] and job.owners[0] in {active.owners[0] for active in self._active.values()}:
@@ -381,8 +383,26 @@ class JobScheduler:
             job.started = time.monotonic()
             if job.attempts == 1:
                 self._report(job, "starting")
+            self._started += 1
+            if job.owners[0]:
+                self._served[job.owners[0]] = self._started
             self._schedule(job, PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
+
+    def _in_turn(self) -> list[_Job]:
+        """Return what waits, in the order of its turns.
+
+        A job whose machine was lost comes first. Then every owner's first job, of those who were served longest ago
+        before others, then every owner's second job, and so on; among equals first come, first served.
+        """
+        waiting: Counter[str] = Counter()
+        turns = []
+        for number, job in enumerate(self._queue):
+            owner = job.owners[0]
+            turn = -1 if job.lost else waiting[owner] if owner else 0
+            turns.append(((turn, self._served.get(owner, 0), number), job))
+            waiting[owner] += 1
+        return [job for _, job in sorted(turns, key=lambda pair: pair[0])]
 
     def _place(self, job: _Job) -> JobWorker | None:
         """Give a job to a machine of the fleet, or else to a worker of this one; None when there is no room."""

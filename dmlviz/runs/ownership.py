@@ -7,7 +7,7 @@ tags, pin and visibility. Deleting removes one entry; the folder may go when nob
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -152,6 +152,15 @@ class Ownership:
         if opened.holder != reader and reader not in opened.readers:
             self.change(item, opened.holder, readers=(*opened.readers, reader)[-MAX_READERS:])
         return True
+
+    def admit(self, item: str, holder: str, readers: Iterable[str]) -> None:
+        """Let people see what is shared by link, as if they had opened the link."""
+        entry = self.entry(item, holder)
+        if entry is None or entry.visibility != "link":
+            return
+        new = [reader for reader in readers if reader != holder and reader not in entry.readers]
+        if new:
+            self.change(item, holder, readers=(*entry.readers, *new)[-MAX_READERS:])
 
     def forget_link(self, item: str, reader: str) -> None:
         """Take it off the list of a person who opened its link."""

@@ -753,6 +753,86 @@ export interface DistancesAnswer {
   reach: PairThresholds;
 }
 
+// ---- classroom: A class: what its event stream says, and the props of the components that show it.
+
+/** Where the teacher is; `number` grows with every move, `page` is empty for Explore. */
+export interface ClassroomLead {
+  number: number;
+  page: string;
+  query: Record<string, string>;
+  step: number | null;
+}
+
+/** The task that is set for all, as its lesson says it. */
+export interface ClassroomTask {
+  lesson: string;
+  lesson_title: string;
+  number: number;
+  title: string;
+  question: string;
+  guesses: string[];
+}
+
+/** A student, for the teacher only; `guess` counts from 1. */
+export interface ClassroomStudent {
+  id: string;
+  nickname: string;
+  online: boolean;
+  following: boolean;
+  place: string;
+  guess: number | null;
+}
+
+/** How a class stands, for one person; `counts` and `answer` come to students once the answer is shown. */
+export interface ClassroomEvent {
+  event: "classroom";
+  code: string;
+  title: string;
+  teacher: boolean;
+  present: number;
+  online: number;
+  leading: boolean;
+  following: boolean;
+  lead: ClassroomLead | null;
+  turn: number;
+  task: ClassroomTask | null;
+  revealed: boolean;
+  guessed: number;
+  mine: number | null;
+  counts: number[] | null;
+  answer: number | null;
+  students: ClassroomStudent[] | null;
+}
+
+/** The line on top of every page: whether it was drawn with the answer shown, and the names of all pages. */
+export interface ClassroomBarProps {
+  code: string;
+  url: string;
+  teacher: boolean;
+  revealed: boolean;
+  pages: string[];
+}
+
+/** A lesson that a teacher may set, with the titles of its tasks. */
+export interface ClassroomLesson {
+  name: string;
+  title: string;
+  tasks: string[];
+}
+
+/** The teacher's board; `qr` is the link as an SVG path on a grid of `qr_size`. */
+export interface ClassroomBoardProps {
+  code: string;
+  url: string;
+  title: string;
+  link: string;
+  reachable: boolean;
+  qr: string;
+  qr_size: number;
+  ends: string;
+  lessons: ClassroomLesson[];
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -771,4 +851,6 @@ export interface Props {
   loss_plot: LossPlotProps;
   force_playground: ForcePlaygroundProps;
   map_at_r_demo: MapAtRProps;
+  classroom_bar: ClassroomBarProps;
+  classroom_board: ClassroomBoardProps;
 }

@@ -115,4 +115,5 @@ def test_a_scheduler_that_dies_comes_back_and_the_run_begins_again(jobs, until, 
     jobs.fleet._scheduler.kill()
     until(lambda: jobs.runs.get(run).info.get("restarts"))
     until(lambda: jobs.status(run).phase == "running")
+    assert jobs.runs.get(run).info["restarts"] == ["The fleet was lost."]
     assert [event["event"] for event in jobs.runs.get(run).events()].count("started") == 1

@@ -6,8 +6,8 @@ from starlette.testclient import TestClient
 from streamlit import config
 from streamlit.runtime import Runtime
 
-from app.api import events
-from app.payloads.protocol.common import ROUTES
+from app.api.events import event_hub
+from app.api.routes import routes
 from app.runtime import services
 from app.runtime.services import Settings
 from app.server import build_app, options
@@ -38,14 +38,10 @@ def test_streamlit_has_no_route_that_we_do_not_know(tmp_path, monkeypatch):
         with TestClient(app, base_url="http://localhost"):
             # The Starlette app inside is not public; what it is asked for is only which routes there are.
             mounted = app._starlette_app.routes
-        theirs = {
-            path
-            for route in mounted
-            if (path := getattr(route, "path", "")) and path != f"/{ROUTES}"  # ours: see test_foreign.py
-        }
-        assert theirs == set(KNOWN)
+        (ours,) = routes()
+        assert {path for route in mounted if (path := getattr(route, "path", ""))} == {ours.path, *KNOWN}
     finally:
-        events.event_hub.closing.clear()
+        event_hub.closing.clear()
         Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
     assert "server.enableAgentApi" not in options(settings)
     assert config.get_option("server.enableAgentApi") is False

@@ -208,6 +208,7 @@ export class MapView {
       ),
       bus.on("seek", (detail) => isHere(detail) && this.runAction([detail.scrub ? "scrub" : "seekStep", detail.step])),
       bus.on("select", (detail) => isHere(detail) && interaction.selectItems(detail.items, detail.reason)),
+      bus.on("pin-item", (detail) => isHere(detail) && interaction.pin(detail.item)),
       bus.on("play", (detail) => isHere(detail) && this.runAction(["play"])),
     ];
   }

@@ -55,7 +55,8 @@ export class RunCard {
       };
       picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
-    const state = [statusLabel(card.state), card.machine && `on ${card.machine}`].filter(Boolean).join(" ");
+    const state = statusLabel(card.state);
+    const place = card.machine ? `on ${card.machine}` : "";
     const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
     this.title = opens
       ? h("button", { type: "button", class: "title", click: open }, card.title)
@@ -76,7 +77,13 @@ export class RunCard {
           ...Object.entries(card.scores).map(([key, value]) =>
             h("span", {}, `${SCORES[key]} `, h("b", {}, value.toFixed(3))),
           ),
-          state ? h("span", { class: isRunning(card.state) ? "" : "state" }, state) : null,
+          state || place
+            ? h(
+                "span",
+                { class: state && !isRunning(card.state) ? "state" : "" },
+                [state, place].filter(Boolean).join(" "),
+              )
+            : null,
         ),
         h("div", { class: "foot" }, h("span", { class: "facts" }, this.facts().join(" · ")), this.actions()),
         this.sharing,

@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-321a163f57bd06b2.js";

@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-321a163f57bd06b2.js";
