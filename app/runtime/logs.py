@@ -89,7 +89,7 @@ def pseudonym(person: str) -> str:
 
     Example:
         >>> pseudonym("ada@school.example")
-        '99271d27'
+        '0923909b'
     """
     return hashlib.sha256(person.encode()).hexdigest()[:8] if person else ""
 
