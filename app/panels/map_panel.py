@@ -13,7 +13,7 @@ from app.state.explore_options import COLOR_MODES
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
-from dmlviz.runs.run import Neighbor
+from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 

@@ -16,7 +16,8 @@ from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.runs.run import LIVE, Neighbor, Run
+from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.run import LIVE, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 

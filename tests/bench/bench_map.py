@@ -51,7 +51,7 @@ OURS = """(count) => {
 }"""
 # Interpolates linearly on the CPU and fills a little circle a point: what one writes first.
 PLAIN = """(count) => {
-  const { scene, model, colors } = map();
+  const { scene, model, state: { colors } } = map();
   const canvas = (window.plain ??= document.createElement("canvas"));
   canvas.width = scene.renderer.canvas.width;
   canvas.height = scene.renderer.canvas.height;
@@ -130,9 +130,9 @@ HIGHLIGHTS = """async (rounds) => {
     pins.push(await timed(() => update({ pinned: 100 * i, neighbors })));
     const { model } = map();
     const mask = Uint8Array.from({ length: model.n }, (_, k) => (k + i) % 2);
-    selections.push(await timed(() => { model.select(mask); map().repaint(); }));
+    selections.push(await timed(() => { model.select(mask); map().painter.repaint(); }));
     model.selected = null;
-    map().repaint();
+    map().painter.repaint();
   }
   return { pins, selections };
 }"""

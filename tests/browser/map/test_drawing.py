@@ -159,7 +159,7 @@ def test_changing_the_view_animates_the_points(open_map):
         page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
     page.evaluate(
         "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
-        "spreads.push(measure()), 15); map().runAction(['play'])"
+        "spreads.push(measure()), 15); map().actions.run(['play'])"
     )
     page.shows(frame=19, playing="false")
     page.evaluate("clearInterval(watch)")

@@ -54,7 +54,7 @@ class LossPlot {
   );
   private head = h("p", { class: "reading", "aria-live": "polite" });
   private note = h("p", "note");
-  private chart = svg("svg", { tabindex: 0, role: "slider" });
+  private chart = svg("svg", { tabindex: 0 }); // a slider as soon as it has a value
   private own = h("div", "knobs");
   private held = h("div", "knobs held");
   private root: HTMLElement;
@@ -164,6 +164,7 @@ class LossPlot {
     );
     setData(this.root, { near: near.value, far: far.value });
     setAttributes(this.chart, {
+      role: "slider",
       "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
       "aria-valuemin": 0,
       "aria-valuemax": 100,

@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-da7375f722df21e7.js";
