@@ -7,8 +7,12 @@ One setting has no line here: uvicorn takes uvloop where it is installed. A reru
 """
 
 import contextlib
+import fcntl
 import gc
 import os
+import select
+import stat
+import sys
 from pathlib import Path
 
 # For a process that has not started yet: libraries read these when they are imported.
@@ -49,6 +53,19 @@ def lower_priority() -> None:
         os.nice(max(0, NICENESS - os.nice(0)))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
+
+
+def exit_when_closed(pipe: int) -> None:
+    """Let the system end this process when the other end of a pipe is closed; on Linux only.
+
+    It does so even while a library keeps Python from running, as an import of torch does for seconds. Nobody may write
+    into the pipe from here on: that would end the process, too.
+    """
+    if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(pipe).st_mode):
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+        if select.select([pipe], [], [], 0)[0]:  # closed before
+            os._exit(1)
 
 
 def limit_resources(cpu_seconds: int, memory_bytes: int) -> None:

@@ -50,7 +50,8 @@ class AccessTokenMiddleware:
     """ASGI middleware: lets in who shows the token, in the address once, in a cookie from then on, or in a header.
 
     A class's code does the same while the class is open, so that students need no token.
-    Health routes stay open, so that a container's own check needs no token.
+
+    Health routes stay open, so that a container's own check needs no token; the metrics check for themselves who asks.
     """
 
     def __init__(self, app: ASGIApp, token: str, base_path: str = "") -> None:
@@ -58,7 +59,7 @@ class AccessTokenMiddleware:
         self.token = token
         self.mark = hashlib.sha256(f"{COOKIE} {token}".encode()).hexdigest()  # the cookie does not hold the token
         self.path = base_path or "/"
-        self.health = (f"{base_path}/{ROUTES}/health", f"{base_path}/{ROUTES}/health/ready")
+        self.open = tuple(f"{base_path}/{ROUTES}/{name}" for name in ("health", "health/ready", "metrics"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, let its browser in, or refuse it with status 401; a WebSocket is closed."""
@@ -79,9 +80,9 @@ class AccessTokenMiddleware:
             await (await self.answer(Request(scope, receive)))(scope, receive, send)
 
     def is_admitted(self, asked: HTTPConnection) -> bool:
-        """Whether it has the cookie or the header, or only asks for the server's health."""
+        """Whether it has the cookie or the header, or asks for what is open."""
         return (
-            asked.scope["path"] in self.health
+            asked.scope["path"] in self.open
             or hmac.compare_digest(asked.cookies.get(COOKIE, "").encode(), self.mark.encode())
             or self.is_token(asked.headers.get("authorization", "").removeprefix("Bearer "))
         )

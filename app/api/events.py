@@ -12,6 +12,7 @@ from starlette.routing import Route
 from app.api.access import Rule, access, personal, while_visible
 from app.api.headers import PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
 from app.runtime.event_stream import StreamHub
+from app.runtime.metrics import FIRST_FRAMES
 from app.runtime.services import Services
 from dmlviz.jobs.scheduler import Status
 from dmlviz.runs.run import EventLogDir
@@ -50,8 +51,10 @@ async def projection_events(request: Request) -> Response:
 @access(Rule.RUN_READER)
 async def frame(request: Request) -> Response:
     """The positions of one frame: int16, quantized."""
-    record = _record(personal(request), request.path_params["run"], request.path_params.get("projection"))
-    positions = record.frame(request.path_params["frame"])
+    run, projection = request.path_params["run"], request.path_params.get("projection")
+    positions = _record(personal(request), run, projection).frame(request.path_params["frame"])
+    if projection is None:
+        FIRST_FRAMES.on_frame(run)
     return Response(positions, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
 
 

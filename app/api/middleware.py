@@ -11,6 +11,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.access_token import AccessTokenMiddleware
+from app.api.login_log import LoginLogMiddleware
+from app.api.monitoring import RequestMonitorMiddleware
 from app.api.security import CookieMiddleware, SecurityHeadersMiddleware
 from app.api.session_binding import SessionBindingMiddleware
 from app.api.user_header import user_header
@@ -170,6 +172,7 @@ def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Midd
     base_path = hosting.base_path
     answered = hosting.answered_hosts(host)
     return [
+        Middleware(RequestMonitorMiddleware),
         *user_header(access),
         *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
         Middleware(SecurityHeadersMiddleware, hosting.embedders, (BASE_ADDRESS_SCRIPT,)),
@@ -178,6 +181,7 @@ def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Midd
         Middleware(SameOriginMiddleware, base_path),
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),
+        Middleware(LoginLogMiddleware),
         Middleware(ClearCacheAtLogoutMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
         Middleware(BaseAddressMiddleware, base_path),

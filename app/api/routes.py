@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from app.api import batches, classrooms, downloads, events, images, losses, runs
+from app.api import batches, classrooms, downloads, events, images, losses, monitoring, runs
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
@@ -24,6 +24,7 @@ def routes(base_path: str = "") -> list[Mount]:
         Route("/health", health),
         Route("/health/ready", readiness),
         Route("/methods.json", methods),
+        *monitoring.routes(),
         *downloads.routes(),
         *events.routes(),
         *runs.routes(),

@@ -164,8 +164,12 @@ def class_csv(here: Services, room: Classroom) -> str:
     runs = _runs_by_holder(here, room)
     for person, member in room.members.items():
         titles = [entry.title for _, entry in runs.get(person, [])]
-        about: dict[str, Any] = {"nickname": member.nickname, "joined": _iso(member.joined)}
-        about |= {"runs": len(titles), "run_titles": "; ".join(titles)}
+        about: dict[str, object] = {
+            "nickname": member.nickname,
+            "joined": _iso(member.joined),
+            "runs": len(titles),
+            "run_titles": "; ".join(titles),
+        }
         for task in [_handed_in(room, key, member) for key in member.guesses] or [{}]:
             row = about | {name: value for name, value in task.items() if name in CSV_COLUMNS and value is not None}
             table.writerow({name: _cell(value) for name, value in row.items()})

@@ -190,6 +190,11 @@ class StreamHub:
         """How many logs are being read."""
         return len(self._open)
 
+    @property
+    def listeners(self) -> int:
+        """How many pages listen."""
+        return sum(stream.listeners for stream in self._open.values())
+
     def close(self) -> None:
         """End every stream, because the server is ending."""
         self.closing.set()

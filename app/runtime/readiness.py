@@ -4,8 +4,7 @@ import shutil
 import tempfile
 
 from app.runtime.services import Services
-
-MIN_FREE_BYTES = 50_000_000  # bytes; a run of the largest data set takes less
+from dmlviz.doctor.folders import MIN_FREE_BYTES
 
 
 def obstacles(here: Services) -> list[str]:

@@ -12,6 +12,9 @@ from app.runtime.classroom import Classrooms
 from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
+from app.runtime.logs import log_job
+from app.runtime.metrics import count_job
+from app.runtime.monitoring import Monitoring, monitoring_from_environment
 from app.runtime.people import Person, Role, sole_person
 from app.runtime.personal_jobs import PersonalJobs
 from app.runtime.personal_runs import PersonalRuns
@@ -23,6 +26,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import import_run
@@ -51,6 +55,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8501
     hosting: Hosting = field(default_factory=Hosting)
+    monitoring: Monitoring = field(default_factory=monitoring_from_environment)
     access: AccessSettings = field(default_factory=AccessSettings)
     fleet: str | None = None
     certificates: Path | None = None
@@ -260,7 +265,14 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
-        scheduler = JobScheduler(runs, slots=settings.slots, data_root=settings.data, warm=warm, fleet=_fleet(settings))
+        scheduler = JobScheduler(
+            runs,
+            slots=settings.slots,
+            data_root=settings.data,
+            warm=warm,
+            on_job=_on_job,
+            fleet=_fleet(settings),
+        )
         owner = sole_person("")
         _services = Services(
             settings,
@@ -276,6 +288,11 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             owner,
         )
         return _services
+
+
+def _on_job(report: JobReport) -> None:
+    count_job(report)
+    log_job(report)
 
 
 def _fleet(settings: Settings) -> Fleet | None:

@@ -17,6 +17,7 @@ from dmlviz.cli import CertificatesFolder, DataFolder, RunsFolder, single_comman
 from dmlviz.errors import UserError
 
 app = single_command_app()
+MONITORING = "Log and metrics (docs/OPERATIONS.md)"
 PEOPLE = "Several people (docs/PEOPLE.md)"
 
 
@@ -110,11 +111,39 @@ def serve(
     no_token: Annotated[
         bool, typer.Option("--no-token", envvar="DMLVIZ_NO_TOKEN", help="let everybody in who reaches the server")
     ] = False,
+    log_format: Annotated[
+        str,
+        typer.Option(
+            metavar="text|json",
+            envvar="DMLVIZ_LOG_FORMAT",
+            help="format of the log: key=value, or one JSON object a line",
+            rich_help_panel=MONITORING,
+        ),
+    ] = "text",
+    log_level: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL",
+            envvar="DMLVIZ_LOG_LEVEL",
+            help="what is logged: debug, info, warning or error, and what is more important",
+            rich_help_panel=MONITORING,
+        ),
+    ] = "info",
+    metrics_token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            envvar="DMLVIZ_METRICS_TOKEN",
+            help="token that a program must send to read the metrics (default: only this machine may read them)",
+            rich_help_panel=MONITORING,
+        ),
+    ] = None,
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
     from app.runtime.hosting import ANY_ADDRESS, LOOPBACK, Hosting
     from app.runtime.identity import access_settings
+    from app.runtime.monitoring import Monitoring
     from app.server import Settings
     from app.server import serve as serve_app
     from dmlviz.runs.quota import parse_limit
@@ -134,6 +163,11 @@ def serve(
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
+    monitoring = Monitoring(
+        log_format=log_format,  # type: ignore[arg-type]  # it checks them
+        log_level=log_level,  # type: ignore[arg-type]
+        metrics_token=metrics_token or None,
+    )
     access = access_settings(
         shared=shared,
         people=people,
@@ -162,6 +196,7 @@ def serve(
         hosting=hosting,
         fleet=fleet,
         certificates=certificates,
+        monitoring=monitoring,
     )
     serve_app(settings, on_ready=ready)
 

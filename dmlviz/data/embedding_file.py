@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
+from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -20,6 +21,10 @@ VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
 MAX_VECTORS = 20_000
 MAX_DIMENSIONS = 4096
 MAX_CLASSES = 200
+MAX_OTHER_COLUMNS = 16  # beside the numbers
+MAX_LABEL = 1000  # characters that are looked at
+MAX_LINE = 1_000_000  # characters
+MAX_LINES_PER_ROW = 10
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     except MemoryError:
         raise UserError(f"{path.name} needs more memory than there is: keep fewer rows or columns.") from None
     except Exception as error:  # NumPy and Arrow raise many types of errors for a damaged file
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        reason = one_line(str(error), 120) or type(error).__name__
         raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None
 
 
@@ -108,7 +113,8 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
                 "rename one."
             )
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
-        arrays = read_arrays(path, ANY, [name for name in (vectors, labels) if name is not None])
+        wanted = [name for name in (vectors, labels) if name is not None]
+        arrays = read_arrays(path, ANY, wanted, lambda shape: _check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     return arrays[vectors], None if labels is None else arrays[labels]
@@ -118,8 +124,12 @@ def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     from pyarrow import csv
 
     with open(path, encoding="utf-8", errors="replace") as file:
-        first = file.readline()
+        first = file.readline(MAX_LINE)
+    if len(first) == MAX_LINE:
+        raise UserError(f"A line of a table has up to {MAX_LINE:,} characters; {path.name} has a longer one: cut it.")
+    _check_lines(path)
     tab = "\t" if path.suffix.lower() == ".tsv" or first.count("\t") > first.count(",") else ","
+    _check_size(path.name, 1, first.count(tab) - MAX_OTHER_COLUMNS)
     headless = all(_is_number(part) for part in first.strip().split(tab)[1:-1] or [""])
     table = csv.read_csv(
         path,
@@ -129,19 +139,32 @@ def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     return _columns(path, table)
 
 
+def _check_lines(path: Path) -> None:
+    """Refuse a table with far too many lines before it is parsed; a quoted label may hold some line ends."""
+    with open(path, "rb") as file:
+        lines = sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+    if lines > MAX_LINES_PER_ROW * MAX_VECTORS:
+        _too_many(path.name, lines, 1)
+
+
 def _parquet(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        if rows > MAX_VECTORS or columns > MAX_DIMENSIONS + 16:
-            _too_many(path.name, rows, columns)
+        metadata, texts = file.metadata, [field.name for field in file.schema_arrow if str(field.type) == "string"]
+        _check_size(path.name, metadata.num_rows, metadata.num_columns - MAX_OTHER_COLUMNS)
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        values = sum(max(group.column(i).num_values for i in range(group.num_columns)) for group in groups)
+        _check_size(path.name, metadata.num_rows, values // max(1, metadata.num_rows))  # in lists
+    with parquet.ParquetFile(path, read_dictionary=texts) as file:  # a long text that is repeated is read once
         return _columns(path, file.read())
 
 
 def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray | None]:
     import pyarrow
+    import pyarrow.compute
 
+    _check_size(path.name, table.num_rows, table.num_columns - MAX_OTHER_COLUMNS)
     columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
     numeric = {
         name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
@@ -152,23 +175,34 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
         (name for name, number in numeric.items() if not number and not _is_list(columns[name])), None
     )
     lists = [name for name, column in columns.items() if _is_list(column)]
-    labels = None if label is None else np.array(columns[label].to_pylist(), dtype=object)
+    labels = None if label is None else _shared_objects(columns[label])
     if lists:
         name = next((by_lower_name[key] for key in VECTOR_KEYS if by_lower_name.get(key) in lists), lists[0])
-        rows = columns[name].to_pylist()
-        if len({len(row) if row is not None else -1 for row in rows}) > 1:
+        lengths = pyarrow.compute.list_value_length(columns[name])
+        if lengths.null_count or len(lengths.unique()) > 1:
             raise UserError(
                 f"All vectors have one length; in {path.name}, those in column {name} differ: make them equal."
             )
-        return np.array(rows, dtype=np.float32), labels
+        numbers = np.concatenate([np.asarray(chunk.flatten()) for chunk in columns[name].chunks] or [np.zeros(0)])
+        return numbers.astype(np.float32).reshape(table.num_rows, -1), labels
     vector_columns = [name for name, number in numeric.items() if number and name != label]
     if not vector_columns:
         raise UserError(
             f"A table of vectors has columns of numbers; those of {path.name} are {', '.join(list(columns)[:8])}: "
-            "add one "
-            "column for each dimension."
+            "add one column for each dimension."
         )
     return np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1), labels
+
+
+def _shared_objects(column: Any) -> np.ndarray:
+    """The values of a column as Python objects; equal ones are one object."""
+    encoded = column.dictionary_encode() if str(column.type) == "string" else column
+    encoded = encoded.combine_chunks()
+    if not hasattr(encoded, "dictionary"):
+        return np.array(encoded.to_pylist(), dtype=object)
+    values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
+    return rows
 
 
 def _is_list(column: Any) -> bool:
@@ -186,6 +220,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _check_size(name: str, rows: int, dimensions: int) -> None:
+    if rows > MAX_VECTORS or dimensions > MAX_DIMENSIONS:
+        _too_many(name, rows, dimensions)
+
+
 def _too_many(name: str, rows: int, dimensions: int) -> None:
     raise UserError(
         f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions; "
@@ -198,8 +237,7 @@ def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbe
         raise UserError(
             f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
         )
-    if len(vectors) > MAX_VECTORS or vectors.shape[1] > MAX_DIMENSIONS:
-        _too_many(name, *vectors.shape)
+    _check_size(name, *vectors.shape)
     labels = np.asarray(labels)
     if labels.shape != (len(vectors),):
         raise UserError(
@@ -227,4 +265,4 @@ def _label_text(label: Any) -> str:
         label = label.decode(errors="replace")
     if isinstance(label, float) and label.is_integer():
         label = int(label)
-    return "".join(letter for letter in str(label) if letter.isprintable()).strip()[:40] or "unnamed"
+    return "".join(letter for letter in str(label)[:MAX_LABEL] if letter.isprintable()).strip()[:40] or "unnamed"

@@ -2,7 +2,8 @@
 
 Imports, the first optimizer and the first kernels take seconds of processor time; memory that is read there is shared
 by all workers. The process is started as `python -m dmlviz.jobs.fork_server FD`. FD is a socket: each message on it
-asks for one worker, and carries its three pipes. The process ends when the other end of the socket is closed.
+asks for one worker, and carries its three pipes. The process ends when the other end of the socket, or of its standard
+input, is closed.
 
 Measured on two cores without a GPU, MNIST, medians of three rounds, all in one run:
 
@@ -32,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol
 
-from dmlviz.process_setup import NICENESS, ONE_THREAD_ENV, freeze_garbage_collector
+from dmlviz.process_setup import NICENESS, ONE_THREAD_ENV, exit_when_closed, freeze_garbage_collector
 
 MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
 SERVER_DIED = -signal.SIGKILL  # exit status of the workers of a fork server that was killed
@@ -160,7 +161,7 @@ class ForkServer:
         with remote_end:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(remote_end.fileno())],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # nothing is written; it ends with this process, which holds the other end
                 stdout=subprocess.DEVNULL,
                 env=os.environ
                 | ONE_THREAD_ENV
@@ -214,6 +215,8 @@ class ForkServer:
             process.kill()
             process.on_exit(SERVER_DIED)
         self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._control.close()
 
 
@@ -336,6 +339,7 @@ def _readable(*files: int, timeout: float | None) -> list[int]:
 
 def main() -> None:
     """Import everything, then fork until the server ends; a job that comes earlier does not wait for all imports."""
+    exit_when_closed(0)
     from dmlviz.jobs import worker
 
     os.nice(NICENESS)  # its workers also offer their memory; were it killed, all would be

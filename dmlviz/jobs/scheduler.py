@@ -17,9 +17,10 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job_report import JobListener, JobReport
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
-from dmlviz.jobs.worker_process import worker_arguments
+from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.projection import check
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
@@ -71,6 +72,8 @@ class _Job:
     attempts: int = 1
     lost: str = ""
     timers: list[threading.Timer] = field(default_factory=list)
+    submitted: float = field(default_factory=time.monotonic)
+    started: float | None = None  # when a worker got it, as `submitted`
 
 
 class JobScheduler:
@@ -87,6 +90,7 @@ class JobScheduler:
         likely: The data set that the first warm worker loads.
         inference: Whether a worker is started ahead for pictures to place.
         fleet: Other machines, which get trainings first.
+        on_job: Called when a job begins and when it has ended.
     """
 
     def __init__(
@@ -99,7 +103,9 @@ class JobScheduler:
         likely: str | None = None,
         inference: bool = True,
         fleet: Fleet | None = None,
+        on_job: JobListener = lambda report: None,
     ) -> None:
+        self.on_job = on_job
         self.runs = runs if isinstance(runs, Runs) else Runs(runs)
         self.runs.folder = self.runs.folder.resolve()
         self.slots = max(1, (os.cpu_count() or 2) - 1) if slots is None else slots
@@ -221,6 +227,7 @@ class JobScheduler:
             if job.worker is None:
                 self._queue.remove(job)
                 self._write_end(job, "stopped", "stopped before it began")
+                self._report_end(job)
                 self._change.notify_all()
             elif job.stopping:
                 job.worker.kill()
@@ -367,11 +374,15 @@ class JobScheduler:
             except OSError as error:  # too many processes or open files
                 self._queue.remove(job)
                 self._write_end(job, "failed", f"No worker could be started: {error.strerror}.")
+                self._report_end(job)
                 continue
             if job.worker is None:
                 continue
             self._queue.remove(job)
             self._active[job.worker] = job
+            job.started = time.monotonic()
+            if job.attempts == 1:
+                self._report(job, "starting")
             self._started += 1
             if job.owners[0]:
                 self._served[job.owners[0]] = self._started
@@ -439,10 +450,41 @@ class JobScheduler:
                 self._cancel_timers(job)
                 if not _is_over(job.record) and not self._closed:
                     self._end(job, event)
+                if job.worker is None:
+                    job = None  # it begins again elsewhere
             self._dispatch()
             if not self._active:
                 self.pool.prestart()
             self._change.notify_all()
+        if job is not None:
+            self._report_end(job)
+
+    def _report(self, job: _Job, state: str, **more: Any) -> None:
+        report = JobReport(
+            kind=job.request["job"],
+            run=job.key.run,
+            projection=job.key.projection,
+            owner=job.owners[0] if job.owners else "",
+            state=state,
+            waited=(job.started or time.monotonic()) - job.submitted,
+            **more,
+        )
+        try:
+            self.on_job(report)
+        except Exception:  # whoever listens must not stop the jobs
+            logging.getLogger(__name__).exception("a job could not be reported")
+
+    def _report_end(self, job: _Job) -> None:
+        end = None
+        with contextlib.suppress(DamagedFileError):
+            end = job.record.end
+        self._report(
+            job,
+            "interrupted" if end is None else end["event"],
+            seconds=0.0 if job.started is None else time.monotonic() - job.started,
+            worker=_worker_name(job.worker),
+            reason="" if end is None else end.get("reason", ""),
+        )
 
     def _end(self, job: _Job, event: WorkerEvent) -> None:
         """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""
@@ -478,6 +520,13 @@ class JobScheduler:
         for timer in job.timers:
             timer.cancel()
         job.timers.clear()
+
+
+def _worker_name(worker: JobWorker | None) -> str:
+    """Return the machine that a worker is on, or its process id on this one."""
+    if worker is None:
+        return ""
+    return str(worker.pid) if isinstance(worker, WorkerProcess) else worker.machine
 
 
 def _is_over(record: EventLogDir) -> bool:

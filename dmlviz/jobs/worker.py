@@ -8,7 +8,6 @@ process that holds the other end of its standard input.
 
 import argparse
 import contextlib
-import fcntl
 import json
 import os
 import queue
@@ -27,7 +26,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.plugins import load_plugins
-from dmlviz.process_setup import limit_to_one_thread, lower_priority
+from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
 from dmlviz.runs.run import Run
 
 
@@ -67,12 +66,6 @@ class ParentChannel:
         with contextlib.suppress(OSError):
             self._answers.write(json.dumps(message) + "\n")
             self._answers.flush()
-
-    def exit_with_parent(self) -> None:
-        """Let the system end this process when the pipe is closed, even while a library keeps Python from running."""
-        if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(0).st_mode):
-            fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
-            fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
 
     def _listen(self) -> None:
         # Not through sys.stdin: a thread that waits there holds a lock which the end of the interpreter wants.
@@ -120,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
     stop = StopFlag(lambda: parent.send(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
-    parent.exit_with_parent()
+    exit_when_closed(0)
     limit_to_one_thread()
     try:
         if folder.parent.name == "projections":

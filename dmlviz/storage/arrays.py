@@ -4,13 +4,12 @@
 once (gh-106905). The headers that NumPy writes for plain numbers are simple enough for a regular expression.
 """
 
-import io
 import math
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -90,13 +89,19 @@ def array_names(path: Path) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
-def read_arrays(path: Path, kinds: str = f"{NUMBERS}U", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+def read_arrays(
+    path: Path,
+    kinds: str = f"{NUMBERS}U",
+    names: Collection[str] | None = None,
+    check_shape: Callable[[tuple[int, ...]], object] = lambda shape: None,
+) -> dict[str, np.ndarray]:
     """Read the arrays of an npz file.
 
     Args:
         path: The file.
         kinds: Allowed dtype kinds; text counts by default.
         names: Read only these arrays; all by default.
+        check_shape: Called with the shape of each array before its numbers are unpacked; may raise UserError.
 
     Returns:
         The arrays by name.
@@ -114,12 +119,13 @@ def read_arrays(path: Path, kinds: str = f"{NUMBERS}U", names: Collection[str] |
         arrays = {}
         for entry in entries:
             with archive.open(entry) as part:
-                content = io.BytesIO(part.read(entry.file_size + 1))
-            name = entry.filename.removesuffix(".npy")
-            shape, fortran, dtype = _header(content)
-            check_array(path, shape, dtype, kinds, None)
-            values = np.frombuffer(bytearray(content.read()), dtype, count=math.prod(shape))
-            arrays[name] = values.reshape(shape, order="F" if fortran else "C")
+                shape, fortran, dtype = _header(part)
+                check_array(path, shape, dtype, kinds, None)
+                check_shape(shape)
+                content = bytearray(part.read(math.prod(shape) * dtype.itemsize))
+                part.read(1)  # at its end, the checksum is compared
+            values = np.frombuffer(content, dtype, count=math.prod(shape))
+            arrays[entry.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if fortran else "C")
         return arrays
 
 

@@ -20,10 +20,12 @@ from streamlit.runtime import Runtime
 
 from app.api import events
 from app.api.middleware import middleware
+from app.api.monitoring import open_sessions
 from app.runtime import services
 from app.runtime.browser_cookie import COOKIE, BrowserCookie
 from app.runtime.hosting import Hosting
 from app.runtime.identity import AccessSettings
+from app.runtime.metrics import REGISTRY
 from app.runtime.services import Settings
 from app.server import build_app, options
 
@@ -239,3 +241,24 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
         server.kill()
         server.wait()
         lock.release()
+
+
+def test_an_open_page_is_counted_as_long_as_it_is_open(client):
+    assert open_sessions() == 0
+    page = client.websocket_connect(
+        "/_stcore/stream", ["streamlit"], headers={"Host": "localhost", "Origin": "http://localhost"}
+    )
+    with page:
+        assert open_sessions() == 1
+
+
+def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):
+    def count(route):
+        labels = {"method": "GET", "route": route, "status": "200"}
+        return REGISTRY.get_sample_value("dmlviz_http_requests_total", labels) or 0
+
+    pages, files_ = count("page"), count("static")
+    page = client.get("/runs?token=secret", headers={"Accept": "text/html"})
+    (script, *_) = re.findall(r'src="\.?/?(static/js/[^"]+)"', page.text)
+    assert client.get(f"/{script}").status_code == 200
+    assert (count("page"), count("static")) == (pages + 1, files_ + 1)

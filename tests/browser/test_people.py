@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from app.runtime.logs import pseudonym
 from tests.browser.conftest import Server
 
 pytestmark = pytest.mark.browser
@@ -180,3 +181,10 @@ def test_two_people_cannot_see_each_other_s_until_one_shares_and_a_teacher_has_a
     ada.get_by_role("button", name="End session").click()  # at the provider
     expect(ada.get_by_role("button", name="Log in")).to_be_visible()
     assert fetch_status(ada, address) == 404
+
+    # The log names nobody, and tells them apart all the same.
+    for name, role in (("ada", "member"), ("grace", "teacher")):
+        person = pseudonym(f"login:{name}@example.org")
+        assert school.log.count(f"login person={person} role={role} method=oidc") == 1
+    assert f"job kind=train run={run} owner={pseudonym('login:ada@example.org')} state=finished" in school.log
+    assert "@example.org" not in school.log
