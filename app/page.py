@@ -1,24 +1,32 @@
 """The script that Streamlit runs for every page: what all have in common, then the page itself."""
 
+import time
 from pathlib import Path
 
 import streamlit as st
 
-from app.panels import navigation, sidebar
+from app.panels import account, classroom_bar, navigation, sidebar
+from app.runtime.metrics import RERUN
+from app.runtime.services import session_services
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import track_interrupted_rerun
 
+begun = time.perf_counter()
 APP_DIR = Path(__file__).resolve().parent
 
 st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
 st.html(APP_DIR / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
-navigation.top_bar(pages, page)
+account.check_access()
+navigation.top_bar(pages, page, session_services().person)
 with error_boundary(), track_interrupted_rerun():
+    account.open_link()
+    classroom_bar.classroom_bar(session_services())
     if page is pages[navigation.HOME]:
         sidebar.explore_sidebar()
         page.run()
     else:
         page.run()  # what is seen comes before what is only kept
         sidebar.other_page_sidebar()
+RERUN.observe(time.perf_counter() - begun)  # not reached where a newer run takes over

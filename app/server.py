@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from starlette.middleware import Middleware
 
 from app.api import events, routes
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
+from app.api.session_binding import STREAMLIT_OPTION
 from app.payloads import sprites
 from app.runtime import services
+from app.runtime.logs import configure_logs
 from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.errors import UserError
@@ -27,7 +28,6 @@ __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
 APP_DIR = Path(__file__).resolve().parent
 PAGE = APP_DIR / "page.py"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> None:
@@ -39,14 +39,18 @@ def options(settings: Settings) -> dict[str, Any]:
     """Streamlit's options, as `section.name`: those of the file beside the pages, and where to listen."""
     with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
         settings_by_name = dict(_flatten(tomllib.load(file)))
-    settings_by_name |= {"server.address": settings.host, "server.port": settings.port}
-    if settings.host in LOOPBACK:
-        settings_by_name["server.allowedHosts"] = ["localhost", "127.0.0.1", "[::1]", "::1"]
+    settings_by_name |= {
+        "server.address": settings.host,
+        "server.port": settings.port,
+        "server.baseUrlPath": settings.hosting.base_path.strip("/"),
+    }
+    if not settings.access.alone:
+        settings_by_name |= STREAMLIT_OPTION
     return settings_by_name
 
 
 def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
-    """The ASGI app: pages, /api, the cookie that tells browsers apart."""
+    """The ASGI app: pages, our own routes, the cookie that tells browsers apart."""
     return st.App(PAGE, **app_options(settings, on_ready))
 
 
@@ -61,9 +65,10 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
+        configure_logs(settings.monitoring)
         _close_streams_on_signals()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
-        on_ready(f"http://{_url_host(settings.host)}:{st.get_option('server.port')}")
+        on_ready(settings.hosting.link(settings.host, st.get_option("server.port")))
         try:
             yield {}
         finally:
@@ -71,8 +76,8 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
             await asyncio.to_thread(services.stop_services)
 
     return {
-        "routes": routes.routes(),
-        "middleware": [Middleware(kind) for kind in MIDDLEWARE],
+        "routes": routes.routes(settings.hosting.base_path),
+        "middleware": middleware(settings.hosting, settings.host, settings.access),
         "exception_handlers": {UserError: routes.user_error},
         "lifespan": lifespan,
     }
@@ -107,12 +112,6 @@ def _close_streams_on_signals() -> None:
                 previous(received, stack)
 
         signal.signal(number, handle)
-
-
-def _url_host(host: str) -> str:
-    if host in ("0.0.0.0", "::"):
-        return "localhost"
-    return f"[{host}]" if ":" in host else host
 
 
 def _flatten(section: dict[str, Any], prefix: str = "") -> Any:

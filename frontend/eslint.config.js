@@ -34,6 +34,18 @@ export default tseslint.config(
     },
   },
   {
+    // Below a sub-path only lib/server.ts knows where the server is.
+    files: ["src/**/*.ts"],
+    ignores: ["src/lib/server.ts"],
+    rules: {
+      "no-restricted-globals": ["error", { name: "fetch", message: "Use fetchServer of lib/server.ts." }],
+      "no-restricted-properties": [
+        "error",
+        { object: "globalThis", property: "fetch", message: "Use fetchServer of lib/server.ts." },
+      ],
+    },
+  },
+  {
     files: ["**/*.js", "**/*.mjs"],
     languageOptions: { globals: Object.fromEntries(GLOBALS.map((name) => [name, "readonly"])) },
   },

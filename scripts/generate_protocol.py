@@ -20,6 +20,8 @@ def typescript() -> str:
     parts = [HEAD]
     for module in protocol.MODULES:
         parts.append(f"// ---- {module.__name__.rpartition('.')[2]}: {_first_line(module)}\n")
+        constants = {name: value for name, value in vars(module).items() if _is_constant(name, value)}
+        parts += [f'export const {name} = "{value}";\n' for name, value in constants.items()]
         parts += [_declaration(name, NAMED[name]) for name in vars(module) if HOMES.get(name) is module]
     props = [f"  {name}: {value.__name__};" for name, value in protocol.PROPS.items()]
     parts.append("\n".join(["/** What each component is given. */", "export interface Props {", *props, "}"]) + "\n")
@@ -30,6 +32,10 @@ def _is_type(value: Any, module: types.ModuleType) -> bool:
     if is_typeddict(value):
         return str(value.__module__) == module.__name__
     return get_origin(value) is dict or isinstance(value, types.UnionType)
+
+
+def _is_constant(name: str, value: Any) -> bool:
+    return name.isupper() and isinstance(value, str)
 
 
 HOMES = {name: module for module in protocol.MODULES for name in vars(module) if _is_type(vars(module)[name], module)}

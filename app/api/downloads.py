@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, UNCOMPRESSED
 from app.payloads import downloads, sprites
-from app.runtime.services import services
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
-from dmlviz.runs.archive import export_run, import_run
+from dmlviz.runs.archive import export_run
 from dmlviz.runs.run import Run
 
 MAX_IMPORT_BYTES = 400_000_000
@@ -24,20 +24,21 @@ MAX_IMPORT_BYTES = 400_000_000
 def routes() -> list[Route]:
     """Export, and import by POST."""
     return [
-        Route("/api/runs/import", import_archive, methods=["POST"]),
-        Route("/api/runs/{run}/export/{format}", export),
-        Route("/api/runs/{run}/run.zip", export_archive),
+        Route("/runs/import", import_archive, methods=["POST"]),
+        Route("/runs/{run}/export/{format}", export),
+        Route("/runs/{run}/run.zip", export_archive),
     ]
 
 
+@access(Rule.RUN_READER)
 async def export(request: Request) -> Response:
     """A file to keep; `?view=` is the id of a projection."""
     name, view = request.path_params["format"], request.query_params.get("view")
-    run, format = services().runs.get(request.path_params["run"]), FORMATS[name]
+    run, format = personal(request).runs.get(request.path_params["run"]), FORMATS[name]
     drawing = None if view is None else run.drawing(view)
-    load_images = partial(sprites.image_tiles, root=services().data)
+    load_images = partial(sprites.image_tiles, root=personal(request).data)
     path, filename = await asyncio.to_thread(
-        downloads.create_download, name, run, drawing, load_images, services().cache
+        downloads.create_download, name, run, drawing, load_images, personal(request).cache
     )
     return FileResponse(
         path,
@@ -48,9 +49,10 @@ async def export(request: Request) -> Response:
     )
 
 
+@access(Rule.RUN_READER)
 async def export_archive(request: Request) -> Response:
     """A run as one zip, to be imported elsewhere."""
-    run = services().runs.get(request.path_params["run"])
+    run = personal(request).runs.get(request.path_params["run"])
     path = await asyncio.to_thread(_write_archive, run)
     return FileResponse(
         path,
@@ -71,15 +73,19 @@ def _write_archive(run: Run) -> Path:
     return Path(file.name)
 
 
+@access(Rule.VISITOR)
 async def import_archive(request: Request) -> Response:
     """A run as one zip, as the body; answers {"run", "title"} or {"error"}."""
+    here = personal(request)
+    await asyncio.to_thread(here.check_upload, int(request.headers.get("content-length") or 0))
+    most = MAX_IMPORT_BYTES if here.person.alone else min(MAX_IMPORT_BYTES, here.person.limits.upload)
     with TemporaryFile(prefix="dmlviz-") as file:
         size = 0
         async for part in request.stream():
             size += len(part)
-            if size > MAX_IMPORT_BYTES:
-                limit = f"{MAX_IMPORT_BYTES / 1e6:,.0f} MB"
+            if size > most:
+                limit = f"{most / 1e6:,.0f} MB"
                 raise UserError(f"A run's file has at most {limit}; this one is larger: take a zip that Export wrote.")
             await asyncio.to_thread(file.write, part)
-        run = await asyncio.to_thread(import_run, file, services().runs)
+        run = await asyncio.to_thread(here.import_run, file)
     return JSONResponse({"run": run.id, "title": run.title}, headers=NO_STORE)

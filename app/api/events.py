@@ -9,9 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from app.api.headers import IMMUTABLE, STREAM, UNCOMPRESSED
+from app.api.access import Rule, access, personal, while_visible
+from app.api.headers import PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
 from app.runtime.event_stream import StreamHub
-from app.runtime.services import services
+from app.runtime.metrics import FIRST_FRAMES
+from app.runtime.services import Services
 from dmlviz.jobs.scheduler import Status
 from dmlviz.runs.run import EventLogDir
 
@@ -21,54 +23,68 @@ event_hub = StreamHub()
 def routes() -> list[Route]:
     """Events and frames, of runs and of projections."""
     return [
-        Route("/api/runs/{run}/events", run_events),
-        Route("/api/runs/{run}/projections/{projection}/events", projection_events),
-        Route("/api/frames/{run}/{frame}.i16", frame),
-        Route("/api/frames/{run}/{projection}/{frame}.i16", frame),
+        Route("/runs/{run}/events", run_events),
+        Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/frames/{run}/{frame}.i16", frame),
+        Route("/frames/{run}/{projection}/{frame}.i16", frame),
     ]
 
 
+@access(Rule.RUN_READER)
 async def run_events(request: Request) -> Response:
     """The events of a run, old and new, as server-sent events."""
     run = request.path_params["run"]
-    record = await asyncio.to_thread(_checked_record, run)
-    return _stream(request, record, lambda: _state(services().jobs.status(run)))
+    record = await asyncio.to_thread(_checked_record, personal(request), run)
+    scheduler = personal(request).scheduler
+    return _stream(request, record, lambda: _state(scheduler.status(run)))
 
 
+@access(Rule.RUN_READER)
 async def projection_events(request: Request) -> Response:
     """The events of a projection of a run, as `run_events`."""
     run, projection = request.path_params["run"], request.path_params["projection"]
-    record = await asyncio.to_thread(_checked_record, run, projection)
-    return _stream(request, record, lambda: _state(services().jobs.status(run, projection)))
+    record = await asyncio.to_thread(_checked_record, personal(request), run, projection)
+    scheduler = personal(request).scheduler
+    return _stream(request, record, lambda: _state(scheduler.status(run, projection)))
 
 
+@access(Rule.RUN_READER)
 async def frame(request: Request) -> Response:
     """The positions of one frame: int16, quantized."""
-    record = _record(request.path_params["run"], request.path_params.get("projection"))
-    positions = record.frame(request.path_params["frame"])
-    return Response(positions, headers=IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
+    run, projection = request.path_params["run"], request.path_params.get("projection")
+    positions = _record(personal(request), run, projection).frame(request.path_params["frame"])
+    if projection is None:
+        FIRST_FRAMES.on_frame(run)
+    return Response(positions, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
 
 
-def _record(run: str, projection: str | None) -> EventLogDir:
-    record = services().runs.get(run)
+def _record(here: Services, run: str, projection: str | None) -> EventLogDir:
+    record = here.runs.get(run)
     return record if projection is None else record.drawing(projection)
 
 
-def _checked_record(run: str, projection: str | None = None) -> EventLogDir:
+def _checked_record(here: Services, run: str, projection: str | None = None) -> EventLogDir:
     """A run or projection whose log is whole; raise DamagedFileError otherwise, since pages believe every line."""
-    record = _record(run, projection)
+    record = _record(here, run, projection)
     if not record.lock.locked:  # a log that is being written now was checked by its writer
         record.events()
     return record
 
 
 def _state(status: Status) -> dict[str, Any]:
-    return {"phase": status.phase, "position": status.position, "of": status.of}
+    return {
+        "phase": status.phase,
+        "position": status.position,
+        "of": status.of,
+        "machine": status.machine,
+        "lost": status.lost,
+    }
 
 
 def _stream(request: Request, record: EventLogDir, state: Callable[[], dict[str, Any]]) -> Response:
     number = request.headers.get("last-event-id") or request.query_params.get("after") or ""
     after = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
-    return StreamingResponse(
-        event_hub.follow(record.log.path, state, after), media_type="text/event-stream", headers=STREAM
+    blocks = while_visible(
+        event_hub.follow(record.log.path, state, after), personal(request), request.path_params["run"]
     )
+    return StreamingResponse(blocks, media_type="text/event-stream", headers=STREAM)

@@ -1,7 +1,6 @@
 """Headers that say how long an answer may be kept, and by whom."""
 
 NO_STORE = {"Cache-Control": "no-store"}
-IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
-PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}  # of one browser's runs
+PRIVATE_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}  # in one browser, in no proxy
 UNCOMPRESSED = {"Content-Encoding": "identity"}  # quantized positions do not become smaller
 STREAM = NO_STORE | {"X-Accel-Buffering": "no"}  # a line of events may not wait in a proxy

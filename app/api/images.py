@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from app.api.headers import IMMUTABLE
+from app.api.access import Rule, access, data_not_found, personal
+from app.api.headers import PRIVATE_IMMUTABLE
 from app.payloads import sprites
-from app.runtime.services import services
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.storage.files import is_run_id
@@ -17,29 +17,31 @@ from dmlviz.storage.files import is_run_id
 def routes() -> list[Route]:
     """Each address names the content by its hash, so that browsers may keep it."""
     return [
-        Route("/api/data/{dataset}/{hash}/labels.u8", labels),
-        Route("/api/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
+        Route("/data/{dataset}/{hash}/labels.u8", labels),
+        Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
     ]
 
 
+@access(Rule.DATA_READER)
 async def labels(request: Request) -> Response:
     """The class ids of a data set's test images, one byte each."""
     tiles = await asyncio.to_thread(_tiles, request)
-    return Response(tiles.labels.tobytes(), headers=IMMUTABLE, media_type="application/octet-stream")
+    return Response(tiles.labels.tobytes(), headers=PRIVATE_IMMUTABLE, media_type="application/octet-stream")
 
 
+@access(Rule.DATA_READER)
 async def sheet(request: Request) -> Response:
     """A sprite sheet of a data set's test images."""
     tiles = await asyncio.to_thread(_tiles, request)
-    path = await asyncio.to_thread(tiles.sheet, request.path_params["sheet"], services().cache)
-    return FileResponse(path, headers=IMMUTABLE, media_type="image/png")
+    path = await asyncio.to_thread(tiles.sheet, request.path_params["sheet"], personal(request).cache)
+    return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
 def _tiles(request: Request) -> sprites.ImageTiles:
     dataset, content_hash = request.path_params["dataset"], request.path_params["hash"]
     if dataset not in DATASETS or not is_run_id(content_hash):
-        raise UserError(f"There is no data set {dataset[:40]!r} of that hash.")
-    tiles = sprites.image_tiles(dataset, services().data)
+        raise data_not_found(dataset)
+    tiles = sprites.image_tiles(dataset, personal(request).data)
     if tiles.hash != content_hash:
         raise UserError(f"{dataset} has changed on disk: reload the page.")
     return tiles

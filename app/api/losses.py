@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.runtime.services import services
 from dmlviz.catalog.losses import LOSSES
@@ -29,9 +30,10 @@ _ALLOWED = {
 
 def routes() -> list[Route]:
     """One for each picture; a question is JSON, since it holds what a person has just dragged."""
-    return [Route("/api/losses/{loss}/{picture}.json", picture, methods=["POST"])]
+    return [Route("/losses/{loss}/{picture}.json", picture, methods=["POST"])]
 
 
+@access(Rule.VISITOR)
 async def picture(request: Request) -> Response:
     """Values and slopes of a loss on a few points."""
     kind, loss = request.path_params["picture"], LOSSES[request.path_params["loss"]]
@@ -66,4 +68,4 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _answer(question: str) -> dict[str, Any]:
     """What the worker says; the same question is answered once, as long as it is not pushed out by 256 others."""
-    return services().jobs.inference_worker.call(json.loads(question))
+    return services().scheduler.inference_worker.call(json.loads(question))

@@ -1,18 +1,28 @@
 """What happens to every request before a route or Streamlit answers it, one duty a class."""
 
 import re
-import secrets
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.runtime.session_owner import COOKIE, owner_from_cookies
+from app.api.access_token import AccessTokenMiddleware
+from app.api.login_log import LoginLogMiddleware
+from app.api.monitoring import RequestMonitorMiddleware
+from app.api.security import CookieMiddleware, SecurityHeadersMiddleware
+from app.api.session_binding import SessionBindingMiddleware
+from app.api.user_header import user_header
+from app.payloads.protocol.common import ROUTES
+from app.runtime.browser_cookie import COOKIE
+from app.runtime.hosting import Hosting
+from app.runtime.identity import AccessSettings
+from app.runtime.services import services
 
 _YEAR_S = 365 * 24 * 3600
-_HASHED_ASSET = re.compile(r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -25,29 +35,31 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 class SameOriginMiddleware:
-    """ASGI middleware: refuses requests for /api that come from pages of other sites."""
+    """ASGI middleware: refuses requests for our routes that come from pages of other sites."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.prefix = f"{base_path}/{ROUTES}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request for /api from another site, with status 403; pass on all others."""
+        """Refuse a request for a route from another site, with status 403; pass on all others."""
         app = self.app
-        if scope["type"] == "http" and scope["path"].startswith("/api/") and not is_same_origin(Headers(scope=scope)):
+        ours = scope["type"] == "http" and scope["path"].startswith(self.prefix)
+        if ours and not is_same_origin(Headers(scope=scope)):
             app = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
         await app(scope, receive, send)
 
 
 class BrowserCookieMiddleware:
-    """ASGI middleware: gives each new browser its cookie with the first page; `secure` sends it over HTTPS only."""
+    """ASGI middleware: gives each new browser its cookie with the first page."""
 
-    def __init__(self, app: ASGIApp, secure: bool = False) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
-        self.secure = "; Secure" if secure else ""
+        self.path = base_path or "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; the first page that a browser gets carries its cookie."""
-        if scope["type"] != "http" or owner_from_cookies(Request(scope).cookies) is not None:
+        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
             await self.app(scope, receive, send)
             return
 
@@ -55,8 +67,9 @@ class BrowserCookieMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 if headers.get("content-type", "").startswith("text/html"):
-                    cookie = f"{COOKIE}={secrets.token_hex(16)}; Path=/; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
-                    headers.append("set-cookie", cookie + self.secure)
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    headers.append("set-cookie", cookie)
             await send(message)
 
         await self.app(scope, receive, with_cookie)
@@ -65,12 +78,13 @@ class BrowserCookieMiddleware:
 class ImmutableAssetMiddleware:
     """ASGI middleware: lets browsers keep files whose address names their content, which Streamlit does not say."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.hashed = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; files named by their content get a cache header."""
-        if scope["type"] != "http" or not _HASHED_ASSET.fullmatch(scope["path"]):
+        if scope["type"] != "http" or not self.hashed.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
 
@@ -90,12 +104,13 @@ class BaseAddressMiddleware:
     `tests/browser/test_direct_load.py` fails when it moves.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
+        self.prefix = f"{base_path}/{ROUTES}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; a page of Streamlit gets its base address in `<head>`."""
-        if scope["type"] != "http" or not _asks_for_page(scope):
+        if scope["type"] != "http" or not self.asks_for_page(scope):
             await self.app(scope, receive, send)
             return
         # The page is wanted whole and uncompressed: it is changed below.
@@ -110,7 +125,7 @@ class BaseAddressMiddleware:
                 return
             parts.append(message.get("body", b""))
             if not message.get("more_body", False):
-                body = b"".join(parts).replace(b"<head>", b"<head>" + _BASE_ADDRESS, 1)
+                body = b"".join(parts).replace(b"<head>", b"<head><script>" + BASE_ADDRESS_SCRIPT + b"</script>", 1)
                 answer = MutableHeaders(raw=start["headers"])
                 answer["content-length"] = str(len(body))
                 for name in ("etag", "last-modified"):  # those of the file, which is another text
@@ -120,16 +135,54 @@ class BaseAddressMiddleware:
 
         await self.app({**scope, "headers": headers}, receive, with_address)
 
+    def asks_for_page(self, scope: Scope) -> bool:
+        """Whether a browser's address bar or a link asks for one of Streamlit's pages."""
+        ours = scope["path"].startswith(self.prefix)
+        return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
+
 
 # The folder of the page's address, from which the browser loads the page's scripts too.
-_BASE_ADDRESS = b'<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }</script>'
+BASE_ADDRESS_SCRIPT = b'window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }'
 _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
-def _asks_for_page(scope: Scope) -> bool:
-    """Whether a browser's address bar or a link asks for one of Streamlit's pages."""
-    ours = scope["path"].startswith("/api/")
-    return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
+class ClearCacheAtLogoutMiddleware:
+    """ASGI middleware: lets the browser forget the pictures and frames of whoever logs out."""
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.logout = f"{base_path}/auth/logout"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
+        if scope["type"] != "http" or scope["path"] != self.logout:
+            await self.app(scope, receive, send)
+            return
+
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
+            await send(message)
+
+        await self.app(scope, receive, with_header)
 
 
-MIDDLEWARE = (SameOriginMiddleware, BrowserCookieMiddleware, ImmutableAssetMiddleware, BaseAddressMiddleware)
+def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Middleware]:
+    """What a server that listens on `host` puts before its routes, outermost first."""
+    base_path = hosting.base_path
+    answered = hosting.answered_hosts(host)
+    return [
+        Middleware(RequestMonitorMiddleware),
+        *user_header(access),
+        *([Middleware(TrustedHostMiddleware, allowed_hosts=answered, www_redirect=False)] if answered else []),
+        Middleware(SecurityHeadersMiddleware, hosting.embedders, (BASE_ADDRESS_SCRIPT,)),
+        Middleware(CookieMiddleware, bool(hosting.embedders)),
+        *([Middleware(AccessTokenMiddleware, hosting.token, base_path)] if hosting.token else []),
+        Middleware(SameOriginMiddleware, base_path),
+        Middleware(BrowserCookieMiddleware, base_path),
+        Middleware(ImmutableAssetMiddleware, base_path),
+        Middleware(LoginLogMiddleware),
+        Middleware(ClearCacheAtLogoutMiddleware, base_path),
+        Middleware(SessionBindingMiddleware),
+        Middleware(BaseAddressMiddleware, base_path),
+    ]

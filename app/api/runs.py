@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from app.payloads import sprites, thumbnails
 from app.payloads.agreement import agreement_table
@@ -15,7 +16,6 @@ from app.payloads.neighbor_history import neighbor_history
 from app.payloads.per_query import per_query_bytes
 from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
-from app.runtime.services import services
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
@@ -26,21 +26,22 @@ NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
 def routes() -> list[Route]:
     """What the map, the inspector and the scores ask for."""
     return [
-        Route("/api/runs/{run}/layout.json", tracked_items),
-        Route("/api/runs/{run}/nearest.bin", nearest),
-        Route("/api/runs/{run}/judged.bin", per_query),
-        Route("/api/runs/{run}/pixels.json", baseline),
-        Route("/api/runs/{run}/neighbor-history/{item:int}.json", history),
-        Route("/api/runs/{run}/portrait-{theme}.png", thumbnail),
-        Route("/api/runs/{run}/values/{view}/{measure}.f32", values),
-        Route("/api/agreement/{a}/{b}.json", agreement),
+        Route("/runs/{run}/layout.json", tracked_items),
+        Route("/runs/{run}/nearest.bin", nearest),
+        Route("/runs/{run}/judged.bin", per_query),
+        Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/neighbor-history/{item:int}.json", history),
+        Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/agreement/{a}/{b}.json", agreement),
     ]
 
 
+@access(Rule.RUN_READER)
 async def tracked_items(request: Request) -> Response:
     """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
     run = _run(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
     tracked = run.tracked_indices
     layout = tiles.describe() | {
         "run": run.id,
@@ -51,6 +52,7 @@ async def tracked_items(request: Request) -> Response:
     return JSONResponse(layout, headers=NO_STORE)
 
 
+@access(Rule.RUN_READER)
 async def nearest(request: Request) -> Response:
     """The nearest test image of each: n int32 indices, then n float32 distances; no content before the run's end."""
     run = _run(request)
@@ -59,38 +61,43 @@ async def nearest(request: Request) -> Response:
     return _binary(await asyncio.to_thread(nearest_neighbor_bytes, run))
 
 
+@access(Rule.RUN_READER)
 async def per_query(request: Request) -> Response:
     """What each image contributes to the scores after `step` batches; without a step, at the end."""
     return _binary(await asyncio.to_thread(per_query_bytes, _run(request), _step(request)))
 
 
+@access(Rule.RUN_READER)
 async def baseline(request: Request) -> Response:
     """The scores of the tracked images without a net, pixel by pixel."""
     run = _run(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
-    folder = tiles.folder(services().cache)
-    scores = await asyncio.to_thread(pixel_baseline, run, services().data, folder)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    folder = tiles.folder(personal(request).cache)
+    scores = await asyncio.to_thread(pixel_baseline, run, personal(request).data, folder)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
 
 
+@access(Rule.RUN_READER)
 async def history(request: Request) -> Response:
     """The neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run, item = _run(request), request.path_params["item"]
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services().data)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
     metric = request.query_params.get("metric", "euclidean")
-    payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, services())
+    payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
     return JSONResponse(payload, headers=NO_STORE)
 
 
+@access(Rule.RUN_READER)
 async def thumbnail(request: Request) -> Response:
     """A run's map as a small picture; its address has the stamp of what was drawn."""
     run, theme = _run(request), request.path_params["theme"]
     if theme not in PALETTE:
         raise UserError(f"A theme is {' or '.join(PALETTE)}; got {theme[:40]!r}.")
-    path = await asyncio.to_thread(thumbnails.thumbnail, run, theme, services().cache)
+    path = await asyncio.to_thread(thumbnails.thumbnail, run, theme, personal(request).cache)
     return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
+@access(Rule.RUN_READER)
 async def values(request: Request) -> Response:
     """A number for every test image to color the map by: n float32."""
     run, view = _run(request), request.path_params["view"]
@@ -98,14 +105,15 @@ async def values(request: Request) -> Response:
     return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
 
 
+@access(Rule.RUN_READER)
 async def agreement(request: Request) -> Response:
     """Which test images two runs get right and wrong."""
-    a, b = (services().runs.get(request.path_params[side]) for side in ("a", "b"))
+    a, b = (personal(request).runs.get(request.path_params[side]) for side in ("a", "b"))
     return JSONResponse(await asyncio.to_thread(agreement_table, a, b), headers=PRIVATE_IMMUTABLE)
 
 
 def _run(request: Request) -> Run:
-    return services().runs.get(request.path_params["run"])
+    return personal(request).runs.get(request.path_params["run"])
 
 
 def _step(request: Request) -> int | None:

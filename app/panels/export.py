@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.payloads.protocol.common import ROUTES
 from app.state.current_view import RunView
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
@@ -44,6 +45,6 @@ def _file_row(run_export: RunExport, format: str) -> dict[str, str]:
     return {
         "title": FORMATS[format].title,
         "summary": FORMATS[format].summary,
-        "url": f"/api/runs/{run_export.run.id}/export/{format}{view}",
+        "url": f"{ROUTES}/runs/{run_export.run.id}/export/{format}{view}",
         "name": run_export.file_name(format),
     }

@@ -17,7 +17,7 @@ from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import decode
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Neighbor
+from dmlviz.runs.neighbor_search import Neighbor
 
 NEIGHBORS = 10
 KEY = "side"

@@ -7,14 +7,13 @@ import streamlit as st
 from app.panels import inspector, projection_picker
 from app.payloads.query import QueryResult
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.state.explore_options import COLOR_MODES
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
-from dmlviz.runs.run import Neighbor
+from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 
@@ -27,7 +26,7 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
 
     def stop() -> None:
         projection = run_view.drawing.id if run_view.drawing is not None else None
-        services.jobs.stop(run_view.run.id, projection, session_owner())
+        services.jobs.stop(run_view.run.id, projection)
 
     def resume() -> None:
         ui.messages.clear()
@@ -48,6 +47,8 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
             "position": status.position,
             "of": status.of,
             "reason": status.reason,
+            "machine": run_view.machine if projection_config is None else "",
+            "lost": status.lost,
             "running": running,
             "drawing": projection_config is not None,
             "pausable": projection_config is not None and projection_config.resumable,

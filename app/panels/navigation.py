@@ -6,6 +6,9 @@ from typing import Any
 import streamlit as st
 
 from app.runtime import url_state
+from app.runtime.people import Person
+from app.state.classroom import KEY as CLASSROOM_KEY
+from app.state.classroom import ClassroomState
 from app.state.compare import CompareState
 from app.state.explore import UIState
 from app.state.learn import KEY as LEARN_KEY
@@ -20,8 +23,10 @@ PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "compare": ("Compare", "compare", CompareState),
     "runs": ("Runs", "shelf", RunListState),
     "learn": ("Learn", LEARN_KEY, LearnState),
+    "classroom": ("Class", CLASSROOM_KEY, ClassroomState),
 }
 HOME = "explore"
+SHARED_ONLY = ("classroom",)  # pages that a server for one person does not link to
 _SLOT_KEY = "beside"
 
 
@@ -33,12 +38,14 @@ def pages() -> dict[str, Any]:
     }
 
 
-def top_bar(pages_by_name: dict[str, Any], current: Any) -> None:
+def top_bar(pages_by_name: dict[str, Any], current: Any, person: Person) -> None:
     """Render the brand, a link to each page, and a slot for the current page: see `top_bar_slot`."""
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
         brand = "brand" if current is pages_by_name[HOME] else "brand without-sidebar"
         st.html(f'<span class="{brand}">dmlviz</span>', width="content")
         for name, page in pages_by_name.items():
+            if person.alone and name in SHARED_ONLY:
+                continue
             # To itself a page leads as it stands, whatever a part of it has changed since this bar was drawn.
             st.page_link(page, query_params=None if page is current else query(name))
         st.session_state[_SLOT_KEY] = st.container(key="beside-pages")

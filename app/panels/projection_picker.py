@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.state.explore_options import OURS, projection_views
@@ -64,7 +63,7 @@ def start_projection(ui: UIState, services: Services, run_view: RunView, *, resu
     try:
         config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, config, session_owner(), resume=resume)
+            services.jobs.project(run_view.run.id, config, resume=resume)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)

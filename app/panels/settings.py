@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.panels import upload_dialog
+from app.panels import data_sharing, upload_dialog
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets import training_form
@@ -24,6 +23,10 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
     available = services.available()
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
+    if not services.may_train_on(config.dataset):
+        ui.settings.pop("dataset", None)
+        ui.messages.append("You cannot train on this data set; choose another in Data.")
+        config = ui.config(available_dataset(services))
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
@@ -36,9 +39,11 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
         st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
     if only is None:
-        training_form.training_form(ui, config, available, lambda: upload_dialog.upload_button(ui, services))
+        training_form.training_form(
+            ui, config, services.trainable(), available, lambda: _below_data(ui, services, config.dataset)
+        )
     else:
-        training_form.selected_fields(ui, config, only)
+        training_form.selected_fields(ui, config, services.trainable(), only)
 
 
 def available_dataset(services: Services) -> str:
@@ -47,10 +52,15 @@ def available_dataset(services: Services) -> str:
     return preferred if preferred in available else available[0]
 
 
+def _below_data(ui: UIState, services: Services, dataset: str) -> None:
+    upload_dialog.upload_button(ui, services)
+    data_sharing.data_sharing(services, dataset)
+
+
 def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
     ui.messages.clear()
     try:
-        ui.show(services.jobs.submit(config, session_owner()))
+        ui.show(services.jobs.submit(config))
         services.enforce_quota()
     except UserError as error:
         ui.messages.append(str(error))
@@ -58,8 +68,5 @@ def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
 
 def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
     ui.messages.clear()
-    if (
-        not services.jobs.stop(run_view.run.id, owner=session_owner())
-        and services.jobs.status(run_view.run.id).phase == "running"
-    ):
+    if not services.jobs.stop(run_view.run.id) and services.jobs.status(run_view.run.id).phase == "running":
         ui.messages.append("Another user requested this run too; it keeps running.")

@@ -6,8 +6,8 @@ making these fields anew was a third of the time that the way back to Explore to
 
 import streamlit as st
 
-from app.panels import settings, task
-from app.runtime.services import services
+from app.panels import account, settings, task
+from app.runtime.services import session_services
 from app.state import explore
 from app.state.current_view import PageContext, page_context
 from app.state.task_progress import TaskProgress
@@ -31,6 +31,7 @@ def explore_sidebar() -> None:
             settings.settings(context.ui, context.services, context.run_view)
         else:
             task.lesson_outline(context, progress)
+        account.account(context.services)
 
 
 def other_page_sidebar() -> None:
@@ -38,4 +39,4 @@ def other_page_sidebar() -> None:
     ui = explore.saved_state()
     if ui.lesson is None:
         with st.sidebar:
-            settings.settings(ui, services(), None)
+            settings.settings(ui, session_services(), None)

@@ -4,7 +4,6 @@ import streamlit as st
 
 from app.panels import navigation, settings
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.current_view import PageContext
 from app.state.explore import UIState
 from app.state.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
@@ -60,6 +59,8 @@ def panel(context: PageContext, progress: TaskProgress) -> None:
         st.markdown(f"**{progress.task.title}** :small[task {progress.number} of {len(progress.lesson.tasks)}]")
         if progress.is_question_open:
             _question(context, progress)
+        elif progress.held and progress.guess is not None:
+            _held(progress)
         elif progress.is_revealed:
             _answer(context, progress)
         else:
@@ -100,18 +101,25 @@ def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> No
     _train(ui, services, progress)
     if not ui.messages:
         ui.guess = guess
+        services.classrooms.guess(services.person.id, progress.lesson.name, progress.number, guess)
 
 
 def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
     """Show the run that gives the answer, after training it if needed; on failure note the message."""
     ui.messages.clear()
     try:
-        run = services.jobs.submit(progress.config, session_owner())
+        run = services.jobs.submit(progress.config)
     except UserError as error:
         ui.messages.append(str(error))
         return
     if ui.run != run:
         ui.show(run)
+
+
+def _held(progress: TaskProgress) -> None:
+    assert progress.guess is not None
+    guess = progress.task.guesses[progress.guess - 1]
+    st.markdown(f"You guessed: {guess}. The answer appears when your teacher shows it to the class.")
 
 
 def _wait(context: PageContext, progress: TaskProgress) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.runtime.uploads import ImportStatus
 from app.state.explore import UIState
 from app.widgets.components import mount
@@ -28,7 +27,7 @@ VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
     "a second file of labels. They are shown without training."
 )
-LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more). Visible to everyone with access to this app."
+LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more)."
 
 
 def upload_button(ui: UIState, services: Services) -> None:
@@ -49,7 +48,7 @@ def _close() -> None:
 @st.dialog("Upload data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
     with error_boundary():
-        status = services.intake.status(session_owner())
+        status = services.intake.status(services.person.id)
         if status is None:
             _choose_files(services)
         elif status.phase == "reading":
@@ -57,7 +56,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif status.phase == "failed":
             st.caption(f":orange[{escape_markdown(status.reason)}]")
             st.button(
-                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(session_owner(),)
+                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
             )
         else:
             _preview(ui, services, status)
@@ -70,27 +69,32 @@ def _choose_files(services: Services) -> None:
         "Files",
         type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
         accept_multiple_files=True,
-        max_upload_size=MAX_MEGABYTES,
+        max_upload_size=_max_megabytes(services),
         key="custom-files",
         label_visibility="collapsed",
     )
-    st.caption(LIMIT)
+    st.caption(LIMIT if services.person.alone else f"Max {_max_megabytes(services)} MB. Only you see it.")
     if files:
         try:
-            services.intake.upload(session_owner(), {file.name: file.getvalue() for file in files})
+            services.check_upload(sum(file.size for file in files))
+            services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
         except UserError as error:
             st.caption(f":orange[{escape_markdown(error)}]")
             return
         st.rerun()
 
 
+def _max_megabytes(services: Services) -> int:
+    return MAX_MEGABYTES if services.person.alone else max(1, services.person.limits.upload // 1_000_000)
+
+
 def _show_progress(services: Services) -> None:
-    status = services.intake.status(session_owner())
+    status = services.intake.status(services.person.id)
     if status is None or status.phase != "reading":
         st.rerun()
     st.progress(status.share, "Reading …")
     if st.button("Cancel", key="custom-cancel"):
-        services.intake.discard(session_owner())
+        services.intake.discard(services.person.id)
         st.rerun()
 
 
@@ -100,14 +104,14 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     summary = {name: preview[name] for name in ("summary", "notes", "warnings", "left_out", "classes")}
     mount("import_preview", key="import_preview", data=summary | {"tiles": preview.get("tiles")})
     if pictures:
-        order = services.intake.request(session_owner())
+        order = services.intake.request(services.person.id)
         name_column, middle, right = st.columns([2, 1, 1])
         with middle:
             side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
             color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
         if (side, color) != (order["side"], order["color"]):
-            services.intake.reparse(session_owner(), side, color)
+            services.intake.reparse(services.person.id, side, color)
             st.rerun()
     else:
         name_column = st.container()
@@ -120,13 +124,15 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         )
     with restart:
         if st.button("Choose other files", width="stretch", key="custom-other"):
-            services.intake.discard(session_owner())
+            services.intake.discard(services.person.id)
             st.rerun()
     if accepted:
-        kind, name = services.intake.accept(session_owner(), title)
+        kind, name = services.intake.accept(services.person.id, title)
         if kind == "pictures":
+            services.hold_data(name)
             ui.set("dataset", name)
         else:
+            services.hold_run(name, title)
             ui.show(name)
         _close()
         st.rerun()

@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.runtime.session_owner import session_owner
 from app.state.compare import CompareState
 from app.widgets.markdown import escape_markdown
 from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
@@ -176,16 +175,14 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
 
 
 def _train(ui: CompareState, services: Services, run: Run, name: str, value: Any) -> None:
-    _start_training(
-        ui, services, lambda: (run.id, services.jobs.submit(with_setting(run.config, name, value), session_owner()))
-    )
+    _start_training(ui, services, lambda: (run.id, services.jobs.submit(with_setting(run.config, name, value))))
 
 
 def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
     _start_training(
         ui,
         services,
-        lambda: (services.jobs.submit(first, session_owner()), services.jobs.submit(second, session_owner())),
+        lambda: (services.jobs.submit(first), services.jobs.submit(second)),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from app.payloads.protocol.common import ROUTES
 from dmlviz import data
 from dmlviz.catalog.class_scores import prototypes
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
@@ -30,7 +31,7 @@ COLUMNS = 20  # tiles in a row of a batch's sheet
 
 def batch_payload(run: Run, step: int) -> dict[str, Any]:
     """Build the payload of a recorded batch; raise RunNotFoundError where the run has none at that step."""
-    sheet = {"urls": [f"/api/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
+    sheet = {"urls": [f"{ROUTES}/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
     return to_json(run.batch(step), run.config, projection_for(run, step)) | {
         "final": (run.path / "basis.npz").exists(),
         "sheet": sheet | {"tile": DATASETS[run.config.dataset].size},

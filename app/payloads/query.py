@@ -11,7 +11,8 @@ import numpy as np
 from app.runtime.services import Services
 from dmlviz.data import query_image
 from dmlviz.errors import UserError
-from dmlviz.runs.run import Neighbor, Run
+from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.run import Run
 
 MAX_PAD_SIDE = 512
 _CACHE_SIZE = 64

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from app.payloads.protocol.common import ROUTES
 from dmlviz import data
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
@@ -34,7 +35,7 @@ class ImageTiles:
 
     def describe(self) -> dict[str, Any]:
         """URLs of tiles and labels, as JSON types."""
-        base = f"/api/data/{self.dataset}/{self.hash}"
+        base = f"{ROUTES}/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         tile = int(self.images.shape[1])
         sprites = {"urls": urls, "tile": tile}

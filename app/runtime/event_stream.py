@@ -3,10 +3,11 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
+from app.runtime.changes import Changes
 from dmlviz.storage.files import LogFollower
 
 POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; the longest that a frame waits before it is announced
@@ -14,7 +15,7 @@ STATUS_INTERVAL_S = 0.25  # seconds between two questions about queue and end
 HEARTBEAT_S = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
 
 State = Callable[[], dict[str, Any]]
-"""Answers {"phase", "position", "of"} of the job that writes the log."""
+"""Answers {"phase", "position", "of"} of the job that writes the log; a job of the fleet also {"machine", "lost"}."""
 
 LIVE_PHASES = ("queued", "starting", "running", "stopping")
 
@@ -25,6 +26,8 @@ class LogStream:
     def __init__(self, log: Path, state: State) -> None:
         self.lines: list[str] = []
         self.queue: dict[str, Any] | None = None
+        self.machine: dict[str, Any] | None = None
+        self.restarts = 0  # times that the log was begun again
         self.end: dict[str, Any] | None = None
         self.listeners = 0
         self.changed = asyncio.Event()
@@ -61,14 +64,17 @@ class LogStream:
                 # Asked before the log is read, so that the lines then read include all that was written before the end.
                 state, asked = await asyncio.to_thread(self._state), clock()
             new = self._follower.read_new()
-            if new and new[0][0] == 0 and self.lines:
-                self.lines.clear()  # the same run was begun again
+            begun_again = self._follower.restarts != self.restarts
+            if begun_again:
+                self.lines.clear()
+                self.restarts = self._follower.restarts
             self.lines += [line for _, line in new]
             queue = _queue_event(state) if state is not None else self.queue
+            machine = _machine_event(state) if state is not None else self.machine
             if state is not None and state["phase"] not in LIVE_PHASES:
                 self._finish(state["phase"])
-            elif new or queue != self.queue:
-                self.queue = queue
+            elif new or begun_again or (queue, machine) != (self.queue, self.machine):
+                self.queue, self.machine = queue, machine
                 self._announce()
             await asyncio.sleep(POLL_INTERVAL_S)
 
@@ -87,6 +93,12 @@ def _queue_event(state: dict[str, Any]) -> dict[str, Any] | None:
     return {"event": "queue", "phase": state["phase"], "position": state["position"], "of": state["of"]}
 
 
+def _machine_event(state: dict[str, Any]) -> dict[str, Any] | None:
+    if not state.get("machine") and not state.get("lost"):
+        return None
+    return {"event": "machine", "machine": state["machine"], "lost": state["lost"]}
+
+
 class StreamHub:
     """The logs that are followed now, by path."""
 
@@ -96,7 +108,7 @@ class StreamHub:
 
     async def follow(
         self, log: Path, state: State, after: int = -1, heartbeat: float = HEARTBEAT_S
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str]:
         """Yield the blocks of an event stream: the lines of a log, queue positions, then the end.
 
         Args:
@@ -109,16 +121,23 @@ class StreamHub:
         if stream is None or stream.end is not None:
             stream = self._open[log] = LogStream(log, state)
         stream.join()
-        sent, queue = after + 1, None
+        sent, queue, machine, restarts = after + 1, None, None, stream.restarts
         try:
             yield "retry: 1000\n\n"
             while True:
                 changed = stream.changed
-                block = [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(stream.lines[sent:], sent)]
+                block: list[str] = []
+                if stream.restarts != restarts:
+                    restarts, sent, queue, machine = stream.restarts, 0, None, None
+                    block.append(f"data: {json.dumps({'event': 'begun'})}\n\n")
+                block += [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(stream.lines[sent:], sent)]
                 sent = max(sent, len(stream.lines))
                 if stream.queue is not None and stream.queue != queue:
                     queue = stream.queue
                     block.append(f"data: {json.dumps(queue)}\n\n")
+                if stream.machine is not None and stream.machine != machine:
+                    machine = stream.machine
+                    block.append(f"data: {json.dumps(machine)}\n\n")
                 if stream.end is not None:
                     block.append(f"data: {json.dumps(stream.end)}\n\n")
                 if block:
@@ -130,6 +149,32 @@ class StreamHub:
         finally:
             if stream.leave() and self._open.get(log) is stream:
                 del self._open[log]
+
+    async def follow_state(
+        self, changes: Changes, state: Callable[[], dict[str, Any] | None], heartbeat: float = HEARTBEAT_S
+    ) -> AsyncGenerator[str]:
+        """Yield the blocks of an event stream of a state: as it is now, and whenever it is another.
+
+        Args:
+            changes: Says when to ask for the state again.
+            state: Answers the state as an event; None when the stream is over.
+            heartbeat: Seconds of silence after which a comment is sent, and the state is asked for.
+        """
+        with changes.listen() as changed:
+            yield "retry: 1000\n\n"
+            sent = None
+            while not self.closing.is_set():
+                changed.clear()
+                event = await asyncio.to_thread(state)
+                if event is None:
+                    yield 'data: {"event": "end", "state": "finished"}\n\n'
+                    return
+                text = json.dumps(event)
+                if text != sent:
+                    sent = text
+                    yield f"data: {text}\n\n"
+                if not await self._woken(changed, heartbeat):
+                    yield ": still here\n\n"
 
     async def _woken(self, changed: asyncio.Event, heartbeat: float) -> bool:
         waiting = [asyncio.create_task(changed.wait()), asyncio.create_task(self.closing.wait())]
@@ -144,6 +189,11 @@ class StreamHub:
     def open_streams(self) -> int:
         """How many logs are being read."""
         return len(self._open)
+
+    @property
+    def listeners(self) -> int:
+        """How many pages listen."""
+        return sum(stream.listeners for stream in self._open.values())
 
     def close(self) -> None:
         """End every stream, because the server is ending."""

@@ -4,12 +4,12 @@ import streamlit as st
 
 from app.panels import compare_view, navigation, variant
 from app.runtime import url_state
-from app.runtime.services import services
+from app.runtime.services import session_services
 from app.state import compare, explore
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
 
-app_services = services()
+app_services = session_services()
 ui = url_state.get_or_create(compare.CompareState, compare.KEY)
 pair = compare.resolve_pair(ui, app_services, explore.saved_state().run)
 

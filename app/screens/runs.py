@@ -1,21 +1,23 @@
-"""Runs page: every run on this machine, to open, compare, export or delete."""
+"""Runs page: every run that this person sees, to open, compare, export, share or delete."""
 
 import streamlit as st
 
+from app.panels import queue
 from app.runtime import url_state
-from app.runtime.services import services
+from app.runtime.services import session_services
 from app.state import compare, explore, run_list
 from app.widgets.components import mount
 
-app_services = services()
+app_services = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
 app_services.enforce_quota()
+queue.queue(app_services)
 
 
 def on_sort_change() -> None:
     """Copy sort order and search text from the component."""
     order = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
-    ui.sort, ui.search = order.sort, order.search
+    ui.sort, ui.search, ui.group = order.sort, order.search, order.group
 
 
 def on_action() -> None:

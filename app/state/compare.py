@@ -82,7 +82,7 @@ class Pair:
 
 
 def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
-    """Resolve the pair in the state; fill gaps with `preferred` and the newest run of the same data set."""
+    """Resolve the pair in the state; fill gaps with `preferred` and the newest runs of one data set."""
     runs = services.runs.list()
     if not runs:
         return None
@@ -94,15 +94,22 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
             ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
     if ui.a is None:
-        preferred_runs = [run for run in runs if run.id == preferred and run.id != ui.b]
+        preferred_runs = [run for run in runs if run.id == preferred]
         ordered_runs = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
-        ui.a = next(run.id for run in [*preferred_runs, *ordered_runs] if run.id != ui.b or len(runs) == 1)
+        others = [run for run in [*preferred_runs, *ordered_runs] if run.id != ui.b] or runs
+        with_partner = [run for run in others if _partners(run, [run for run in runs if ui.b in (None, run.id)])]
+        ui.a = (with_partner or others)[0].id
     first = services.runs.get(ui.a)
     if ui.b is None or ui.b == ui.a:
-        candidates = [run for run in runs if run.id != ui.a and run.config.dataset == first.config.dataset]
-        ui.b = candidates[0].id if candidates else None
+        partners = _partners(first, runs)
+        ui.b = partners[0].id if partners else None
     second = None if ui.b is None else run_view(services.runs.get(ui.b), services)
     return Pair(run_view(first, services), second)
+
+
+def _partners(run: Run, runs: list[Run]) -> list[Run]:
+    """Those of `runs` that a run can be compared with."""
+    return [other for other in runs if other.id != run.id and other.config.dataset == run.config.dataset]
 
 
 def run_view(run: Run, services: Services) -> RunView:

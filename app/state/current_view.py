@@ -6,8 +6,7 @@ import streamlit as st
 
 from app.payloads import sprites
 from app.runtime.event_stream import LIVE_PHASES
-from app.runtime.services import Services, services
-from app.runtime.session_owner import session_owner
+from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
 from dmlviz.errors import UserError
 from dmlviz.jobs.scheduler import Status
@@ -28,6 +27,11 @@ class RunView:
     def live(self) -> bool:
         """Whether the run is queued or trains."""
         return self.status.phase in LIVE_PHASES
+
+    @property
+    def machine(self) -> str:
+        """The machine of the fleet that trains the run or has trained it; empty for this one."""
+        return self.status.machine or (self.run.info.get("machine", "") if not self.live else "")
 
     @property
     def drawing_live(self) -> bool:
@@ -51,8 +55,8 @@ class PageContext:
 
 def page_context() -> PageContext:
     """Resolve what this session shows now."""
-    ui, app_services = current(), services()
-    run_view = resolve_view(ui, app_services, session_owner())
+    ui, app_services = current(), session_services()
+    run_view = resolve_view(ui, app_services)
     app_services.audience.mark_viewing("explore", [run_view.run.id] if run_view is not None else [])
     return PageContext(ui, app_services, run_view)
 
@@ -69,7 +73,7 @@ def context_key(context: PageContext) -> tuple[object, ...]:
     return run_view.run.id, view, *status, tuple(context.ui.messages), st.session_state.get("side"), settings
 
 
-def resolve_view(ui: UIState, services: Services, owner: str) -> RunView | None:
+def resolve_view(ui: UIState, services: Services) -> RunView | None:
     """Resolve the run and projection in the state; start the projection if it does not exist yet.
 
     Returns None if there is no run at all; what cannot be shown becomes a message.
@@ -86,22 +90,22 @@ def resolve_view(ui: UIState, services: Services, owner: str) -> RunView | None:
         return None
     run_view = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
-        return _with_drawing(run_view, ui, services, owner)
+        return _with_drawing(run_view, ui, services)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
-        return run_view if ui.view == LIVE else resolve_view(ui, services, owner)
+        return run_view if ui.view == LIVE else resolve_view(ui, services)
 
 
-def _with_drawing(run_view: RunView, ui: UIState, services: Services, owner: str) -> RunView:
+def _with_drawing(run_view: RunView, ui: UIState, services: Services) -> RunView:
     config = ui.projection()
     if config is None:
         return run_view
     try:
         drawing = run_view.run.drawing(config.id)
     except RunNotFoundError:
-        services.jobs.project(run_view.run.id, config, owner)
+        services.jobs.project(run_view.run.id, config)
         drawing = services.runs.get(run_view.run.id).drawing(config.id)
     status = services.jobs.status(run_view.run.id, config.id)
     if status.phase == "failed" and drawing.resume_state is None:

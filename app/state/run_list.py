@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.payloads import thumbnails
+from app.payloads.protocol.common import ROUTES
 from app.runtime.event_stream import LIVE_PHASES
+from app.runtime.personal_runs import SHARING_ROLES, PersonalRuns
 from app.runtime.services import Services
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
@@ -21,13 +23,14 @@ from dmlviz.runs.store import DamagedRun, Runs
 
 KEY = "shelf"
 SORTS = ("newest", "score", "size")
+GROUPS = ("all", "mine", "shared", "shelf", "others")
 KEPT_FILES = ("embeddings.npy", "labels.npy", "weights.safetensors", "metrics.json")
 SCORES = ("precision_at_1", "map_at_r")
 
 
 @dataclass
 class RunListState:
-    """Sort order and search text of the run list.
+    """Sort order and search text of the run list, and whose runs it shows.
 
     `deleted` is the run (id and title) that can be brought back by a click, `note` the sentence about what was done or
     could not be.
@@ -35,20 +38,23 @@ class RunListState:
 
     sort: str = SORTS[0]
     search: str = ""
+    group: str = GROUPS[0]
     deleted: tuple[str, str] | None = None
     note: str = ""
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults."""
-        sort = {} if self.sort == SORTS[0] else {"sort": self.sort}
-        return sort | ({"search": self.search} if self.search else {})
+        chosen = {"sort": (self.sort, SORTS[0]), "search": (self.search, ""), "group": (self.group, GROUPS[0])}
+        return {name: value for name, (value, default) in chosen.items() if value != default}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "RunListState":
         """Decode URL parameters; invalid ones are ignored."""
-        sort = query.get("sort", "")
-        return cls(sort if sort in SORTS else SORTS[0], query.get("search", "")[:80])
+        sort, group = query.get("sort", ""), query.get("group", "")
+        return cls(
+            sort if sort in SORTS else SORTS[0], query.get("search", "")[:80], group if group in GROUPS else GROUPS[0]
+        )
 
     def act(self, what: str, run: str, value: Any, runs: Runs) -> None:
         """Apply a card action; on failure set `note`."""
@@ -66,6 +72,8 @@ class RunListState:
                 self.deleted = run, title
             elif what == "restore":
                 runs.restore(run)
+            elif what == "share" and isinstance(runs, PersonalRuns):
+                runs.share(run, value)
             elif what == "say":
                 self.note = str(value)[:300]
         except UserError as error:
@@ -75,16 +83,21 @@ class RunListState:
 def run_list_props(ui: RunListState, services: Services) -> dict[str, Any]:
     """Props of the run list."""
     deleted = {"run": ui.deleted[0], "title": ui.deleted[1]} if ui.deleted is not None else None
-    evicted = [run.title for run in services.evicted[-20:]]
-    disk = {"used": total_size(services.runs), "limit": services.settings.disk_limit, "gone": evicted}
+    own, limit = not services.person.alone, services.person.limits.disk
+    disk = {
+        "used": services.used() if own else total_size(services.store),
+        "limit": limit if own and limit is not None else services.settings.disk_limit,
+        "gone": services.evicted_titles(),
+    }
     return {
         "cards": cards(services),
         "sort": ui.sort,
         "search": ui.search,
+        "group": ui.group,
         "disk": disk,
         "deleted": deleted,
         "note": ui.note,
-        "import": "/api/runs/import",
+        "import": f"{ROUTES}/runs/import",
     }
 
 
@@ -98,7 +111,8 @@ def _title(run: str, runs: Runs) -> str:
 
 def cards(services: Services) -> list[dict[str, Any]]:
     """Cards of all runs as JSON types: unreadable ones first, then the newest first."""
-    runs, damaged = services.runs.look()
+    mine = services.runs
+    runs, damaged = mine.look_at_all() if isinstance(mine, PersonalRuns) else mine.look()
     return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in runs]
 
 
@@ -108,10 +122,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
     remaining = (
         f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
     )
-    return {
-        "run": run.id,
-        "title": run.title,
-        "ours": services.runs.is_bundled(run),
+    return _sharing(run, services) | {
         "tags": [],
         "pinned": False,
         "badges": [],
@@ -121,7 +132,7 @@ def damaged_card(run: DamagedRun, services: Services) -> dict[str, Any]:
         "damage": f"{run.error.description}, so the run cannot be opened.{remaining}",
         "readable": False,
         "created": run.touched.isoformat(),
-        "bytes": run_size(run),
+        "bytes": run_size(run.path),
         "export": None,
         "portrait": None,
     }
@@ -133,23 +144,40 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
     damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
-    return {
-        "run": run.id,
-        "title": run.title,
-        "ours": bundled,
+    return _sharing(run, services) | {
         "tags": run.tags,
         "pinned": run.pinned,
         "badges": setting_badges(run.config),
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
+        "machine": status.machine or run.info.get("machine", ""),
         "damage": damage_summary(damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
-        "bytes": run_size(run),
-        "export": f"/api/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
-        "portrait": f"/api/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
+        "bytes": run_size(run.path),
+        "export": f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
+        "portrait": f"{ROUTES}/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
     }
+
+
+def _sharing(run: Run | DamagedRun, services: Services) -> dict[str, Any]:
+    """What a card says of whose a run is; nothing of sharing where there is only one person."""
+    runs = services.runs
+    told: dict[str, Any] = {"run": run.id, "title": run.title, "read_only": runs.is_bundled(run)}
+    access = runs.access(run.id) if isinstance(runs, PersonalRuns) else None
+    if access is None:
+        return told
+    entry, offered = access.entry, [name for name, role in SHARING_ROLES.items() if services.person.may(role)]
+    owner = "" if entry is None else entry.name
+    told["sharing"] = {
+        "group": access.group,
+        "owner": owner if access.group != "mine" else "",
+        "visibility": "private" if entry is None else entry.visibility,
+        "offered": offered if access.may_change and not told["read_only"] and len(offered) > 1 else [],
+        "key": entry.key if entry is not None and access.may_change else "",
+    }
+    return told | {"read_only": told["read_only"] or not access.may_change}
 
 
 def _tested(run: Run) -> int | None:

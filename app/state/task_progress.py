@@ -21,7 +21,10 @@ ACTIVE, ON_MAP = "active", "map."
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """A task with the run that answers it: `run` None before it was asked for, `over` once it has ended well."""
+    """A task with the run that answers it: `run` None before it was asked for, `over` once it has ended well.
+
+    `held` is whether a teacher holds the answer back.
+    """
 
     lesson: Lesson
     number: int
@@ -30,11 +33,12 @@ class TaskProgress:
     config: TrainConfig
     run: Run | None
     over: bool
+    held: bool = False
 
     @property
     def is_revealed(self) -> bool:
         """Whether the person has guessed and the run has answered."""
-        return self.guess is not None and self.over
+        return self.guess is not None and self.over and not self.held
 
     @property
     def is_question_open(self) -> bool:
@@ -44,7 +48,8 @@ class TaskProgress:
     @property
     def shows_map(self) -> bool:
         """Whether the map may be seen: before the guess only where the guess is about it."""
-        return self.run is not None and (self.guess is not None or self.task.view_before_guess)
+        guessed = self.guess is not None and not self.held
+        return self.run is not None and (guessed or self.task.view_before_guess)
 
 
 def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress | None:
@@ -55,7 +60,9 @@ def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress
     config = task_config(task, ui.settings.get("dataset", dataset))
     run = _run(config, services)
     over = run is not None and run.state == "finished" and services.jobs.status(run.id).phase == "finished"
-    return TaskProgress(lesson, ui.task, task, ui.guess, config, run, over)
+    held = services.classrooms.holds_back(services.person.id, lesson.name, ui.task)
+    guess = ui.guess or services.classrooms.guess_of(services.person.id, lesson.name, ui.task)
+    return TaskProgress(lesson, ui.task, task, guess, config, run, over, held)
 
 
 def task_config(task: Task, dataset: str) -> TrainConfig:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.payloads.protocol.common import ROUTES
 from app.state.compare import LINK, CompareState, Pair, to_explore_state
 from app.state.current_view import RunView
 from app.widgets import component_props
@@ -30,5 +31,5 @@ def versus_data(pair: Pair) -> dict[str, Any]:
     if pair.complete:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
-        data["cells_url"] = f"/api/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
+        data["cells_url"] = f"{ROUTES}/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     return data

@@ -9,13 +9,15 @@ import numpy as np
 from app.payloads.neighbor_history import query_neighbor_history
 from app.payloads.point_values import has_point_values
 from app.payloads.projection_info import TAUGHT
+from app.payloads.protocol.common import ROUTES
 from app.payloads.query import QueryResult
 from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.runs.run import LIVE, Neighbor, Run
+from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.run import LIVE, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 
@@ -25,7 +27,7 @@ def run_source(run_view: RunView) -> dict[str, Any]:
     run, drawing = run_view.run, run_view.drawing
     view = drawing.id if drawing is not None else LIVE
     path = f"projections/{drawing.id}/events" if drawing is not None else "events"
-    return {"run": run.id, "view": view, "begun": run_version(run_view), "events_url": f"/api/runs/{run.id}/{path}"}
+    return {"run": run.id, "view": view, "begun": run_version(run_view), "events_url": f"{ROUTES}/runs/{run.id}/{path}"}
 
 
 def run_version(run_view: RunView) -> str:

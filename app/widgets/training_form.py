@@ -23,10 +23,16 @@ NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
-def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], below_data: Callable[[], object]) -> None:
-    """Render every setting of the next training: `config` as it is now, `available` data sets on disk."""
+def training_form(
+    ui: UIState,
+    config: TrainConfig,
+    offered: Sequence[str],
+    available: Sequence[str],
+    below_data: Callable[[], object],
+) -> None:
+    """Render every setting of the next training: `config` as it is now, data sets `offered`, and those `available`."""
     form = _Form(ui, config)
-    form.choice("dataset", "Data", DATASETS, note="" if config.dataset in available else _download_note(config.dataset))
+    form.data(offered, note="" if config.dataset in available else _download_note(config.dataset))
     below_data()
     form.choice("net", "Net", NETS)
     left, right = st.columns(2)
@@ -44,11 +50,11 @@ def training_form(ui: UIState, config: TrainConfig, available: Sequence[str], be
             form._optimizer()
 
 
-def selected_fields(ui: UIState, config: TrainConfig, names: Sequence[str]) -> None:
+def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], names: Sequence[str]) -> None:
     """Render only the named fields of the config; "loss" stands for the parameters of the loss."""
     form = _Form(ui, config)
     renderers: dict[str, Callable[[], None]] = {
-        "dataset": lambda: form.choice("dataset", "Data", DATASETS),
+        "dataset": lambda: form.data(offered),
         "embedding_dim": lambda: form.pick("embedding_dim", "Dimensions", DIMENSIONS, str),
         "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
         "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
@@ -73,12 +79,16 @@ class _Form:
         self.ui = ui
         self.config = config
 
-    def choice(self, name: str, label: str, catalog: Catalog[Any], note: str = "") -> None:
-        """Render a choice from a catalog, with its summary as help."""
-        spec = catalog[getattr(self.config, name)]
-        self.pick(name, label, list(catalog), lambda key: catalog[key].title, help=spec.summary)
+    def data(self, offered: Sequence[str], note: str = "") -> None:
+        """Render the choice of a data set."""
+        self.choice("dataset", "Data", DATASETS, offered)
         if note:
             st.caption(note)
+
+    def choice(self, name: str, label: str, catalog: Catalog[Any], options: Sequence[str] | None = None) -> None:
+        """Render a choice from a catalog, or from `options` of it, with its summary as help."""
+        spec = catalog[getattr(self.config, name)]
+        self.pick(name, label, list(options or catalog), lambda key: catalog[key].title, help=spec.summary)
 
     def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **kwargs: Any) -> None:
         """Render a choice from a few values."""

@@ -20,7 +20,8 @@ def by_weight(
 ) -> np.ndarray:
     """Return the inner product with the weight of each class plus its bias; the cosine for a loss without a bias."""
     if "bias" in weights:
-        return x @ weights["weight"].T + weights["bias"]
+        scores: np.ndarray = x @ weights["weight"].T + weights["bias"]
+        return scores
     return 1 - distances(x, "cosine", weights["weight"])
 
 
@@ -28,7 +29,8 @@ def scaled_cosine(
     x: np.ndarray, labels: np.ndarray, classes: Sequence[int], params: Params, weights: Weights
 ) -> np.ndarray:
     """Return the cosine with the weight of each class, times the weight's length."""
-    return by_weight(x, labels, classes, params, weights) * np.linalg.norm(weights["weight"], axis=1)
+    scores: np.ndarray = by_weight(x, labels, classes, params, weights) * np.linalg.norm(weights["weight"], axis=1)
+    return scores
 
 
 def soft_nearest_center(
@@ -37,7 +39,8 @@ def soft_nearest_center(
     """Return the mean cosine with the `centers` of each class, weighted by a softmax of temperature `gamma`."""
     all_centers = by_weight(x, labels, classes, params, weights).reshape(len(x), -1, params["centers"])
     share = np.exp((all_centers - 1) / params["gamma"])
-    return (share * all_centers).sum(axis=2) / share.sum(axis=2)
+    scores: np.ndarray = (share * all_centers).sum(axis=2) / share.sum(axis=2)
+    return scores
 
 
 def nearest_prototype(

@@ -63,7 +63,8 @@ class Parameter:
         high = float("inf") if self.maximum is None else self.maximum
         if not low <= value <= high:
             raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {brief(value)}.")
-        return self.kind(value)
+        number: float | int = self.kind(value)
+        return number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,14 @@ DataFolder = Annotated[
     Path | None,
     typer.Option("--data", metavar="FOLDER", help="data folder (default: DMLVIZ_DATA, else the user's cache folder)"),
 ]
+CertificatesFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificates",
+        metavar="FOLDER",
+        help="folder of the fleet's certificates (default: DMLVIZ_CERTIFICATES, else in the user's settings)",
+    ),
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")]
 
 

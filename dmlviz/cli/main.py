@@ -16,6 +16,9 @@ COMMANDS = {
     "evaluate": "Compute all metrics of a run.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "doctor": "Check that this machine has what dmlviz needs.",
+    "worker": "Let this machine train for a server.",
+    "fleet": "List the machines that train for a server; make their certificates.",
     "project": "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.",
 }
 

@@ -189,8 +189,7 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
     if not vector_columns:
         raise UserError(
             f"A table of vectors has columns of numbers; those of {path.name} are {', '.join(list(columns)[:8])}: "
-            "add one "
-            "column for each dimension."
+            "add one column for each dimension."
         )
     return np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1), labels
 
@@ -202,7 +201,8 @@ def _shared_objects(column: Any) -> np.ndarray:
     if not hasattr(encoded, "dictionary"):
         return np.array(encoded.to_pylist(), dtype=object)
     values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
-    return values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
+    rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
+    return rows
 
 
 def _is_list(column: Any) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.worker_process import EventQueue, WorkerProcess, worker_arguments
+from dmlviz.jobs.placement import EventQueue, JobWorker
+from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 
 
 class WorkerPool:
@@ -46,7 +47,7 @@ class WorkerPool:
         if self.warm and self.idle_worker is None:
             self.idle_worker = self._new()
 
-    def discard(self, worker: WorkerProcess) -> bool:
+    def discard(self, worker: JobWorker) -> bool:
         """Forget the warm worker, which has ended; False where it is another that has.
 
         The next is started after the next job: one that cannot live must not be started again and again.

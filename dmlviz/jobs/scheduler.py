@@ -17,11 +17,13 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job_report import JobListener, JobReport
+from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
-from dmlviz.jobs.worker_process import EventQueue, WorkerProcess, worker_arguments
+from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.projection import check
 from dmlviz.runs.record_writer import RecordWriter
-from dmlviz.runs.run import EventLogDir, ProjectionRun, RunNotFoundError
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 
 JobState = Literal[
@@ -31,17 +33,24 @@ JobState = Literal[
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
 STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
+MAX_ATTEMPTS = 3  # times that a training is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped."""
+    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped.
+
+    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` says which
+    machine was lost, so that the job was begun again.
+    """
 
     phase: JobState
     position: int | None = None
     of: int | None = None
     reason: str = ""
+    machine: str = ""
+    lost: str = ""
 
 
 class Key(NamedTuple):
@@ -58,9 +67,13 @@ class _Job:
     request: dict[str, Any]
     dataset: str
     owners: list[str]
-    worker: WorkerProcess | None = None
+    worker: JobWorker | None = None
     stopping: bool = False
+    attempts: int = 1
+    lost: str = ""
     timers: list[threading.Timer] = field(default_factory=list)
+    submitted: float = field(default_factory=time.monotonic)
+    started: float | None = None  # when a worker got it, as `submitted`
 
 
 class JobScheduler:
@@ -70,10 +83,14 @@ class JobScheduler:
 
     Args:
         runs: The runs, or the folder that holds them.
-        slots: How many jobs run at a time; the number of cores less one by default.
+        slots: How many jobs this machine runs at a time; the number of cores less one by default. With 0 it trains
+            only what the fleet cannot, and still projects.
         data_root: Where the data sets are.
         warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.
         likely: The data set that the first warm worker loads.
+        inference: Whether a worker is started ahead for pictures to place.
+        fleet: Other machines, which get trainings first.
+        on_job: Called when a job begins and when it has ended.
     """
 
     def __init__(
@@ -84,19 +101,29 @@ class JobScheduler:
         *,
         warm: bool = True,
         likely: str | None = None,
+        inference: bool = True,
+        fleet: Fleet | None = None,
+        on_job: JobListener = lambda report: None,
     ) -> None:
+        self.on_job = on_job
         self.runs = runs if isinstance(runs, Runs) else Runs(runs)
         self.runs.folder = self.runs.folder.resolve()
-        self.slots = slots or max(1, (os.cpu_count() or 2) - 1)
+        self.slots = max(1, (os.cpu_count() or 2) - 1) if slots is None else slots
+        self.fleet = fleet
+        self._inference = inference and warm
         self._change = threading.Condition(threading.RLock())
         self._queue: list[_Job] = []
-        self._active: dict[WorkerProcess, _Job] = {}
+        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
+        self._started = 0
+        self._active: dict[JobWorker, _Job] = {}
         self._closed = False
         self._events: EventQueue = queue.SimpleQueue()
         self.pool = WorkerPool(data_root, warm, likely, self._events)
         self.inference_worker = RpcWorker(worker_arguments("--serve", data_root))
         self._thread = threading.Thread(target=self._handle_events, name="scheduler", daemon=True)
         self._thread.start()
+        if fleet is not None:
+            fleet.start(self._events, self._on_room)
 
     def submit(self, config: TrainConfig, owner: str = "") -> str:
         """The id of the run that this training is, started or queued; one that is under way or finished is shared.
@@ -160,7 +187,7 @@ class JobScheduler:
         with self._change:
             job = self._find(Key(run, projection))
             if job is not None and job.worker is None:
-                return Status("queued", self._queue.index(job) + 1, len(self._queue))
+                return Status("queued", self._in_turn().index(job) + 1, len(self._queue), lost=job.lost)
         try:
             record = job.record if job is not None else self._on_disk(Key(run, projection))
         except RunNotFoundError as error:
@@ -172,7 +199,8 @@ class JobScheduler:
         if end is not None:
             return Status(end["event"], reason=end.get("reason", ""))
         if job is not None:
-            return Status("stopping" if job.stopping else "running" if record.log.last() else "starting")
+            phase: JobState = "stopping" if job.stopping else "running" if record.log.last() else "starting"
+            return Status(phase, machine=job.worker.machine if job.worker is not None else "", lost=job.lost)
         state = record.state
         if state == "damaged":  # since the look above
             return Status("unknown")
@@ -199,6 +227,7 @@ class JobScheduler:
             if job.worker is None:
                 self._queue.remove(job)
                 self._write_end(job, "stopped", "stopped before it began")
+                self._report_end(job)
                 self._change.notify_all()
             elif job.stopping:
                 job.worker.kill()
@@ -211,8 +240,14 @@ class JobScheduler:
     def running_for(self, owner: str | None = None) -> list[tuple[Key, Status]]:
         """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
         with self._change:
-            jobs = [*self._active.values(), *self._queue]
+            jobs = [*self._active.values(), *self._in_turn()]
         return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
+
+    def owners_of(self, key: Key) -> tuple[str, ...]:
+        """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""
+        with self._change:
+            job = self._find(key)
+            return () if job is None else tuple(job.owners)
 
     def embed(
         self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
@@ -252,12 +287,26 @@ class JobScheduler:
             active = list(self._active)
             self.pool.close()
             self._change.notify_all()
+        if self.fleet is not None:
+            self.fleet.close()
         for worker in active:
             worker.kill()
             worker.join(5)
         self._events.put(None)
         self._thread.join(5)
         self.inference_worker.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a job that came now would start at once, or wait behind others. Replaces a warm worker that died."""
+        with self._change:
+            if self._closed:
+                return False
+            if self._active or not self.pool.warm:
+                return True
+            self.pool.prestart()
+            worker = self.pool.idle_worker
+            return worker is not None and worker.ready.is_set() and worker.alive
 
     def prestart(self) -> None:
         """Start a warm worker for the next job, unless there is one or none is wanted."""
@@ -314,35 +363,75 @@ class JobScheduler:
             )
 
     def _dispatch(self) -> None:
-        """Start what may start: first come, first served, one job of each owner at a time."""
-        while len(self._active) < self.slots and not self._closed:
-            busy = {job.owners[0] for job in self._active.values()} - {""}
-            job = next((job for job in self._queue if job.owners[0] not in busy), None)
-            if job is None:
+        """Start what may start: owners take turns, with one job of each at a time."""
+        for job in self._in_turn():
+            if self._closed:
                 return
-            self._queue.remove(job)
-            try:
-                job.worker = self.pool.dispatch(job.request, job.dataset)
-            except OSError as error:  # too many processes or open files
-                self._write_end(job, "failed", f"No worker could be started: {error.strerror}.")
+            if job.owners[0] and job.owners[0] in {active.owners[0] for active in self._active.values()}:
                 continue
+            try:
+                job.worker = self._place(job)
+            except OSError as error:  # too many processes or open files
+                self._queue.remove(job)
+                self._write_end(job, "failed", f"No worker could be started: {error.strerror}.")
+                self._report_end(job)
+                continue
+            if job.worker is None:
+                continue
+            self._queue.remove(job)
             self._active[job.worker] = job
+            job.started = time.monotonic()
+            if job.attempts == 1:
+                self._report(job, "starting")
+            self._started += 1
+            if job.owners[0]:
+                self._served[job.owners[0]] = self._started
             self._schedule(job, PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
 
+    def _in_turn(self) -> list[_Job]:
+        """Return what waits, in the order of its turns.
+
+        A job whose machine was lost comes first. Then every owner's first job, of those who were served longest ago
+        before others, then every owner's second job, and so on; among equals first come, first served.
+        """
+        waiting: Counter[str] = Counter()
+        turns = []
+        for number, job in enumerate(self._queue):
+            owner = job.owners[0]
+            turn = -1 if job.lost else waiting[owner] if owner else 0
+            turns.append(((turn, self._served.get(owner, 0), number), job))
+            waiting[owner] += 1
+        return [job for _, job in sorted(turns, key=lambda pair: pair[0])]
+
+    def _place(self, job: _Job) -> JobWorker | None:
+        """Give a job to a machine of the fleet, or else to a worker of this one; None when there is no room."""
+        slots = self.slots
+        if self.fleet is not None and isinstance(job.record, Run):
+            worker = self.fleet.dispatch(job.record)
+            if worker is not None or (slots == 0 and self.fleet.can_train(job.dataset)):
+                return worker
+        if sum(not worker.machine for worker in self._active) >= max(1, slots):
+            return None
+        return self.pool.dispatch(job.request, job.dataset)
+
+    def _on_room(self) -> None:
+        with self._change:
+            self._dispatch()
+
     def _handle_events(self) -> None:
         """Take what workers say and how they end, one after another, until `close`."""
-        for worker, message, why in iter(self._events.get, None):
+        for event in iter(self._events.get, None):
             try:
-                if message is None:
-                    self._on_exit(worker, why)
+                if event.message is None:
+                    self._on_exit(event)
                 else:
-                    self._on_message(worker, message)
+                    self._on_message(event.worker, event.message)
             except Exception:  # of one job, as when no process can be started; the others go on
                 logging.getLogger(__name__).exception("a job's worker could not be dealt with")
 
-    def _on_message(self, worker: WorkerProcess, message: dict[str, Any]) -> None:
-        if message.get("ready") and self.pool.warm:
+    def _on_message(self, worker: JobWorker, message: dict[str, Any]) -> None:
+        if message.get("ready") and self._inference:
             with contextlib.suppress(UserError):  # closing down
                 self.inference_worker.start()  # not before: two that import at once are both late
         with self._change:
@@ -352,19 +441,63 @@ class JobScheduler:
                 job.stopping = True
                 self._schedule(job, FINAL_EVAL_TIMEOUT_S, worker.kill)
 
-    def _on_exit(self, worker: WorkerProcess, why: str) -> None:
+    def _on_exit(self, event: WorkerEvent) -> None:
         with self._change:
-            if self.pool.discard(worker):
+            if self.pool.discard(event.worker):
                 return
-            job = self._active.pop(worker, None)
+            job = self._active.pop(event.worker, None)
             if job is not None:
                 self._cancel_timers(job)
                 if not _is_over(job.record) and not self._closed:
-                    self._write_end(job, *(("stopped", "stopped by hand") if job.stopping else ("failed", why)))
+                    self._end(job, event)
+                if job.worker is None:
+                    job = None  # it begins again elsewhere
             self._dispatch()
             if not self._active:
                 self.pool.prestart()
             self._change.notify_all()
+        if job is not None:
+            self._report_end(job)
+
+    def _report(self, job: _Job, state: str, **more: Any) -> None:
+        report = JobReport(
+            kind=job.request["job"],
+            run=job.key.run,
+            projection=job.key.projection,
+            owner=job.owners[0] if job.owners else "",
+            state=state,
+            waited=(job.started or time.monotonic()) - job.submitted,
+            **more,
+        )
+        try:
+            self.on_job(report)
+        except Exception:  # whoever listens must not stop the jobs
+            logging.getLogger(__name__).exception("a job could not be reported")
+
+    def _report_end(self, job: _Job) -> None:
+        end = None
+        with contextlib.suppress(DamagedFileError):
+            end = job.record.end
+        self._report(
+            job,
+            "interrupted" if end is None else end["event"],
+            seconds=0.0 if job.started is None else time.monotonic() - job.started,
+            worker=_worker_name(job.worker),
+            reason="" if end is None else end.get("reason", ""),
+        )
+
+    def _end(self, job: _Job, event: WorkerEvent) -> None:
+        """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""
+        if job.stopping:
+            self._write_end(job, "stopped", "stopped by hand")
+        elif not event.lost:
+            self._write_end(job, "failed", event.why)
+        elif job.attempts == MAX_ATTEMPTS:
+            self._write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
+        else:
+            job.record = self.runs.begin_again(job.key.run, event.why)
+            job.worker, job.attempts, job.lost = None, job.attempts + 1, event.why
+            self._queue.insert(0, job)
 
     def _write_end(self, job: _Job, event: str, reason: str) -> None:
         step = 0
@@ -387,6 +520,13 @@ class JobScheduler:
         for timer in job.timers:
             timer.cancel()
         job.timers.clear()
+
+
+def _worker_name(worker: JobWorker | None) -> str:
+    """Return the machine that a worker is on, or its process id on this one."""
+    if worker is None:
+        return ""
+    return str(worker.pid) if isinstance(worker, WorkerProcess) else worker.machine
 
 
 def _is_over(record: EventLogDir) -> bool:

@@ -7,21 +7,10 @@ import signal
 import tempfile
 import threading
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from dmlviz.jobs import fork_server
-
-
-class WorkerEvent(NamedTuple):
-    """A message of a worker; or, with None in its place, that the worker has ended, and why."""
-
-    worker: "WorkerProcess"
-    message: dict[str, Any] | None
-    why: str = ""
-
-
-EventQueue: TypeAlias = SimpleQueue[WorkerEvent | None]  # None: nobody listens any more
+from dmlviz.jobs.placement import EventQueue, WorkerEvent
 
 
 class WorkerProcess:
@@ -31,6 +20,8 @@ class WorkerProcess:
         arguments: Its command line, for instance that of `worker_arguments`.
         events: Where to put each message that it prints, and at last its end.
     """
+
+    machine = ""  # this one
 
     def __init__(self, arguments: list[str], events: EventQueue) -> None:
         self.ready = threading.Event()  # set when it has imported everything

@@ -94,12 +94,12 @@ class Batch:
 
     @property
     def same_class(self) -> Tensor:
-        """n × n: which images are of one class, each with itself included."""
+        """Which images are of one class (n × n), each with itself included."""
         return self.shared.same_class
 
     @property
     def off_diagonal(self) -> Tensor:
-        """n × n: every pair but of an image with itself."""
+        """Every pair but of an image with itself (n × n)."""
         return self.shared.off_diagonal
 
     @cached_property
@@ -110,22 +110,22 @@ class Batch:
 
     @property
     def positive(self) -> Tensor:
-        """n × n: P(a) in row a."""
+        """The positives P(a) of each anchor, in row a (n × n)."""
         return self._masks[0]
 
     @property
     def negative(self) -> Tensor:
-        """n × n: N(a) in row a."""
+        """The negatives N(a) of each anchor, in row a (n × n)."""
         return self._masks[1]
 
     @property
     def has_both(self) -> Tensor:
-        """n: which anchors have a positive and a negative."""
+        """Which anchors have a positive and a negative (n)."""
         return self.positive.any(dim=1) & self.negative.any(dim=1)
 
     @property
     def unique_positive_pairs(self) -> Tensor:
-        """n × n: the positive pairs, each once unless the miner gave it a direction."""
+        """The positive pairs (n × n), each once unless the miner gave it a direction."""
         return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
 
     def terms(
@@ -141,11 +141,11 @@ class Batch:
         return Terms(values, mask, reduction, smooth, numbers)
 
     def counts(self) -> Numbers:
-        """How many positives and negatives each anchor has (n), for the sentence below a formula."""
+        """Return how many positives and negatives each anchor has (n), for the sentence below a formula."""
         return {"positives": self.positive.sum(dim=1), "negatives": self.negative.sum(dim=1)}
 
     def class_indices(self, count: int) -> Tensor:
-        """The labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
+        """Return the labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
         low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
         if not 0 <= low <= high < count:
             raise UserError(
@@ -155,11 +155,11 @@ class Batch:
         return self.labels
 
     def distances(self, kind: str) -> Tensor:
-        """n × n: "euclidean", "sqeuclidean" or "cosine" distances; the shared matrix, not to be written into."""
+        """Return "euclidean", "sqeuclidean" or "cosine" distances (n × n): a shared matrix, not to be written into."""
         return self.shared.distances(kind)
 
     def cosine(self) -> Tensor:
-        """n × n: cosines s_ij; the shared matrix, not to be written into."""
+        """Return the cosines s_ij (n × n): the shared matrix, not to be written into."""
         return self.shared.cosine()
 
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -196,6 +196,7 @@ class Loss(nn.Module):
     """
 
     declaration: LossSpec
+    __call__: Callable[..., Tensor]
 
     def __init__(self) -> None:
         super().__init__()

@@ -45,6 +45,7 @@ class ClassWeights(Loss):
         return per_image(values, lambda: {**cross_entropy_numbers(scores, batch.labels), **self.score_numbers(batch)})
 
     def class_centers(self) -> Float[Tensor, "k d"]:
+        """Return the directions of the class weights."""
         return nn.functional.normalize(self.weight.detach().float())
 
     def check_batch(self, batch: Batch) -> None:
@@ -58,6 +59,7 @@ class ClassWeights(Loss):
         batch.class_indices(self.num_classes)
 
     def extra_repr(self) -> str:
+        """Say how many classes and dimensions there are."""
         return f"{self.num_classes} classes, {self.embedding_dim} dimensions"
 
 

@@ -79,6 +79,7 @@ class HierarchicalTriplet(Loss):
         self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
 
     def terms(self, batch: Batch) -> Terms | SummedTerms:
+        """Return a term for each triplet: of a miner, or all of the batch, summed."""
         tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
         d = 2 * batch.distances("cosine")
         below = d - tree.margins(batch.labels, self.beta).to(d.dtype)

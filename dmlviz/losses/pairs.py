@@ -143,6 +143,7 @@ class Margin(Loss):
         self.beta = nn.Parameter(torch.full((num_classes if per_class and num_classes else 1,), float(beta)))
 
     def terms(self, batch: Batch) -> Terms:
+        """Return a term for each pair; in both directions where β belongs to the class of the anchor."""
         d, same, counts = batch.pairs(batch.distances("euclidean"), directed=self.per_class)
         beta = batch.anchors(self.beta[batch.class_indices(len(self.beta))]) if self.per_class else self.beta
         values = (torch.where(same, d - beta, beta - d) + self.alpha).relu()
@@ -162,6 +163,7 @@ class LogisticPair(Loss):
         self.bias = nn.Parameter(torch.tensor(-5.0))
 
     def terms(self, batch: Batch) -> Terms:
+        """Return a term for each pair."""
         products = batch.x @ batch.x.T
         o, same, counts = batch.pairs(self.gain * products + self.bias)
 
@@ -192,6 +194,7 @@ class HingePair(Loss):
         self.bias = nn.Parameter(torch.ones(()))
 
     def terms(self, batch: Batch) -> Terms:
+        """Return a term for each pair, in both directions."""
         kind = batch.x.dtype
         first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)
         scores = _Decisions.apply(first, batch.x @ self.second.to(kind), self.score.to(kind)) + self.bias.to(kind)

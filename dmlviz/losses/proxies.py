@@ -31,6 +31,7 @@ class Softmax(ClassWeights):
         self.bias = nn.Parameter(torch.zeros(num_classes))
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return W f + b."""
         return linear(batch.x, self.weight.to(batch.x.dtype), self.bias.to(batch.x.dtype))
 
     def score_numbers(self, batch: Batch) -> Numbers:
@@ -49,9 +50,11 @@ class Center(Softmax):
         self.centers = nn.Parameter(torch.zeros(num_classes, embedding_dim))
 
     def class_centers(self) -> Float[Tensor, "k d"]:
+        """Return the learned centers."""
         return self.centers.detach().float()
 
     def terms(self, batch: Batch) -> Terms:
+        """Return the cross-entropy of each image and its pull to the center."""
         entropy = super().terms(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
 
@@ -71,6 +74,7 @@ class NormalizedSoftmax(ClassWeights):
         self.scale = scale
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return s·cosθ."""
         return self.scale * cross_cosine(batch.embeddings, self.weight)
 
     def score_numbers(self, batch: Batch) -> Numbers:
@@ -88,6 +92,7 @@ class AngleMargin(ClassWeights):
         self.margins = m1, m2, m3
 
     def scales(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
+        """Return what the cosines are multiplied by."""
         raise NotImplementedError
 
     def score_numbers(self, batch: Batch) -> Numbers:
@@ -101,6 +106,7 @@ class AngleMargin(ClassWeights):
         }
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return the scaled cosines, that of the own class made worse by the margins."""
         cosine = cross_cosine(batch.embeddings, self.weight)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
         return self.scales(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
@@ -114,6 +120,7 @@ class LargeMarginSoftmax(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
+        """Return ‖f‖‖W‖."""
         return safe_norm(batch.embeddings)[:, None] * safe_norm(self.weight.to(batch.x.dtype))
 
 
@@ -125,6 +132,7 @@ class SphereFace(AngleMargin):
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
+        """Return ‖f‖."""
         return safe_norm(batch.embeddings)[:, None]
 
 
@@ -137,6 +145,7 @@ class CombinedMargin(AngleMargin):
         self.scale = scale
 
     def scales(self, batch: Batch) -> float:
+        """Return s."""
         return self.scale
 
     def score_numbers(self, batch: Batch) -> Numbers:
@@ -177,6 +186,7 @@ class ProxyNCA(ClassWeights):
         self.scale = scale
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return minus the squared distances to the proxies."""
         return -(self.scale**2) * (2 - 2 * cross_cosine(batch.embeddings, self.weight))
 
     def score_numbers(self, batch: Batch) -> Numbers:
@@ -203,6 +213,7 @@ class SoftTriple(ClassWeights):
         self.lambda_, self.gamma, self.margin = la, gamma, margin
 
     def scores(self, batch: Batch) -> Tensor:
+        """Return λ(S_c − δ·[c = y])."""
         cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
         similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)

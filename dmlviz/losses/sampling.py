@@ -173,7 +173,8 @@ def _with_weights(
         replaced["weight"] = weights.repeat_interleave(len(own["weight"]) // len(weights), dim=0)
     if "centers" in own and own["centers"].shape == centers.shape:
         replaced["centers"] = centers
-    return functional_call(loss, replaced, (x, labels, tuples))
+    value: Tensor = functional_call(loss, replaced, (x, labels, tuples))
+    return value
 
 
 def _curve(loss: Loss, scene: Scene, near: bool, x: Tensor, held: Mapping[str, float]) -> dict[str, list[float | None]]:

@@ -63,7 +63,7 @@ class _LogAddExp(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (values,) = ctx.saved_tensors
-        share = (values[:, None] - values).sigmoid()
+        share: Tensor = (values[:, None] - values).sigmoid()
         return ((gradient + gradient.T) * share).sum(dim=1)
 
 
@@ -170,7 +170,7 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
 
 
 def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """log (1 − p)/p for each anchor, and which of them have a positive."""
+    """The log odds log (1 − p)/p of each anchor, and which of them have a positive."""
     if batch.tuples is None:
         odds, _ = _Odds.apply(near, batch.positive)
         if odds is not None:

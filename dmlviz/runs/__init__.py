@@ -1,6 +1,7 @@
 """Runs on disk: write, read, list, evict, export, import, project."""
 
-from dmlviz.runs.run import EventLogDir, Neighbor, ProjectionRun, Run, RunNotFoundError, State
+from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, State
 from dmlviz.runs.store import BUNDLED_RUNS, Runs, default_title, runs_folder
 
 __all__ = [

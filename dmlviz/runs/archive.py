@@ -9,6 +9,9 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +34,6 @@ MAX_FILE_BYTES = 400_000_000  # per file, unpacked
 CHUNK = 1 << 20
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
-# The files of a run; no such name leads out of its folder.
 _NAME = re.compile(
     r"(?:run|metrics)\.json|events\.jsonl|(?:labels|tracked|embeddings)\.npy|basis\.npz|weights\.safetensors"
     rf"|snapshots/{_STEP}\.npy|nets/{_STEP}\.safetensors|batches/{_STEP}\.npz|frames/{_ID}\.i16"
@@ -39,23 +41,36 @@ _NAME = re.compile(
 )
 
 
-def export_run(run: Run, file: IO[bytes]) -> None:
+def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
     """Write a run as a zip file; raise UserError while it trains."""
     if run.state == "running":
         raise UserError(f"{run.title} is still training; stop it or wait until training ends.")
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         for path in sorted(run.path.rglob("*")):
             name = path.relative_to(run.path).as_posix()
-            if path.is_file() and _NAME.fullmatch(name):
+            if name == "run.json":
+                archive.writestr(name, json.dumps(run.info, indent=1))  # with the title of whoever exports it
+            elif path.is_file() and is_run_file(name):
                 archive.write(path, name)
 
 
-def import_run(file: IO[bytes], runs: Runs) -> Run:
+def is_run_file(name: str) -> bool:
+    """Return whether a file of this name, with / between its parts, belongs to a run; none leads out of its folder."""
+    return _NAME.fullmatch(name) is not None
+
+
+def import_run(
+    file: IO[bytes], runs: Runs, holder: str = "", allow: Callable[[TrainConfig], object] = lambda config: None
+) -> Run:
     """Import a run from a zip file.
 
     Args:
         file: the zip file.
         runs: where to import it.
+        holder: ID of the person whose run it is to be. It gets an ID of its own then, since others who train with the
+            same settings must not be given what this person's file claims.
+        allow: called with the settings before the run is kept; raises UserError to refuse it.
 
     Returns:
         The run.
@@ -63,8 +78,24 @@ def import_run(file: IO[bytes], runs: Runs) -> Run:
     Raises:
         UserError: if the archive is not a valid run, or the run exists already; nothing is left on disk then.
     """
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=ensure_dir(runs.folder)))
-    staged = folder / "run"
+    with unpacked_run(file, ensure_dir(runs.folder), holder) as run:
+        allow(run.config)
+        target = runs.folder / run.id
+        if target.exists():
+            raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
+        run.path.rename(target)
+        return Run(target)
+
+
+@contextmanager
+def unpacked_run(file: IO[bytes], folder: Path, holder: str = "") -> Iterator[Run]:
+    """Unpack a run into a temporary folder inside `folder`, validated, for as long as the block lasts.
+
+    Raises:
+        UserError: if the archive is not a valid run.
+    """
+    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    staged = temporary / "run"
     try:
         try:
             staged.mkdir()
@@ -76,16 +107,12 @@ def import_run(file: IO[bytes], runs: Runs) -> Run:
             reason = one_line(str(error), 80) or type(error).__name__
             raise _invalid(f"it is no readable zip file ({reason})") from None
         try:
-            validated = _validate(staged)
+            validated = _validate(staged, holder)
         except DamagedFileError as error:
             raise _invalid(f"{error.file}: {error.reason}") from None
-        target = runs.folder / validated.name
-        if target.exists():
-            raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
-        validated.rename(target)
-        return Run(target)
+        yield Run(validated)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 _NO_ZIP = (
@@ -112,7 +139,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
     budget, seen = MAX_BYTES, set()
     for entry in entries:
         name = entry.filename
-        if not _NAME.fullmatch(name) or stat.S_ISLNK(entry.external_attr >> 16):
+        if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
             raise _invalid(f"unexpected file {name[:60]!r}")
         if name in seen:
             raise _invalid(f"duplicate file {name}")
@@ -133,23 +160,24 @@ def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_byte
     return size
 
 
-def _validate(folder: Path) -> Path:
-    """Check every file and return the folder, renamed to the ID that follows from the settings."""
+def _validate(folder: Path, holder: str) -> Path:
+    """Check every file and return the folder, renamed to the ID that follows from the settings (and the holder)."""
     if not (folder / "run.json").is_file():
         raise _invalid("run.json is missing")
     _check_version(folder / "run.json")
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
     # The ID follows from the settings, whatever the file says: equal settings are one run.
+    run_id = sha256(f"{config.id} {holder}".encode()).hexdigest()[:16] if holder else config.id
     tags = [one_line(tag, 30) for tag in info.get("tags", [])]
     overrides = {
-        "id": config.id,
+        "id": run_id,
         "title": one_line(info["title"]) or "Run",
         "pinned": False,
         "tags": [*filter(None, tags)],
     }
     write_json(folder / "run.json", info | overrides | {"config": config.model_dump(mode="json")})
-    renamed = folder.with_name(config.id)
+    renamed = folder.with_name(run_id)
     folder.rename(renamed)
     run = Run(renamed)
     for described in sorted(renamed.glob("projections/*")):

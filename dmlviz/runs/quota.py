@@ -26,17 +26,15 @@ def parse_limit(gigabytes: float | None = None) -> int:
     return round(limit * GB)
 
 
-def run_size(run: Run | DamagedRun) -> int:
-    """Return the size of a run's files in bytes, projections included."""
-    projections = sorted((run.path / "projections").glob("*/projection.json"))
-    return _size(
-        run.path, tuple(_stamp(path) for path in (run.path, *(projection.parent for projection in projections)))
-    )
+def run_size(path: Path) -> int:
+    """Return the size of the files of a run's folder in bytes, projections included."""
+    projections = sorted((path / "projections").glob("*/projection.json"))
+    return _size(path, tuple(_stamp(folder) for folder in (path, *(projection.parent for projection in projections))))
 
 
 def total_size(runs: Runs) -> int:
     """Return the size of all runs of the folder in bytes, including deleted runs that can be restored."""
-    return sum(map(run_size, _stored_runs(runs))) + sum(map(_total, runs.trash.runs()))
+    return sum(run_size(run.path) for run in _stored_runs(runs)) + sum(map(folder_size, runs.trash.runs()))
 
 
 def _stored_runs(runs: Runs) -> list[Run | DamagedRun]:
@@ -64,7 +62,7 @@ def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run |
     total = total_size(runs)
     for path in runs.trash.runs():
         if total > limit:
-            total -= _total(path)
+            total -= folder_size(path)
             runs.trash.remove(path.name)
     evicted = []
     for run in sorted(_stored_runs(runs), key=_created):
@@ -72,7 +70,7 @@ def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run |
             break
         if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):
             continue
-        total -= run_size(run)
+        total -= run_size(run.path)
         runs.delete(run.id)
         runs.trash.remove(run.id)
         evicted.append(run)
@@ -89,10 +87,11 @@ def _stamp(path: Path) -> tuple[str, int]:
 
 @lru_cache(maxsize=1024)
 def _size(path: Path, _stamps: tuple[tuple[str, int], ...]) -> int:
-    return _total(path)
+    return folder_size(path)
 
 
-def _total(path: Path) -> int:
+def folder_size(path: Path) -> int:
+    """Return the size of all files of a folder in bytes."""
     total = 0
     for file in path.rglob("*"):
         try:

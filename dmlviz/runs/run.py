@@ -2,18 +2,18 @@
 
 import contextlib
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
-from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
+from dmlviz.runs.neighbor_search import NeighborSearch
 from dmlviz.runs.projection_record import MEASURES, ProjectionRun
 from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
@@ -23,15 +23,11 @@ from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
 
-if TYPE_CHECKING:
-    from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
-
 __all__ = [
     "FINAL_STATES",
     "LIVE",
     "MEASURES",
     "EventLogDir",
-    "Neighbor",
     "ProjectionRun",
     "Run",
     "RunNotFoundError",
@@ -42,15 +38,7 @@ __all__ = [
 LIVE = "live"  # the run's own view, beside the IDs of its projections
 
 
-class Neighbor(NamedTuple):
-    """A neighbor: index of the test image, distance, class ID."""
-
-    item: int
-    distance: float
-    label: int
-
-
-class Run(EventLogDir):
+class Run(NeighborSearch):
     """A training on disk; raises RunNotFoundError for a folder without one."""
 
     def __init__(self, path: str | Path) -> None:
@@ -233,36 +221,6 @@ class Run(EventLogDir):
             return embeddings[tracked], labels[tracked]
         return self.snapshot(step), labels[tracked]
 
-    def neighbors(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
-        """Return the k nearest neighbors of a test image, nearest first, excluding the image itself.
-
-        Args:
-            item: index of the test image.
-            k: number of neighbors.
-            step: search the tracked images at this snapshot; by default all test images at the end, or the last
-                snapshot while the run trains.
-            metric: distance metric.
-
-        Raises:
-            UserError: if the image is not among those searched.
-        """
-        search, items = self._search(step, metric)
-        row = int(np.searchsorted(items, item))
-        if row == len(items) or items[row] != item:
-            raise UserError(
-                f"Image {item} is not among the {len(items):,} test images embedded at this step; choose another."
-            )
-        distances, rows = search.others(k, [row])
-        return self._to_neighbors(distances, items, rows)
-
-    def neighbors_of_point(
-        self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
-    ) -> list[Neighbor]:
-        """Return the k test images nearest to an embedding (d), nearest first."""
-        search, items = self._search(step, metric)
-        distances, rows = search.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
-        return self._to_neighbors(distances, items, rows)
-
     def projections(self) -> list[ProjectionRun]:
         """Return every projection with readable settings, finished or not."""
         projections = []
@@ -279,32 +237,3 @@ class Run(EventLogDir):
         if is_run_id(projection) and (self.path / "projections" / projection / "projection.json").is_file():
             return ProjectionRun(self.path / "projections" / projection)
         raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
-
-    def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
-        path, labels, tracked = self.path / "embeddings.npy", self.labels, self.tracked_indices
-        if step is None and not path.exists():
-            step = (self.snapshot_steps or [0])[-1]
-        if step is not None:
-            path = self.path / "snapshots" / f"{int(step)}.npy"
-        if labels is None or tracked is None or not path.exists():
-            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
-        items = np.arange(len(labels)) if step is None else np.asarray(tracked)
-        limit_faiss_to_one_thread()
-        return _search(self.path, step, path.stat().st_mtime_ns, metric), items
-
-    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
-        labels = self.labels
-        assert labels is not None  # _search has read them
-        pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
-        return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
-
-
-@lru_cache(maxsize=8)
-def _search(path: Path, step: int | None, stamp: int, metric: "Metric") -> "NearestNeighbors":
-    from dmlviz.ops.nearest_neighbors import NearestNeighbors
-
-    run = Run(path)
-    embeddings = run.embeddings if step is None else run.snapshot(step)
-    if embeddings is None:  # removed since the caller checked
-        raise RunNotFoundError(f"Run {run.id} has no embeddings.")
-    return NearestNeighbors(embeddings, metric)

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +25,8 @@ from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
+MAX_RESTARTS = 10
+OF_ONE_TRAINING = ("device", "threads", "timings", "machine")  # fields of run.json that are written as a net trains
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
@@ -32,6 +34,11 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else the user's cache folder."""
     path = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(path).expanduser() if path else cache_dir() / "runs"
+
+
+def run_not_found(run: str) -> RunNotFoundError:
+    """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
+    return RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
 
 
 @dataclass(frozen=True)
@@ -87,12 +94,14 @@ class Runs:
         """Return the runs that cannot be read, which `list` leaves out."""
         return self.look()[1]
 
-    def look(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
-        """Return `list` and `damaged` from one reading of the folder."""
-        runs = [*self._read(self.folder)]
+    def look(
+        self, is_wanted: Callable[[str], bool] = lambda run: True
+    ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """Return `list` and `damaged` from one reading of the folder, of those runs only whose IDs are wanted."""
+        runs = [*self._read(self.folder, is_wanted)]
         stored = sorted((run for run in runs if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
         ids = {run.id for run in runs}
-        runs += [run for run in self._read(self.bundled) if run.id not in ids]
+        runs += [run for run in self._read(self.bundled, is_wanted) if run.id not in ids]
         bundled = [run for run in runs if isinstance(run, Run) and run.path.parent != self.folder]
         return (*stored, *bundled), tuple(run for run in runs if isinstance(run, DamagedRun))
 
@@ -104,7 +113,7 @@ class Runs:
                     record = Run(folder / run)
                     _ = record.config
                     return record
-        raise RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+        raise run_not_found(run)
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
         """Return whether a run is ready-made (read-only)."""
@@ -132,6 +141,14 @@ class Runs:
         if is_custom(config.dataset):
             info["dataset"] = DATASETS[config.dataset].to_dict()
         return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", info))
+
+    def begin_again(self, run: str, reason: str) -> Run:
+        """Empty the folder of a training whose machine was lost, and note why; title, tags and pin stay."""
+        record = self._writable(run)
+        info = {name: value for name, value in record.info.items() if name not in OF_ONE_TRAINING}
+        info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+        info["restarts"] = [*info.get("restarts", []), one_line(reason, 300)][-MAX_RESTARTS:]
+        return Run(_new_run_dir(record.path, "run.json", info))
 
     def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """Create the folder of a projection; a ready-made run is copied first."""
@@ -202,12 +219,12 @@ class Runs:
         return record
 
     @classmethod
-    def _read(cls, folder: Path) -> "Iterator[Run | DamagedRun]":
+    def _read(cls, folder: Path, is_wanted: Callable[[str], bool]) -> "Iterator[Run | DamagedRun]":
         try:
             names = sorted(entry.name for entry in os.scandir(folder) if is_run_id(entry.name) and entry.is_dir())
         except OSError:  # no such folder yet
             return
-        for name in names:
+        for name in filter(is_wanted, names):
             yield cls._at(folder / name)
 
     @staticmethod

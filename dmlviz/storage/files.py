@@ -73,12 +73,15 @@ class EventLog:
 
     def append(self, event: dict[str, Any]) -> None:
         """Append one line, after removing an incomplete last line. NaN and infinity become null."""
-        line = json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        self.append_lines([json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode()])
+
+    def append_lines(self, lines: list[bytes]) -> None:
+        """Append lines as they are, without their ends, after removing an incomplete last line."""
         with open(self.path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
                 file.truncate(self._last_newline(file, end))
-            file.write(line)
+            file.write(b"".join(line + b"\n" for line in lines))
 
     def lines(self, after: int = 0) -> list[bytes]:
         """Return the complete lines from number `after` (0-based) on, unparsed."""
@@ -131,6 +134,7 @@ class LogFollower:
         self._number = 0
         self._offset = 0
         self._inode = 0
+        self.restarts = 0  # times that the file was replaced
 
     def read_new(self) -> list[tuple[int, str]]:
         """Return (number, line) of every new complete line, 0-based; restart when the file was replaced."""
@@ -138,7 +142,9 @@ class LogFollower:
             with open(self.path, "rb") as file:
                 status = os.fstat(file.fileno())
                 if status.st_ino != self._inode or status.st_size < self._offset:
-                    self.after = self.after if self._inode == 0 else 0
+                    if self._inode != 0:
+                        self.after = 0
+                        self.restarts += 1
                     self._number, self._offset, self._inode = 0, 0, status.st_ino
                 file.seek(self._offset)
                 text = file.read()

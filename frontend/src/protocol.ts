@@ -2,6 +2,8 @@
 
 // ---- common: What several components are given: a run to follow, sprite sheets, a small picture.
 
+export const ROUTES = "dmlviz";
+
 /** Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual. */
 export interface SpriteSheets {
   urls: string[];
@@ -189,13 +191,25 @@ export interface QueueEvent {
   of: number | null;
 }
 
+/** Which machine of the fleet trains the run, and which was lost before, in a sentence; not kept. */
+export interface MachineEvent {
+  event: "machine";
+  machine: string;
+  lost: string;
+}
+
+/** The same run is trained again; what was said of it before is over. Not kept. */
+export interface BegunEvent {
+  event: "begun";
+}
+
 /** The stream is over. */
 export interface EndEvent {
   event: "end";
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
@@ -370,6 +384,8 @@ export interface ProgressProps {
   position: number | null;
   of: number | null;
   reason: string;
+  machine: string;
+  lost: string;
   running: boolean;
   drawing: boolean;
   pausable: boolean;
@@ -378,17 +394,28 @@ export interface ProgressProps {
 
 // ---- run_list: Props of the list of runs, and the actions of a person on it.
 
+/** Whose a run is, who else sees it, and what a person may choose: nothing, where it is not theirs. */
+export interface RunSharing {
+  group: string;
+  owner: string;
+  visibility: string;
+  offered: string[];
+  key: string;
+}
+
 /** What a card says of a run. */
 export interface RunCardProps {
   run: string;
   title: string;
-  ours: boolean;
+  read_only: boolean;
+  sharing?: RunSharing;
   tags: string[];
   pinned: boolean;
   badges: string[];
   scores: Record<string, number>;
   tested: number | null;
   state: string;
+  machine?: string;
   damage?: string | null;
   readable?: boolean;
   created: string | null;
@@ -414,6 +441,7 @@ export interface RunListProps {
   cards: RunCardProps[];
   sort: string;
   search: string;
+  group: string;
   disk: DiskUse;
   deleted: DeletedRun | null;
   note: string | null;
@@ -422,10 +450,11 @@ export interface RunListProps {
   compare: Record<string, string>;
 }
 
-/** How the runs are searched and sorted. */
+/** How the runs are searched and sorted, and whose are shown. */
 export interface RunListOrder {
   sort: string;
   search: string;
+  group: string;
 }
 
 /** What a person does to a run. */
@@ -520,7 +549,7 @@ export interface ImportPreviewProps {
   tiles: ImportedTiles | null;
 }
 
-// ---- losses: A loss on the page Learn: props of its plots, and the answers of /api/losses.
+// ---- losses: A loss on the page Learn: props of its plots, and the answers of dmlviz/losses.
 
 /** A parameter of a loss, as a slider needs it. */
 export interface LossParameter {
@@ -601,7 +630,7 @@ export interface CurveSide {
   slope: (number | null)[];
 }
 
-/** /api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
+/** dmlviz/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py. */
 export interface LossCurve {
   axis: CurveAxis;
   names: string[];
@@ -615,7 +644,7 @@ export interface LossCurve {
   far: CurveSide;
 }
 
-/** /api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1. */
+/** dmlviz/losses/NAME/forces.json: the loss of a few points, and where it pushes each. `active`: a share. */
 export interface LossForces {
   loss: number;
   active: number;
@@ -623,7 +652,7 @@ export interface LossForces {
   on_weights: number[][];
 }
 
-/** /api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
+/** dmlviz/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about. */
 export interface LossGround {
   values: (number | null)[];
 }
@@ -637,7 +666,7 @@ export interface ClassArc {
   end: number;
 }
 
-/** /api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
+/** dmlviz/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py. */
 export interface BatchTerms {
   terms: number[][][];
   symbols: string[];
@@ -685,7 +714,7 @@ export interface LossOfBatch {
   params: Record<string, unknown>;
 }
 
-/** /api/runs/…/batches/STEP.json: a batch, as its loss saw it. */
+/** dmlviz/runs/…/batches/STEP.json: a batch, as its loss saw it. */
 export interface BatchAnswer {
   step: number;
   loss: number;
@@ -712,7 +741,7 @@ export interface BatchAnswer {
   sheet?: SpriteSheets;
 }
 
-/** /api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
+/** dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two. */
 export interface DistancesAnswer {
   step: number;
   measure: "euclidean" | "sqeuclidean" | "cosine";
@@ -722,6 +751,86 @@ export interface DistancesAnswer {
   images: number;
   tracked: number;
   reach: PairThresholds;
+}
+
+// ---- classroom: A class: what its event stream says, and the props of the components that show it.
+
+/** Where the teacher is; `number` grows with every move, `page` is empty for Explore. */
+export interface ClassroomLead {
+  number: number;
+  page: string;
+  query: Record<string, string>;
+  step: number | null;
+}
+
+/** The task that is set for all, as its lesson says it. */
+export interface ClassroomTask {
+  lesson: string;
+  lesson_title: string;
+  number: number;
+  title: string;
+  question: string;
+  guesses: string[];
+}
+
+/** A student, for the teacher only; `guess` counts from 1. */
+export interface ClassroomStudent {
+  id: string;
+  nickname: string;
+  online: boolean;
+  following: boolean;
+  place: string;
+  guess: number | null;
+}
+
+/** How a class stands, for one person; `counts` and `answer` come to students once the answer is shown. */
+export interface ClassroomEvent {
+  event: "classroom";
+  code: string;
+  title: string;
+  teacher: boolean;
+  present: number;
+  online: number;
+  leading: boolean;
+  following: boolean;
+  lead: ClassroomLead | null;
+  turn: number;
+  task: ClassroomTask | null;
+  revealed: boolean;
+  guessed: number;
+  mine: number | null;
+  counts: number[] | null;
+  answer: number | null;
+  students: ClassroomStudent[] | null;
+}
+
+/** The line on top of every page: whether it was drawn with the answer shown, and the names of all pages. */
+export interface ClassroomBarProps {
+  code: string;
+  url: string;
+  teacher: boolean;
+  revealed: boolean;
+  pages: string[];
+}
+
+/** A lesson that a teacher may set, with the titles of its tasks. */
+export interface ClassroomLesson {
+  name: string;
+  title: string;
+  tasks: string[];
+}
+
+/** The teacher's board; `qr` is the link as an SVG path on a grid of `qr_size`. */
+export interface ClassroomBoardProps {
+  code: string;
+  url: string;
+  title: string;
+  link: string;
+  reachable: boolean;
+  qr: string;
+  qr_size: number;
+  ends: string;
+  lessons: ClassroomLesson[];
 }
 
 /** What each component is given. */
@@ -742,4 +851,6 @@ export interface Props {
   loss_plot: LossPlotProps;
   force_playground: ForcePlaygroundProps;
   map_at_r_demo: MapAtRProps;
+  classroom_bar: ClassroomBarProps;
+  classroom_board: ClassroomBoardProps;
 }

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from streamlit.components.v2 import manifest_scanner
 from typing_extensions import is_typeddict
 
 from app.api import routes
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
 from app.payloads import protocol
 from app.payloads.sprites import ImageTiles, image_tiles
 from app.runtime import services
+from app.runtime.hosting import Hosting
+from app.runtime.identity import AccessSettings
 from app.runtime.services import Services, Settings
 from app.widgets import components
 from dmlviz import data
@@ -166,7 +167,7 @@ def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
         routes=routes.routes(),
-        middleware=[Middleware(each) for each in MIDDLEWARE],
+        middleware=middleware(Hosting(), "127.0.0.1", AccessSettings()),
         exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:

@@ -67,7 +67,7 @@ def floats(text):
 
 
 def test_batch_positions_are_those_of_the_runs_own_projection(client, told):
-    answer = client.get(f"/api/runs/{told.id}/batches/3.json")
+    answer = client.get(f"/dmlviz/runs/{told.id}/batches/3.json")
     assert "immutable" in answer.headers["cache-control"]
     found, batch = answer.json(), seen()
     np.testing.assert_array_equal(floats(found["before"]), batch.embeddings_before)
@@ -83,18 +83,20 @@ def test_batch_positions_are_those_of_the_runs_own_projection(client, told):
 
 def test_a_batch_and_its_histograms_are_what_the_protocol_declares(client, told):
     for path, kind in (("batches/3", protocol.batches.BatchAnswer), ("distances/10", protocol.batches.DistancesAnswer)):
-        answer = client.get(f"/api/runs/{told.id}/{path}.json")
+        answer = client.get(f"/dmlviz/runs/{told.id}/{path}.json")
         assert answer.status_code == 200, answer.json()
         TypeAdapter(kind).validate_json(answer.content)
 
 
 def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypatch):
     heard = []
-    monkeypatch.setattr(here.jobs.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]})
-    answer = client.get(f"/api/runs/{told.id}/batches/3/terms.json")
+    monkeypatch.setattr(
+        here.scheduler.inference_worker, "call", lambda question: heard.append(question) or {"terms": [[1]]}
+    )
+    answer = client.get(f"/dmlviz/runs/{told.id}/batches/3/terms.json")
     assert answer.json() == {"terms": [[1]]}
     assert heard == [{"run": str(told.path.resolve()), "batch": 3}]
-    assert client.get(f"/api/runs/{told.id}/batches/4/terms.json").status_code == 404
+    assert client.get(f"/dmlviz/runs/{told.id}/batches/4/terms.json").status_code == 404
     assert len(heard) == 1
 
 
@@ -102,14 +104,14 @@ def test_batch_positions_use_the_last_snapshot_while_the_run_trains(client, here
     run = write(here.runs, upto=6)
     with RecordWriter(run) as writer:
         RunRecorder(writer, run, np.asarray(run.labels)).write(seen())
-    answer = client.get(f"/api/runs/{run.id}/batches/3.json")
+    answer = client.get(f"/dmlviz/runs/{run.id}/batches/3.json")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json()["final"] is False
     assert answer.json()["view"] == "plane"
 
 
 def test_the_sheet_of_a_batch_holds_its_training_images(client, told):
-    answer = client.get(f"/api/runs/{told.id}/batches/3.png")
+    answer = client.get(f"/dmlviz/runs/{told.id}/batches/3.png")
     assert answer.headers["content-type"] == "image/png"
     picture = np.asarray(Image.open(io.BytesIO(answer.content)))
     images = data.load("digits").train.images
@@ -121,7 +123,7 @@ def test_the_sheet_of_a_batch_holds_its_training_images(client, told):
 
 
 def test_histograms_count_every_pair_of_the_images_once(client, run):
-    found = client.get(f"/api/runs/{run.id}/distances/10.json").json()
+    found = client.get(f"/dmlviz/runs/{run.id}/distances/10.json").json()
     same, different = (np.frombuffer(b64decode(found[name]), "<u4") for name in ("same", "different"))
     x, labels = run.snapshot(10), np.asarray(run.labels)[run.tracked_indices]
     assert found["images"] == found["tracked"] == len(x) <= MAX_IMAGES
@@ -137,12 +139,12 @@ def test_histograms_count_every_pair_of_the_images_once(client, run):
 
 def test_the_final_embeddings_have_histograms(client, run):
     end = run.end["step"]
-    assert client.get(f"/api/runs/{run.id}/distances/{end}.json").json()["step"] == end
+    assert client.get(f"/dmlviz/runs/{run.id}/distances/{end}.json").json()["step"] == end
 
 
 @pytest.mark.parametrize("path", ["batches/4.json", "batches/4.png", "distances/4.json", "batches/-1.json"])
 def test_a_batch_that_was_not_recorded_is_one_sentence(client, told, path):
-    answer = client.get(f"/api/runs/{told.id}/{path}")
+    answer = client.get(f"/dmlviz/runs/{told.id}/{path}")
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
 
@@ -152,11 +154,11 @@ def test_a_batch_of_other_images_or_classes_is_one_sentence(client, run):
         recorder = RunRecorder(writer, run, np.asarray(run.labels))
         recorder.write(replace(seen(3), images=IMAGES_SEEN + 10_000))
         recorder.write(replace(seen(4), labels=np.full(N, 77)))
-    assert "does not have" in client.get(f"/api/runs/{run.id}/batches/3.png").json()["error"]
-    assert "not trained on" in client.get(f"/api/runs/{run.id}/batches/4.json").json()["error"]
+    assert "does not have" in client.get(f"/dmlviz/runs/{run.id}/batches/3.png").json()["error"]
+    assert "not trained on" in client.get(f"/dmlviz/runs/{run.id}/batches/4.json").json()["error"]
 
 
 @pytest.mark.parametrize("run", ["../secret", "0123456789abcdeg", "ffffffffffffffff"])
 def test_files_outside_the_runs_cannot_be_requested(client, run):
     for path in ("batches/1.json", "batches/1.png", "distances/1.json"):
-        assert client.get(f"/api/runs/{run}/{path}").status_code == 404
+        assert client.get(f"/dmlviz/runs/{run}/{path}").status_code == 404

@@ -97,6 +97,17 @@ def test_the_first_pair_is_a_run_that_learned_and_one_that_fails(here):
     assert pair.b.run.info["fails"]
 
 
+def test_the_newest_two_runs_that_can_be_compared_are_the_first_pair(here, two, write):
+    alone = write(here.runs, DIGITS.replace(dataset="mnist"))
+    for preferred in (None, alone.id):
+        pair = resolve_pair(CompareState(), here, preferred)
+        assert (pair.a.run.id, pair.b.run.id) == (two[0].id, two[1].id)
+    pair = resolve_pair(CompareState(b=two[0].id), here, alone.id)
+    assert pair.a.run.id == two[1].id
+    pair = resolve_pair(CompareState(a=alone.id), here, None)  # it was asked for
+    assert (pair.a.run.id, pair.b) == (alone.id, None)
+
+
 def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write):
     here.runs.bundled = here.runs.folder / "none"
     assert resolve_pair(CompareState(), here, None) is None

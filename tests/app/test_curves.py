@@ -93,7 +93,7 @@ def test_the_figure_shows_the_step_of_a_paused_replay(here, run):
 
 
 def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monkeypatch):
-    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
+    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("running"))
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
     last = run.snapshot_steps[-1]
     page = Page(run=run.id, curves="roc")
@@ -102,7 +102,7 @@ def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monk
 
 
 def test_before_the_first_snapshot_there_is_a_message(here, write, monkeypatch):
-    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("queued", 1, 1))
+    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("queued", 1, 1))
     run = here.runs.create(TrainConfig(dataset="digits", seed=11))
     for name in CURVES:
         page = Page(run=run.id, curves=name)

@@ -64,7 +64,7 @@ def started(here, monkeypatch):
         here.runs.create(config)
         return config.id
 
-    monkeypatch.setattr(here.jobs, "submit", submit)
+    monkeypatch.setattr(here.scheduler, "submit", submit)
     return submitted
 
 
@@ -177,7 +177,7 @@ def test_a_full_queue_shows_its_message(here, run, monkeypatch):
     def full(config, owner=""):
         raise UserError("You have one job under way and 3 waiting.")
 
-    monkeypatch.setattr(here.jobs, "submit", full)
+    monkeypatch.setattr(here.scheduler, "submit", full)
     page = Page(run=run.id)
     page.button(key="train").click()
     page.run()
@@ -189,8 +189,10 @@ def test_stop_is_enabled_only_while_a_run_trains(here, write, monkeypatch):
     config = TrainConfig(dataset="digits", seed=9)
     run = write(here.runs, config, upto=8)
     asked = []
-    monkeypatch.setattr(here.jobs, "status", lambda run, projection=None: Status("running"))
-    monkeypatch.setattr(here.jobs, "stop", lambda run, projection=None, owner=None: asked.append((run, owner)) or True)
+    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("running"))
+    monkeypatch.setattr(
+        here.scheduler, "stop", lambda run, projection=None, owner=None: asked.append((run, owner)) or True
+    )
     page = Page(run=run.id)
     assert page.data("map")["running"] is True
     page.button(key="stop").click()

@@ -52,7 +52,7 @@ def test_follow_up_settings_can_be_rendered():
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
-        selected_fields(state, state.config("digits"), names)
+        selected_fields(state, state.config("digits"), ["digits"], names)
 
     test = AppTest.from_function(page).run()
     assert not test.exception
@@ -117,8 +117,8 @@ def pupil(here, write, monkeypatch):
     def status(run, projection=None):
         return Status("finished" if (here.runs.folder / run).exists() else "unknown")
 
-    monkeypatch.setattr(here.jobs, "submit", submit)
-    monkeypatch.setattr(here.jobs, "status", status)
+    monkeypatch.setattr(here.scheduler, "submit", submit)
+    monkeypatch.setattr(here.scheduler, "status", status)
     write(here.runs)
     return Pupil(lesson="why-a-margin", dataset="digits")
 

@@ -24,7 +24,7 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
         heard.append(question)
         return sampling.answer(question)
 
-    monkeypatch.setattr(here.jobs.inference_worker, "call", call)
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
     losses._answer.cache_clear()
     yield heard
     losses._answer.cache_clear()
@@ -41,13 +41,13 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
 def test_a_picture_is_what_the_protocol_declares(
     client: TestClient, picture: str, body: dict[str, Any], kind: type
 ) -> None:
-    answer = client.post(f"/api/losses/triplet/{picture}.json", json=body)
+    answer = client.post(f"/dmlviz/losses/triplet/{picture}.json", json=body)
     assert answer.status_code == 200
     TypeAdapter(kind).validate_json(answer.content)
 
 
 def test_equal_questions_reach_the_worker_once(client: TestClient, asked: list[dict[str, Any]]) -> None:
-    said = [client.post("/api/losses/triplet/forces.json", json=TRIANGLE).json() for _ in range(3)]
+    said = [client.post("/dmlviz/losses/triplet/forces.json", json=TRIANGLE).json() for _ in range(3)]
     assert said[0] == said[1] == said[2]
     assert len(asked) == 1
     assert asked[0]["params"]["margin"] == 0.2
@@ -67,13 +67,13 @@ def test_equal_questions_reach_the_worker_once(client: TestClient, asked: list[d
     ],
 )
 def test_an_invalid_question_is_one_sentence(client: TestClient, path: str, body: Any, sentence: str) -> None:
-    answer = client.post(f"/api/losses/{path}.json", json=body)
+    answer = client.post(f"/dmlviz/losses/{path}.json", json=body)
     assert answer.status_code == 404
     assert sentence in answer.json()["error"]
 
 
 def test_a_body_that_is_not_json_or_too_long_is_refused(client: TestClient) -> None:
     for content in (b"{", b" " * (losses.MAX_BODY_BYTES + 1)):
-        answer = client.post("/api/losses/triplet/curve.json", content=content)
+        answer = client.post("/dmlviz/losses/triplet/curve.json", content=content)
         assert answer.status_code == 404
         assert answer.json()["error"].startswith("A question about a loss")

@@ -49,10 +49,10 @@ def test_answers_about_batches_distances_and_methods_match_the_protocol(client, 
     trained = next(known for known in ready if known.recorded_batch_steps)
     step = trained.recorded_batch_steps[0]
     wanted = {
-        f"/api/runs/{trained.id}/batches/{step}.json": protocol.batches.BatchAnswer,
-        f"/api/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.batches.DistancesAnswer,
-        f"/api/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.inspector.NeighborHistory,
-        "/api/methods.json": dict[str, protocol.maps.MethodInfo],
+        f"/dmlviz/runs/{trained.id}/batches/{step}.json": protocol.batches.BatchAnswer,
+        f"/dmlviz/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": protocol.batches.DistancesAnswer,
+        f"/dmlviz/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.inspector.NeighborHistory,
+        "/dmlviz/methods.json": dict[str, protocol.maps.MethodInfo],
     }
     for address, declared in wanted.items():
         answer = client.get(address)

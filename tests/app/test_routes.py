@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from app.api import downloads
-from app.runtime.session_owner import COOKIE
+from app.runtime.browser_cookie import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
@@ -18,12 +18,12 @@ from dmlviz.export import write as write_kept
 
 
 def test_health_answers(client):
-    assert client.get("/api/health").json()["ok"] is True
+    assert client.get("/dmlviz/health").json()["ok"] is True
 
 
 def test_a_frame_is_immutable_bytes(client, run):
     frame = run.events()[1]["frame"]
-    answer = client.get(f"/api/frames/{run.id}/{frame['id']}.i16")
+    answer = client.get(f"/dmlviz/frames/{run.id}/{frame['id']}.i16")
     assert len(answer.content) == frame["n"] * frame["dims"] * 2
     assert answer.content == run.frame(frame["id"])
     assert "immutable" in answer.headers["cache-control"]
@@ -50,14 +50,14 @@ def test_a_frame_is_immutable_bytes(client, run):
     ],
 )
 def test_a_missing_resource_is_one_sentence_and_not_cached(client, run, digits, path):
-    answer = client.get("/api/" + path.format(run=run.id, hash=digits.hash))
+    answer = client.get("/dmlviz/" + path.format(run=run.id, hash=digits.hash))
     assert answer.status_code == 404
     assert len(answer.json()["error"]) > 10
     assert answer.headers["cache-control"] == "no-store"
 
 
 def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
-    layout = client.get(f"/api/runs/{run.id}/layout.json").json()
+    layout = client.get(f"/dmlviz/runs/{run.id}/layout.json").json()
     test = data.load("digits").test
     assert layout["n"] == len(test)
     assert layout["tracked"] == run.tracked_indices.tolist()
@@ -88,7 +88,7 @@ def test_a_sprite_sheet_of_color_images_keeps_its_colors():
 
 
 def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
-    content = client.get(f"/api/runs/{run.id}/nearest.bin").content
+    content = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content
     n = len(run.labels)
     items, distances = np.frombuffer(content, "<i4", n), np.frombuffer(content, "<f4", n, 4 * n)
     embeddings = np.asarray(run.embeddings, np.float64)
@@ -101,23 +101,23 @@ def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
 
 def test_a_running_run_has_no_nearest_neighbors_yet(client, here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
-    answer = client.get(f"/api/runs/{run.id}/nearest.bin")
+    answer = client.get(f"/dmlviz/runs/{run.id}/nearest.bin")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert client.get("/api/runs/0123456789abcdef/nearest.bin").status_code == 404
+    assert client.get("/dmlviz/runs/0123456789abcdef/nearest.bin").status_code == 404
 
 
 @pytest.mark.parametrize("measure", ["faithfulness", "center"])
 def test_point_values_cover_every_image(client, run, measure):
-    answer = client.get(f"/api/runs/{run.id}/values/live/{measure}.f32")
+    answer = client.get(f"/dmlviz/runs/{run.id}/values/live/{measure}.f32")
     numbers = np.frombuffer(answer.content, "<f4")
     assert len(numbers) == len(run.labels)
     assert np.isfinite(numbers).all()
-    assert client.get(f"/api/runs/{run.id}/values/live/nonsense.f32").status_code == 404
-    assert client.get(f"/api/runs/{run.id}/values/0123456789abcdef/{measure}.f32").status_code == 404
+    assert client.get(f"/dmlviz/runs/{run.id}/values/live/nonsense.f32").status_code == 404
+    assert client.get(f"/dmlviz/runs/{run.id}/values/0123456789abcdef/{measure}.f32").status_code == 404
 
 
 def test_every_projection_has_a_caution(client):
-    told = client.get("/api/methods.json").json()
+    told = client.get("/dmlviz/methods.json").json()
     assert {"plane", "fan", "pca", "tsne", "umap", "scikit-learn", "umap-learn"} == set(told)
     assert all(len(method["caution"]) > 40 for method in told.values())
 
@@ -134,7 +134,7 @@ def judged(content):
 
 
 def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
-    all_of = judged(client.get(f"/api/runs/{run.id}/judged.bin").content)
+    all_of = judged(client.get(f"/dmlviz/runs/{run.id}/judged.bin").content)
     scores = metrics.evaluate(run.embeddings, run.labels, clustering=False, verification=False)
     assert np.array_equal(all_of["item"], np.arange(len(run.labels)))
     assert np.array_equal(all_of["label"], run.labels)
@@ -149,7 +149,7 @@ def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
 
 def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):
     step = run.snapshot_steps[1]
-    there = judged(client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step}).content)
+    there = judged(client.get(f"/dmlviz/runs/{run.id}/judged.bin", params={"step": step}).content)
     assert np.array_equal(there["item"], run.tracked_indices)
     scores = metrics.evaluate(run.snapshot(step), run.labels[run.tracked_indices], clustering=False, verification=False)
     assert np.mean(there["first_hit"] == 1) == pytest.approx(scores["precision_at_1"])
@@ -158,13 +158,13 @@ def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):
 
 @pytest.mark.parametrize("step", ["7", "-1", "x", "1e3", "../1"])
 def test_a_step_without_a_snapshot_is_one_sentence(client, run, step):
-    answer = client.get(f"/api/runs/{run.id}/judged.bin", params={"step": step})
+    answer = client.get(f"/dmlviz/runs/{run.id}/judged.bin", params={"step": step})
     assert answer.status_code == 404
     assert "step" in answer.json()["error"]
 
 
 def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, digits, monkeypatch):
-    scores = client.get(f"/api/runs/{run.id}/pixels.json").json()
+    scores = client.get(f"/dmlviz/runs/{run.id}/pixels.json").json()
     images, labels = (
         digits.images[run.tracked_indices].reshape(len(run.tracked_indices), -1),
         run.labels[run.tracked_indices],
@@ -173,12 +173,12 @@ def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, 
     for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
     monkeypatch.setattr("app.payloads.pixel_baseline.subprocess.run", lambda *_, **__: pytest.fail("measured twice"))
-    assert client.get(f"/api/runs/{run.id}/pixels.json").json() == scores
+    assert client.get(f"/dmlviz/runs/{run.id}/pixels.json").json() == scores
 
 
 def test_a_neighbor_history_holds_the_nearest_tracked_images_at_every_snapshot(client, run):
     item = int(run.tracked_indices[11])
-    history = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json").json()
+    history = client.get(f"/dmlviz/runs/{run.id}/neighbor-history/{item}.json").json()
     assert history["steps"] == [*run.snapshot_steps[:-1], run.config.steps]
     assert history["among"] == len(run.tracked_indices)
     assert history["nets"] is False
@@ -187,21 +187,21 @@ def test_a_neighbor_history_holds_the_nearest_tracked_images_at_every_snapshot(c
         assert [other for other, _ in near] == [other for other, _ in expected]
         assert [far for _, far in near] == pytest.approx([far for _, far in expected], rel=1e-3)
     assert all(history["labels"][str(other)] == run.labels[other] for near in history["near"] for other, _ in near)
-    by_cosine = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json", params={"metric": "cosine"}).json()
+    by_cosine = client.get(f"/dmlviz/runs/{run.id}/neighbor-history/{item}.json", params={"metric": "cosine"}).json()
     expected = [[neighbor.item, float(f"{neighbor.distance:.4g}")] for neighbor in run.neighbors(item, 10, 5, "cosine")]
     assert by_cosine["near"][1] == expected
 
 
 def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
     item = next(i for i in range(len(run.labels)) if i not in set(run.tracked_indices.tolist()))
-    answer = client.get(f"/api/runs/{run.id}/neighbor-history/{item}.json")
+    answer = client.get(f"/dmlviz/runs/{run.id}/neighbor-history/{item}.json")
     assert answer.status_code == 404
     assert "tracked" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("path", ["neighbor-history/99999.json", "neighbor-history/3.json?metric=manhattan"])
 def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run, path):
-    assert len(client.get(f"/api/runs/{run.id}/{path}").json()["error"]) > 20
+    assert len(client.get(f"/dmlviz/runs/{run.id}/{path}").json()["error"]) > 20
 
 
 @pytest.mark.parametrize(
@@ -220,22 +220,22 @@ def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run
 )
 def test_requests_from_other_sites_are_refused(client, run, headers, allowed):
     for path in ("health", f"runs/{run.id}/layout.json", f"runs/{run.id}/events"):
-        assert client.get(f"/api/{path}", headers=headers).status_code == (200 if allowed else 403)
+        assert client.get(f"/dmlviz/{path}", headers=headers).status_code == (200 if allowed else 403)
 
 
 def test_only_get_requests_are_answered(client, run):
     for method in (client.post, client.put, client.delete):
-        assert method(f"/api/runs/{run.id}/events").status_code == 405
+        assert method(f"/dmlviz/runs/{run.id}/events").status_code == 405
 
 
 def test_api_answers_set_no_cookie(client):
-    assert COOKIE not in client.get("/api/health").cookies
+    assert COOKIE not in client.get("/dmlviz/health").cookies
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "weights"])
 def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    answer = client.get(f"/api/runs/{run.id}/export/{name}")
+    answer = client.get(f"/dmlviz/runs/{run.id}/export/{name}")
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{RunExport(run).file_name(name)}"'
     assert answer.headers["content-type"].startswith(FORMATS[name].media_type)
@@ -257,39 +257,39 @@ def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatc
     ],
 )
 def test_an_impossible_export_is_one_sentence(client, run, path, reason):
-    answer = client.get("/api/" + path.format(run=run.id))
+    answer = client.get("/dmlviz/" + path.format(run=run.id))
     assert answer.status_code == 404
     assert reason in answer.json()["error"]
 
 
 def test_a_running_run_cannot_be_exported(client, here, write):
     begun = write(here.runs, upto=8)
-    assert "has no embeddings yet" in client.get(f"/api/runs/{begun.id}/export/html").json()["error"]
+    assert "has no embeddings yet" in client.get(f"/dmlviz/runs/{begun.id}/export/html").json()["error"]
 
 
 def test_a_run_round_trips_through_a_zip(client, here, run):
-    sent = client.get(f"/api/runs/{run.id}/run.zip")
+    sent = client.get(f"/dmlviz/runs/{run.id}/run.zip")
     assert sent.headers["content-type"] == "application/zip"
-    answer = client.post("/api/runs/import", content=sent.content)
+    answer = client.post("/dmlviz/runs/import", content=sent.content)
     assert answer.status_code == 404
     assert "already imported" in answer.json()["error"]
     here.runs.delete(run.id)
-    assert client.post("/api/runs/import", content=sent.content).json() == {"run": run.id, "title": run.title}
+    assert client.post("/dmlviz/runs/import", content=sent.content).json() == {"run": run.id, "title": run.title}
     np.testing.assert_array_equal(here.runs.get(run.id).embeddings, run.embeddings)
 
 
 def test_an_upload_that_is_too_large_is_refused_while_it_arrives(client, here, monkeypatch):
     monkeypatch.setattr(downloads, "MAX_IMPORT_BYTES", 1000)
-    assert "at most" in client.post("/api/runs/import", content=bytes(2000)).json()["error"]
+    assert "at most" in client.post("/dmlviz/runs/import", content=bytes(2000)).json()["error"]
 
 
 def test_other_sites_may_not_upload_runs(client):
-    answer = client.post("/api/runs/import", content=b"", headers={"sec-fetch-site": "cross-site"})
+    answer = client.post("/dmlviz/runs/import", content=b"", headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_thumbnail_has_its_size(client, run, theme):
-    answer = client.get(f"/api/runs/{run.id}/portrait-{theme}.png")
+    answer = client.get(f"/dmlviz/runs/{run.id}/portrait-{theme}.png")
     assert Image.open(io.BytesIO(answer.content)).size == (480, 300)
-    assert client.get(f"/api/runs/{run.id}/portrait-pink.png").status_code == 404
+    assert client.get(f"/dmlviz/runs/{run.id}/portrait-pink.png").status_code == 404

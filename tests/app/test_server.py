@@ -1,6 +1,8 @@
 """The whole server: options, cookie, pages and routes together, without torch; it ends on a signal."""
 
 import asyncio
+import base64
+import hashlib
 import re
 import signal
 import subprocess
@@ -17,10 +19,14 @@ from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
 from app.api import events
-from app.api.middleware import MIDDLEWARE
+from app.api.middleware import middleware
+from app.api.monitoring import open_sessions
 from app.runtime import services
+from app.runtime.browser_cookie import COOKIE, BrowserCookie
+from app.runtime.hosting import Hosting
+from app.runtime.identity import AccessSettings
+from app.runtime.metrics import REGISTRY
 from app.runtime.services import Settings
-from app.runtime.session_owner import COOKIE, owner_from_cookies
 from app.server import build_app, options
 
 
@@ -69,11 +75,6 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_a_server_on_loopback_allows_only_local_host_names(settings):
-    assert "localhost" in options(settings)["server.allowedHosts"]
-    assert "server.allowedHosts" not in options(Settings(runs=settings.runs, host="0.0.0.0"))
-
-
 def test_usage_statistics_are_off(settings):
     assert options(settings)["browser.gatherUsageStats"] is False
 
@@ -89,6 +90,7 @@ from importlib.resources import files
 from app import server
 from app.payloads import nearest_neighbors
 from app.runtime import services
+from app.runtime.hosting import Hosting
 from app.runtime.services import Settings
 services.start_services = partial(services.start_services, warm=False)
 server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
@@ -130,13 +132,15 @@ def test_a_browser_gets_one_http_only_cookie(client):
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
-    assert owner_from_cookies(dict(first.cookies)) is not None
+    assert services.services().identity.browsers.token(first.cookies) is not None
     assert COOKIE not in client.get("/").headers.get("set-cookie", "")  # it has been given
 
 
 def test_an_invalid_cookie_is_replaced(client):
-    answer = client.get("/", headers={"Cookie": f"{COOKIE}=../../etc"})
-    assert re.search(f"{COOKIE}=[0-9a-f]{{32}};", answer.headers["set-cookie"])
+    another_server = BrowserCookie(b"another key")
+    for value in ("../../etc", "0" * 32, another_server.issue()):
+        answer = client.get("/", headers={"Cookie": f"{COOKIE}={value}"})
+        assert re.search(rf"{COOKIE}=[0-9a-f]{{32}}\.[\w-]{{27}};", answer.headers["set-cookie"])
 
 
 def test_a_page_says_where_its_server_is(client):
@@ -146,7 +150,16 @@ def test_a_page_says_where_its_server_is(client):
     assert page.text.count('BACKEND_BASE_URL: new URL(".", location).href') == 1
     assert len(page.content) == int(page.headers["content-length"])
     assert "etag" not in page.headers  # it would be that of the file, which has another text
-    assert "BACKEND_BASE_URL" not in client.get("/api/health", headers=as_browser).text
+    assert "BACKEND_BASE_URL" not in client.get("/dmlviz/health", headers=as_browser).text
+
+
+def test_only_the_scripts_that_a_page_has_may_run_in_it(client):
+    page = client.get("/", headers={"Accept": "text/html"})
+    scripts = re.findall(r"<script>(.*?)</script>", page.text, re.DOTALL)
+    assert len(scripts) == 2  # Streamlit's own, and where its server is
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
 
 
 def test_static_files_set_no_cookie(client):
@@ -154,9 +167,9 @@ def test_static_files_set_no_cookie(client):
 
 
 def test_pages_and_routes_are_served_together(client):
-    assert client.get("/api/health").json()["ok"] is True
+    assert client.get("/dmlviz/health").json()["ok"] is True
     assert "text/html" in client.get("/").headers["content-type"]
-    assert client.get("/api/nothing").status_code == 404
+    assert client.get("/dmlviz/nothing").status_code == 404
     (entry,) = (files("dmlviz") / "_frontend").glob("progress-*.js")
     script = client.get(f"/_stcore/bidi-components/dmlviz.progress/{entry.name}")
     assert "as default" in script.text
@@ -169,8 +182,11 @@ def test_no_component_file_leads_out_of_its_folder(client):
     assert answer.status_code in (400, 404)
 
 
-@pytest.mark.parametrize("middleware", MIDDLEWARE)
-def test_no_middleware_touches_another_kind_of_connection(middleware):
+HOSTING = Hosting(base_path="/x/y", embedders=("https://school.example",))
+
+
+@pytest.mark.parametrize("duty", middleware(HOSTING, "0.0.0.0", AccessSettings()))
+def test_no_middleware_touches_another_kind_of_connection(duty):
     seen = []
 
     async def app(scope, receive, send):
@@ -178,13 +194,13 @@ def test_no_middleware_touches_another_kind_of_connection(middleware):
 
     with ThreadPoolExecutor(1) as thread:  # the main one may hold the loop of a browser's driver
         for kind in ("lifespan", "websocket"):
-            scope = {"type": kind, "path": "/api/x", "headers": [(b"sec-fetch-site", b"cross-site")]}
-            thread.submit(asyncio.run, middleware(app)(scope, None, None)).result()
+            scope = {"type": kind, "path": "/x/y/dmlviz/z", "headers": [(b"sec-fetch-site", b"cross-site")]}
+            thread.submit(asyncio.run, duty.cls(app, *duty.args, **duty.kwargs)(scope, None, None)).result()
     assert seen == [("lifespan", None), ("websocket", None)]
 
 
 def test_a_page_of_another_site_is_refused_before_the_route(client):
-    refused = client.get("/api/health", headers={"Sec-Fetch-Site": "cross-site"})
+    refused = client.get("/dmlviz/health", headers={"Sec-Fetch-Site": "cross-site"})
     assert refused.status_code == 403
     assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200  # a link leads here
 
@@ -211,9 +227,9 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
             line = server.stdout.readline()
             assert line, f"the server ended before it said where it is:\n{said}"
             said += line
-        with urlopen(f"{told[1]}/api/health", timeout=20) as answer:
+        with urlopen(f"{told[1]}/dmlviz/health", timeout=20) as answer:
             assert answer.status == 200
-        stream = urlopen(Request(f"{told[1]}/api/runs/{run.id}/events"), timeout=10)
+        stream = urlopen(Request(f"{told[1]}/dmlviz/runs/{run.id}/events"), timeout=10)
         assert stream.readline().startswith(b"retry")
         began = time.monotonic()
         server.send_signal(signal.SIGINT)
@@ -225,3 +241,24 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
         server.kill()
         server.wait()
         lock.release()
+
+
+def test_an_open_page_is_counted_as_long_as_it_is_open(client):
+    assert open_sessions() == 0
+    page = client.websocket_connect(
+        "/_stcore/stream", ["streamlit"], headers={"Host": "localhost", "Origin": "http://localhost"}
+    )
+    with page:
+        assert open_sessions() == 1
+
+
+def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):
+    def count(route):
+        labels = {"method": "GET", "route": route, "status": "200"}
+        return REGISTRY.get_sample_value("dmlviz_http_requests_total", labels) or 0
+
+    pages, files_ = count("page"), count("static")
+    page = client.get("/runs?token=secret", headers={"Accept": "text/html"})
+    (script, *_) = re.findall(r'src="\.?/?(static/js/[^"]+)"', page.text)
+    assert client.get(f"/{script}").status_code == 200
+    assert (count("page"), count("static")) == (pages + 1, files_ + 1)

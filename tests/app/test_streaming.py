@@ -196,3 +196,31 @@ def test_an_error_in_the_status_ends_the_stream(job):
         return told
 
     assert run(story()) == [{"event": "end", "state": "unknown"}]
+
+
+def test_a_run_that_is_begun_again_elsewhere_is_told_from_its_start_and_where_it_is(job):
+    job.machine, job.lost = "gpu-1", ""
+    plain = job.state
+    job.state = lambda: plain() | {"machine": job.machine, "lost": job.lost}
+
+    async def story():
+        tails = StreamHub()
+        job.write(5)
+        listener = asyncio.create_task(collect(tails, job))
+        await asyncio.sleep(0.4)
+        job.log.path.rename(job.log.path.with_name("before"))
+        job.machine, job.lost = "gpu-2", "gpu-1 was lost."
+        job.log.path.touch()
+        await asyncio.sleep(0.2)  # what was told before is void as soon as the run is begun again
+        job.write(2)
+        await asyncio.sleep(0.5)
+        job.phase = "finished"
+        return await listener
+
+    told = run(story())
+    restart = told.index({"event": "begun"})
+    assert [event["step"] for event in told[:restart] if event["event"] == "step"] == [0, 1, 2, 3, 4]
+    assert [event["step"] for event in told[restart:] if event["event"] == "step"] == [0, 1]
+    places = [(event["machine"], event["lost"]) for event in told if event["event"] == "machine"]
+    assert places[0] == ("gpu-1", "")
+    assert {"event": "machine", "machine": "gpu-2", "lost": "gpu-1 was lost."} in told[restart:]

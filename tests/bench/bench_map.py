@@ -51,13 +51,13 @@ OURS = """(count) => {
 }"""
 # Interpolates linearly on the CPU and fills a little circle a point: what one writes first.
 PLAIN = """(count) => {
-  const { scene, model, colors } = map();
+  const { scene, model, state: { colors } } = map();
   const canvas = (window.plain ??= document.createElement("canvas"));
   canvas.width = scene.renderer.canvas.width;
   canvas.height = scene.renderer.canvas.height;
   const context = canvas.getContext("2d");
   const names = colors.map((color) => `rgb(${color})`);
-  const { k, x: cx, y: cy } = scene.view;
+  const { k, x: cx, y: cy } = scene.camera.view;
   const { width, height } = scene.port;
   for (let f = 0; f < count; f++) {
     const t = f / count;
@@ -85,7 +85,7 @@ BRUTE = """(count) => {
   let found = 0;
   for (let q = 0; q < count; q++) {
     const [x, y] = scene.toWorld((q * 37) % scene.port.width, (q * 61) % scene.port.height);
-    let best = -1, least = (12 / scene.view.k) ** 2;
+    let best = -1, least = (12 / scene.camera.view.k) ** 2;
     for (let i = 0; i < model.n; i++) {
       const d = (xy[2 * i] - x) ** 2 + (xy[2 * i + 1] - y) ** 2;
       if (scene.usable[i] && d < least) { least = d; best = i; }
@@ -100,7 +100,7 @@ SAME_PICKS = """() => {
   for (let q = 0; q < 300; q++) {
     const [sx, sy] = [(q * 37) % scene.port.width, (q * 61) % scene.port.height];
     const [x, y] = scene.toWorld(sx, sy);
-    let best = -1, least = (12 / scene.view.k) ** 2;
+    let best = -1, least = (12 / scene.camera.view.k) ** 2;
     for (let i = 0; i < model.n; i++) {
       const d = (xy[2 * i] - x) ** 2 + (xy[2 * i + 1] - y) ** 2;
       if (d < least) { least = d; best = i; }
@@ -130,9 +130,9 @@ HIGHLIGHTS = """async (rounds) => {
     pins.push(await timed(() => update({ pinned: 100 * i, neighbors })));
     const { model } = map();
     const mask = Uint8Array.from({ length: model.n }, (_, k) => (k + i) % 2);
-    selections.push(await timed(() => { model.select(mask); map().repaint(); }));
+    selections.push(await timed(() => { model.select(mask); map().painter.repaint(); }));
     model.selected = null;
-    map().repaint();
+    map().painter.repaint();
   }
   return { pins, selections };
 }"""

@@ -150,6 +150,31 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     assert "Traceback" not in started.log
 
 
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[tuple[Server, dict[str, Any]]]:
+    """A server that trains nothing itself, and two machines that train for it, by name."""
+    pytest.importorskip("distributed")
+    sys.path.insert(0, str(ROOT / "tests" / "fleet"))
+    from cluster import Worker, free_port
+
+    from dmlviz.fleet.certificates import make_certificates
+
+    certificates, address = tmp_path / "certificates", f"tls://127.0.0.1:{free_port()}"
+    make_certificates(certificates)
+    environment = {"DMLVIZ_CERTIFICATES": str(certificates), "NUMBA_DISABLE_JIT": "1"}
+    if (folder := data_folder()) is not None:
+        environment["DMLVIZ_DATA"] = str(folder)
+    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--slots", "0"]
+    started = Server([*command, "--fleet", address, "--runs", str(tmp_path / "runs")], environment)
+    machines = {name: Worker(address, certificates, name) for name in ("gpu-1", "gpu-2")}
+    yield started, machines
+    started.close()
+    for machine in machines.values():
+        print(machine.name, *machine.said())
+    print(started.log)
+    assert "Traceback" not in started.log
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The browser."""
@@ -259,10 +284,15 @@ def visit(window, server: Server):
     people = []
 
     def come(
-        width: int = 1280, height: int = 720, theme: str = "light", at: Server = server, motion: bool = False
+        width: int = 1280,
+        height: int = 720,
+        theme: str = "light",
+        at: Server = server,
+        motion: bool = False,
+        **options: Any,
     ) -> Person:
         moving = "no-preference" if motion else "reduce"
-        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving), at.url))
+        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving, **options), at.url))
         return people[-1]
 
     yield come

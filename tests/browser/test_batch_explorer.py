@@ -45,6 +45,7 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
 
     batch.get_by_role("slider").press("ArrowRight")
     expect(batch).to_have_attribute("data-batch", str(steps[3]), timeout=SLOW)
+    expect(batch).to_have_attribute("data-terms", "true", timeout=SLOW)
     kept = len(asked("batches"))
     batch.get_by_role("slider").press("ArrowLeft")
     expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)

@@ -50,6 +50,8 @@ def drawn(canvas):
 
 
 def train(person):
+    # A click that falls into a rerun of the page may be lost.
+    expect(person.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     person.press("Train")
     expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
     run = person.page.url.partition("run=")[2][:16]
@@ -83,7 +85,7 @@ def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, 
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Margin ratio · loss", exact=True).click()
     expect(page).to_have_url(re.compile(r"/learn\?loss=margin_ratio$"))
-    plot, plane = page.locator(".lossplot"), page.locator(".plane")
+    plot, plane = page.locator(".lossplot"), page.locator(".force-playground")
     # Positive and negative at 0.8 of the anchor: half of [0.8 − 0.5 · 0.8]₊, the other anchor's term being 0.
     expect(plot).to_contain_text(re.compile(r"positive moves\s*0\.2 slope 0\.5"))
     expect(plane).to_have_attribute("data-ready", "true")

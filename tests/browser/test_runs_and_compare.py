@@ -74,8 +74,11 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
 
     first.locator(".overlay").hover()
     page.mouse.wheel(0, -300)
-    zooms = [one.evaluate("root => root.map.scene.target?.k ?? root.map.scene.view.k") for one in (first, second)]
-    homes = [one.evaluate("root => root.map.scene.home().k") for one in (first, second)]
+    zooms = [
+        one.evaluate("root => root.map.scene.camera.target?.k ?? root.map.scene.camera.view.k")
+        for one in (first, second)
+    ]
+    homes = [one.evaluate("root => root.map.scene.camera.home().k") for one in (first, second)]
     assert zooms[0] / homes[0] == pytest.approx(zooms[1] / homes[1], rel=0.02)
     assert zooms[0] > 1.5 * homes[0]
 

@@ -139,13 +139,13 @@ def test_a_pin_shows_neighbors_and_a_selection_survives_a_reload(person, digits_
     until(lambda: int(person.of_map("selected") or 0) > 100)
 
     person.page.mouse.wheel(0, -300)
-    until(lambda: person.map.evaluate("root => !root.map.scene.target && root.map.scene.zoomed > 1.5"))
-    left = person.of_map("selected"), person.map.evaluate("root => root.map.scene.view.k")
+    until(lambda: person.map.evaluate("root => !root.map.scene.camera.target && root.map.scene.camera.zoomed > 1.5"))
+    left = person.of_map("selected"), person.map.evaluate("root => root.map.scene.camera.view.k")
     for page, part in (("Learn", ".st-key-learn"), ("Explore", ".map[data-ready=true]")):
         person.page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile(f"^{page}$")).click()
         person.page.locator(part).wait_for()
     person.map_has("selected", left[0])
-    assert person.map.evaluate("root => root.map.scene.view.k") == pytest.approx(left[1])
+    assert person.map.evaluate("root => root.map.scene.camera.view.k") == pytest.approx(left[1])
 
     expect(person.page).to_have_url(re.compile("select=digits"))  # for who is given the address, too
     person.page.reload()
@@ -322,7 +322,7 @@ def test_streamlit_run_serves_everything(streamlit_server, visit, digits_run):
     person.train("dataset=digits&net=mlp&steps=61")
     person.map_has("state", "finished")
     person.map_has("points", "596")
-    assert any("/api/frames/" in url for url in person.requests)
+    assert any("/dmlviz/frames/" in url for url in person.requests)
 
 
 def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):

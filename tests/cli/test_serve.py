@@ -49,7 +49,7 @@ def test_without_a_command_the_app_is_served_on_loopback_until_ctrl_c(tmp_path):
             line = process.stdout.readline()
             assert line, "it ended before it printed its address"
             address = re.search(r"http://127\.0\.0\.1:\d+", line)
-        with urllib.request.urlopen(f"{address[0]}/api/health", timeout=20) as response:
+        with urllib.request.urlopen(f"{address[0]}/dmlviz/health", timeout=20) as response:
             assert response.status == 200
     finally:
         began = time.monotonic()

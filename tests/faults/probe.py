@@ -90,7 +90,7 @@ class Probe:
 
     def addresses(self, run: str) -> list[str]:
         """All addresses of a run; those of its parts as its files are named, whatever is in them."""
-        folder, base = self.folder / run, f"/api/runs/{run}"
+        folder, base = self.folder / run, f"/dmlviz/runs/{run}"
         steps = [path.stem for path in sorted((folder / "snapshots").glob("*.npy"))][:2]
         batches = [path.stem for path in sorted((folder / "batches").glob("*.npz"))]
         frames = [path.stem for path in sorted((folder / "frames").glob("*.i16"))][:3]
@@ -102,11 +102,11 @@ class Probe:
             f"{base}/neighbor-history/5.json?metric=cosine",
         ]
         found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "center")]
-        found += [f"/api/agreement/{run}/{OTHER}.json"]
+        found += [f"/dmlviz/agreement/{run}/{OTHER}.json"]
         found += [f"{base}/judged.bin?step={step}" for step in steps]
         found += [f"{base}/distances/{step}.json" for step in (*steps, "150")]
         found += [f"{base}/batches/{step}.{kind}" for step in batches[:3] for kind in ("json", "png")]
-        found += [f"/api/frames/{run}/{frame}.i16" for frame in frames]
+        found += [f"/dmlviz/frames/{run}/{frame}.i16" for frame in frames]
         found += [f"{base}/export/{name}" for name in FORMATS]
         for view in views:
             found += [f"{base}/projections/{view}/events", f"{base}/values/{view}/faithfulness.f32"]

@@ -93,7 +93,7 @@ def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restore
 
 def test_a_route_says_which_file_is_damaged(run, probe):
     (run / "embeddings.npy").write_bytes((run / "embeddings.npy").read_bytes()[:500])
-    answer = probe.client.get(f"/api/runs/{run.name}/nearest.bin")
+    answer = probe.client.get(f"/dmlviz/runs/{run.name}/nearest.bin")
     assert answer.status_code == 410
     assert answer.json()["error"].startswith(f"embeddings.npy of run {run.name} cannot be read: it is cut off.")
 
@@ -157,7 +157,7 @@ def test_point_values_work_while_another_thread_parses_headers(run, probe, monke
 
     monkeypatch.setattr(ast, "literal_eval", failing)
     for measure in ("center", "faithfulness"):
-        answer = probe.client.get(f"/api/runs/{run.name}/values/live/{measure}.f32")
+        answer = probe.client.get(f"/dmlviz/runs/{run.name}/values/live/{measure}.f32")
         assert answer.status_code == 200
         assert len(answer.content) == 4 * 596
 

@@ -136,3 +136,40 @@ def test_the_status_of_an_unknown_job_is_unknown(jobs):
     assert jobs.status("0" * 16).phase == "unknown"
     assert jobs.status("../..").phase == "unknown"
     assert not jobs.stop("0" * 16)
+
+
+def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, short, long):
+    reports = []
+    jobs.on_job = reports.append
+    try:
+        first = jobs.submit(short.replace(seed=90), owner="ada")
+        waiting = jobs.submit(long.replace(seed=90), owner="ada")
+        jobs.stop(waiting)
+        until(lambda: len(reports) == 3)
+    finally:
+        jobs.on_job = lambda report: None
+    begun, dropped, ended = reports
+    assert (begun.run, begun.kind, begun.state, begun.owner) == (first, "train", "starting", "ada")
+    assert (dropped.run, dropped.state, dropped.worker, dropped.seconds) == (waiting, "stopped", "", 0)
+    assert (ended.run, ended.state, ended.reason) == (first, "finished", "")
+    assert ended.worker.isdecimal()
+    assert 0 < jobs.runs.get(first).end["seconds"] < ended.seconds
+    assert 0 <= begun.waited == ended.waited
+
+
+def test_a_listener_that_fails_stops_no_job(jobs, until, short):
+    jobs.on_job = lambda report: 1 / 0
+    try:
+        run = jobs.submit(short.replace(seed=91))
+        until(lambda: jobs.status(run).phase == "finished")
+    finally:
+        jobs.on_job = lambda report: None
+
+
+def test_it_is_ready_once_a_worker_waits_and_replaces_one_that_died(jobs, until):
+    until(lambda: jobs.ready)
+    before = jobs.pool.idle_worker
+    before.kill()
+    until(lambda: not jobs.ready)
+    until(lambda: jobs.ready)
+    assert jobs.pool.idle_worker is not before

@@ -125,13 +125,13 @@ def test_deleted_runs_go_before_any_other(runs):
 
 def test_the_size_of_a_run_follows_what_is_added(runs):
     run = made(runs, 1)
-    before = run_size(run)
+    before = run_size(run.path)
     assert SIZE <= before < SIZE + 3000
     folder = run.path / "projections" / ("0" * 16)
     folder.mkdir(parents=True)
     (folder / "projection.json").write_text("{}")
     (folder / "coordinates.npy").write_bytes(bytes(500))
-    assert run_size(run) == before + 502
+    assert run_size(run.path) == before + 502
 
 
 def test_tags_are_kept_tidy(runs):

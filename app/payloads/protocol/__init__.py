@@ -7,6 +7,7 @@ other in Python 3.11.
 
 from app.payloads.protocol import (
     batches,
+    classroom,
     common,
     compare,
     events,
@@ -20,7 +21,21 @@ from app.payloads.protocol import (
     uploads,
 )
 
-MODULES = (common, events, maps, inspector, query, progress, run_list, compare, export, uploads, losses, batches)
+MODULES = (
+    common,
+    events,
+    maps,
+    inspector,
+    query,
+    progress,
+    run_list,
+    compare,
+    export,
+    uploads,
+    losses,
+    batches,
+    classroom,
+)
 
 PROPS: dict[str, type] = {
     "map": maps.MapProps,
@@ -39,4 +54,6 @@ PROPS: dict[str, type] = {
     "loss_plot": losses.LossPlotProps,
     "force_playground": losses.ForcePlaygroundProps,
     "map_at_r_demo": losses.MapAtRProps,
+    "classroom_bar": classroom.ClassroomBarProps,
+    "classroom_board": classroom.ClassroomBoardProps,
 }

@@ -16,7 +16,7 @@ class ClassArc(TypedDict):
 
 
 class BatchTerms(TypedDict):
-    """/api/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
+    """dmlviz/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
 
     terms: list[list[list[float]]]
     symbols: list[str]
@@ -69,7 +69,7 @@ class LossOfBatch(TypedDict):
 
 
 class BatchAnswer(TypedDict):
-    """/api/runs/…/batches/STEP.json: a batch, as its loss saw it."""
+    """dmlviz/runs/…/batches/STEP.json: a batch, as its loss saw it."""
 
     step: int
     loss: float
@@ -97,7 +97,7 @@ class BatchAnswer(TypedDict):
 
 
 class DistancesAnswer(TypedDict):
-    """/api/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
+    """dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
 
     step: int
     measure: Literal["euclidean", "sqeuclidean", "cosine"]

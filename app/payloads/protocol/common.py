@@ -4,6 +4,9 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+ROUTES = "dmlviz"
+"""The first part of the address of every route. The page sets it behind its own base, wherever that is."""
+
 
 class SpriteSheets(TypedDict):
     """Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual."""

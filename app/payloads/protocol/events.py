@@ -182,6 +182,20 @@ class QueueEvent(TypedDict):
     of: int | None
 
 
+class MachineEvent(TypedDict):
+    """Which machine of the fleet trains the run, and which was lost before, in a sentence; not kept."""
+
+    event: Literal["machine"]
+    machine: str
+    lost: str
+
+
+class BegunEvent(TypedDict):
+    """The same run is trained again; what was said of it before is over. Not kept."""
+
+    event: Literal["begun"]
+
+
 class EndEvent(TypedDict):
     """The stream is over."""
 
@@ -202,5 +216,7 @@ RunEvent = (
     | PreparingEvent
     | EndedEvent
     | QueueEvent
+    | MachineEvent
+    | BegunEvent
     | EndEvent
 )

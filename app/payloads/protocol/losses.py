@@ -1,4 +1,4 @@
-"""A loss on the page Learn: props of its plots, and the answers of /api/losses."""
+"""A loss on the page Learn: props of its plots, and the answers of dmlviz/losses."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ class CurveSide(TypedDict):
 
 
 class LossCurve(TypedDict):
-    """/api/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
+    """dmlviz/losses/NAME/curve.json: a loss and its slope over one axis. See dmlviz/losses/sampling.py."""
 
     axis: CurveAxis
     names: list[str]
@@ -110,7 +110,7 @@ class LossCurve(TypedDict):
 
 
 class LossForces(TypedDict):
-    """/api/losses/NAME/forces.json: the loss of a few points, and where it pushes each; `active` is a share, 0 to 1."""
+    """dmlviz/losses/NAME/forces.json: the loss of a few points, and where it pushes each. `active`: a share."""
 
     loss: float
     active: float
@@ -119,6 +119,6 @@ class LossForces(TypedDict):
 
 
 class LossGround(TypedDict):
-    """/api/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
+    """dmlviz/losses/NAME/ground.json: the loss with one point elsewhere, for each place asked about."""
 
     values: list[float | None]

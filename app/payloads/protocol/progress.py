@@ -20,6 +20,8 @@ class ProgressProps(Source):
     position: int | None
     of: int | None
     reason: str
+    machine: str
+    lost: str
     running: bool
     drawing: bool
     pausable: bool

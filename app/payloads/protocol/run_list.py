@@ -5,18 +5,30 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 
+class RunSharing(TypedDict):
+    """Whose a run is, who else sees it, and what a person may choose: nothing, where it is not theirs."""
+
+    group: str
+    owner: str
+    visibility: str
+    offered: list[str]
+    key: str
+
+
 class RunCardProps(TypedDict):
     """What a card says of a run."""
 
     run: str
     title: str
-    ours: bool
+    read_only: bool
+    sharing: NotRequired[RunSharing]
     tags: list[str]
     pinned: bool
     badges: list[str]
     scores: dict[str, float]
     tested: int | None
     state: str
+    machine: NotRequired[str]
     damage: NotRequired[str | None]
     readable: NotRequired[bool]
     created: str | None
@@ -46,6 +58,7 @@ RunListProps = TypedDict(
         "cards": list[RunCardProps],
         "sort": str,
         "search": str,
+        "group": str,
         "disk": DiskUse,
         "deleted": DeletedRun | None,
         "note": str | None,
@@ -57,10 +70,11 @@ RunListProps = TypedDict(
 
 
 class RunListOrder(TypedDict):
-    """How the runs are searched and sorted."""
+    """How the runs are searched and sorted, and whose are shown."""
 
     sort: str
     search: str
+    group: str
 
 
 class RunAction(TypedDict):

@@ -50,6 +50,8 @@ class RunDescription(TypedDict):
     device: NotRequired[Device]
     threads: NotRequired[Annotated[int, Field(ge=1, le=4096)]]
     timings: NotRequired[Timings]
+    machine: NotRequired[Annotated[str, Field(max_length=100)]]  # of the fleet
+    restarts: NotRequired[Annotated[list[Text], Field(max_length=100)]]  # why it was begun again, the last at the end
     tags: NotRequired[Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=100)]]
     pinned: NotRequired[bool]
 

@@ -35,7 +35,7 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
   return new KINDS[kind](decodeBase64(text).buffer) as Numbers<K>;
 }
 
-/** A batch out of what /api/runs/…/batches/STEP.json answers (see app/payloads/batches.py). */
+/** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/payloads/batches.py). */
 export function parseBatch(told: BatchAnswer): LoadedBatch {
   const { seen } = told;
   const n = told.labels.length;

@@ -1,5 +1,5 @@
 // The batches that a run has recorded, which of them is shown, and what the server tells of it.
-import type { BatchAnswer, BatchTerms } from "../protocol.ts";
+import { ROUTES, type BatchAnswer, type BatchTerms } from "../protocol.ts";
 import { parseBatch, type LoadedBatch } from "./batch.ts";
 import { JsonCache } from "./jsonCache.ts";
 
@@ -69,7 +69,7 @@ export class BatchLoader {
 
   private loadBatch(run: string, begun: string | null): boolean {
     if (this.step === null) return false;
-    const url = `/api/runs/${run}/batches/${this.step}.json?${begun}${this.isFinal ? "" : "-live"}`;
+    const url = `${ROUTES}/runs/${run}/batches/${this.step}.json?${begun}${this.isFinal ? "" : "-live"}`;
     if (url === this.url) return false;
     const answer = this.answers.get(url);
     if (!answer) return false;
@@ -85,7 +85,7 @@ export class BatchLoader {
 
   private loadTerms(batch: LoadedBatch, run: string, begun: string | null): boolean {
     if (batch.terms || batch.termsError) return false;
-    const answer = this.termAnswers.get(`/api/runs/${run}/batches/${batch.step}/terms.json?${begun}`);
+    const answer = this.termAnswers.get(`${ROUTES}/runs/${run}/batches/${batch.step}/terms.json?${begun}`);
     if (!answer) return false;
     if ("error" in answer) batch.termsError = answer.error;
     else batch.terms = answer;

@@ -1,5 +1,5 @@
 // How far test images of one class and of two classes are apart, with the loss's margin and a threshold to drag.
-import type { DistancesAnswer } from "../protocol.ts";
+import { ROUTES, type DistancesAnswer } from "../protocol.ts";
 import { digits as short, grouped, percent } from "../lib/format.ts";
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { pathOf, scale, setAttributes, svg } from "../charts/svg.ts";
@@ -143,7 +143,7 @@ export class DistanceHistogram {
     if (newest === undefined) return;
     const wanted = this.step ?? newest;
     const step = steps.reduce((best, each) => (Math.abs(each - wanted) < Math.abs(best - wanted) ? each : best));
-    const answer = this.answers.get(`/api/runs/${this.run}/distances/${step}.json?${this.begun}`);
+    const answer = this.answers.get(`${ROUTES}/runs/${this.run}/distances/${step}.json?${this.begun}`);
     if (!answer) return;
     this.error = "error" in answer ? answer.error : null;
     if ("error" in answer || answer === this.told) return;

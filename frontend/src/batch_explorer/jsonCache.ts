@@ -1,4 +1,5 @@
 // Answers of the server by address: each asked for once, the newest question first.
+import { fetchServer } from "../lib/server.ts";
 
 /** An answer, or why there is none. */
 export type Answer<T> = T | { error: string };
@@ -15,7 +16,7 @@ export class JsonCache<T> {
 
   constructor(
     private onanswer: (url: string, answer: Answer<T>) => void,
-    { fetch = globalThis.fetch.bind(globalThis), kept = 80 }: { fetch?: Fetch; kept?: number } = {},
+    { fetch = fetchServer, kept = 80 }: { fetch?: Fetch; kept?: number } = {},
   ) {
     this.fetch = fetch;
     this.kept = kept;

@@ -1,4 +1,5 @@
 // Questions to the server about a loss: one under way at a time; of those that come meanwhile only the newest waits.
+import { fetchServer } from "../lib/server.ts";
 
 type Fetch = (url: string, init: RequestInit) => Promise<Pick<Response, "ok" | "json">>;
 
@@ -11,7 +12,7 @@ export class NewestQuestion<Question, Answer> {
   constructor(
     private onanswer: (answer: Answer, question: Question) => void,
     private onerror: (why: string) => void,
-    private fetch: Fetch = globalThis.fetch.bind(globalThis),
+    private fetch: Fetch = fetchServer,
   ) {}
 
   /** Whether nothing is under way. */

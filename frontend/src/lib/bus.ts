@@ -28,6 +28,8 @@ export interface BusEvents {
   /** Go to a step; between frames too where it is scrubbed. */
   seek: { run: string; step: number; scrub?: boolean };
   play: { run: string };
+  /** Pin an item, as a click on it does; null: none. */
+  "pin-item": { run: string; item: number | null };
   select: { run: string; items: number[]; reason: string | null };
   selection: Selection | null;
   pinned: { run: string; item: number | null };

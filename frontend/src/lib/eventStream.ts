@@ -1,9 +1,10 @@
 // A run's events, once per page: one EventSource a run, whatever the number of components that listen.
-import type { RunEvent } from "../protocol.ts";
+import type { ClassroomEvent, RunEvent } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
+import { serverUrl } from "./server.ts";
 
-/** The connection was lost or is back; the same run is trained again. Neither comes from the server. */
-export type StreamEvent = RunEvent | { event: "connection"; state: "open" | "retrying" } | { event: "begun" };
+/** The connection was lost or is back: that does not come from the server. */
+export type StreamEvent = RunEvent | ClassroomEvent | { event: "connection"; state: "open" | "retrying" };
 
 /** A run, or with `pid` one of its projections. */
 export interface StreamName {
@@ -26,7 +27,7 @@ interface Channel {
 }
 
 // Events without a line number of their own: never counted, never dropped as a repetition.
-const NON_REPLAYED = new Set<StreamEvent["event"]>(["queue", "end", "connection", "begun"]);
+const NON_REPLAYED = new Set<StreamEvent["event"]>(["queue", "machine", "end", "connection", "begun", "classroom"]);
 const MAX_CHANNELS = 6;
 // A browser gives a host six connections; a run that is over and a projection under way may both be followed.
 const MAX_OPEN = 2;
@@ -79,9 +80,9 @@ export function createStreams({
   }
 
   function receive(channel: Channel, message: MessageEvent<string>): void {
-    let event: RunEvent;
+    let event: RunEvent | ClassroomEvent;
     try {
-      event = JSON.parse(message.data) as RunEvent;
+      event = JSON.parse(message.data) as RunEvent | ClassroomEvent;
     } catch {
       return; // a line cut short by a proxy comes again after the reconnect
     }
@@ -95,6 +96,7 @@ export function createStreams({
       turn();
       return;
     }
+    if (event.event === "begun") Object.assign(channel, { events: [], last: -Infinity });
     if (!NON_REPLAYED.has(event.event)) {
       // lastEventId is sticky: an event without an id repeats the one before it.
       const line = message.lastEventId === "" ? NaN : Number(message.lastEventId);
@@ -121,7 +123,7 @@ export function createStreams({
     const after = Number.isFinite(channel.last) ? channel.last : null;
     const base = channel.url ?? "";
     const url = after === null ? base : `${base}${base.includes("?") ? "&" : "?"}after=${after}`;
-    const source = new EventSource(url);
+    const source = new EventSource(serverUrl(url));
     channel.source = source;
     source.onmessage = (message: MessageEvent<string>) => receive(channel, message);
     source.onopen = () => deliver(channel, { event: "connection", state: "open" });

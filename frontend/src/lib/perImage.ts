@@ -1,4 +1,5 @@
 // What every image contributes to the scores, as the server judged it: which fail a score, class by class, taken for what.
+import { fetchServer } from "./server.ts";
 
 const BYTES = 4;
 const INT_COLUMNS = ["items", "labels", "nearest", "firstHit", "vote"] as const;
@@ -27,7 +28,7 @@ export interface ClassScore {
   knn_accuracy: number;
 }
 
-/** Read the columns of /api/runs/{run}/judged.bin. */
+/** Read the columns of dmlviz/runs/{run}/judged.bin. */
 export function parsePerImage(buffer: ArrayBuffer): PerImage {
   const n = buffer.byteLength / BYTES / (INT_COLUMNS.length + FLOAT_COLUMNS.length);
   if (!Number.isInteger(n))
@@ -47,7 +48,7 @@ export function fetchPerImage(
   events_url: string,
   begun: string | null,
   step: number | null,
-  fetch: (url: string) => Promise<Response> = globalThis.fetch,
+  fetch: (url: string) => Promise<Response> = fetchServer,
 ): Promise<PerImage> {
   const url = `${events_url.replace(/\/events.*$/, "")}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
   let wait = kept.get(url);

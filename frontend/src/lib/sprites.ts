@@ -2,6 +2,7 @@
 import type { Ink, SpriteSheets } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
 import { context2d } from "./dom.ts";
+import { serverUrl } from "./server.ts";
 
 const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/data/sprite_sheet.py lays them out
 const PER_SHEET = 10_000;
@@ -13,7 +14,7 @@ export function tileOf(sprites: SpriteSheets, item: number) {
   const sheet = Math.floor(item / per_sheet);
   return {
     sheet,
-    url: sprites.urls[sheet],
+    url: serverUrl(sprites.urls[sheet] ?? ""),
     x: (within % columns) * sprites.tile,
     y: Math.floor(within / columns) * sprites.tile,
   };
@@ -76,7 +77,7 @@ export class Sprites {
     const image = new Image();
     image.decoding = "async";
     image.onload = () => this.onload();
-    image.src = url;
+    image.src = serverUrl(url);
     this.images.set(sheet, image);
     return null;
   }

@@ -23,8 +23,16 @@ export const visibleParams = (parameters: LossParameter[]): LossParameter[] =>
 /** From where to where a slider goes: what is usual, where the declaration allows more than anybody wants. */
 export function rangeOf({ kind, default: start, minimum, maximum, step }: Control): Range {
   const fine = step ?? (kind === "int" ? 1 : 0.05);
-  const usual = Math.max(2 * (typeof start === "number" ? start : 0), kind === "int" ? 4 : fine < 0.05 ? 1 : 2);
-  return { low: minimum ?? 0, high: Math.min(maximum ?? Infinity, usual), step: fine };
+  const value = typeof start === "number" ? start : 0;
+  const usual = Math.max(2 * value, kind === "int" ? 4 : fine < 0.05 ? 1 : 2);
+  const low = minimum ?? 0;
+  return { low, high: Math.min(maximum ?? Infinity, usual), step: stepThatReaches(value - low, fine) };
+}
+
+/** A slider stands on its lowest value plus whole steps only: `step`, or a part of it with which it reaches the default. */
+function stepThatReaches(distance: number, step: number): number {
+  const reaches = (fine: number) => Math.abs(distance / fine - Math.round(distance / fine)) < 1e-6;
+  return [1, 2, 5, 10, 20, 50, 100].map((parts) => step / parts).find(reaches) ?? step / 100;
 }
 
 /** Every parameter with its default. */

@@ -165,6 +165,9 @@ test("sliders stay where values are usual, and numbers are short", () => {
   });
   assert.equal(rangeOf({ kind: "float", default: 0.1, minimum: 0.001, maximum: 10, step: 0.01 }).high, 1);
   assert.equal(rangeOf({ kind: "int", default: 4, minimum: 1, maximum: 8, step: 1 }).high, 8);
+  // In steps of 0.05 a slider would show 0 for a default of 0.01.
+  assert.equal(rangeOf({ kind: "float", default: 0.01, minimum: 0, maximum: 1, step: 0.05 }).step, 0.01);
+  assert.equal(rangeOf({ kind: "float", default: 0.5, minimum: 0.05, maximum: 1, step: 0.05 }).step, 0.05);
   assert.deepEqual(visibleParams([{ name: "margin" }, { name: "reduction" }]), [{ name: "margin" }]);
   assert.deepEqual(
     [formatNumber(-0.0000001), formatNumber(0.6551), formatNumber(-1.5), formatNumber(123456)],

@@ -8,12 +8,12 @@ test("addresses follow from the run, and only those that there are", () => {
   const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked", "values"] });
   assert.deepEqual(
     [tracked_url, nearest_url, values],
-    ["/api/runs/a1/layout.json?7f", undefined, "/api/runs/a1/values/live/{name}.f32?7f"],
+    ["dmlviz/runs/a1/layout.json?7f", undefined, "dmlviz/runs/a1/values/live/{name}.f32?7f"],
   );
 });
 
 test("what is given goes before what follows", () => {
-  assert.equal(expandProps({ ...run, kept: ["nearest"], nearest_url: "/n", api: "/x" }).nearest_url, "/n");
+  assert.equal(expandProps({ ...run, kept: ["nearest"], nearest_url: "/n" }).nearest_url, "/n");
 });
 
 test("only the first neighbor has a distance, and a query's have none", () => {

@@ -57,12 +57,12 @@ function mapOf(run, link, total = 100, open = false) {
       timeline: { total },
       seekInterpolated: (step) => did.push(`step ${step}`),
     },
-    scene: {
+    camera: {
       view: { x: 0, y: 0, k: 1 },
       target: null,
       automatic: true,
       home: () => ({ x: 0, y: 0, k: 1 }),
-      setCamera(eye) {
+      set(eye) {
         did.push(`eye ${eye.k}`);
         map.link.onCamera(false);
       },
@@ -90,11 +90,11 @@ test("maps of a group do what one of them does, and no others", () => {
 
 test("who looks along does not send the look back", () => {
   const [a, b] = [mapOf("a", "g"), mapOf("b", "g")];
-  a.scene.automatic = false;
-  a.scene.view = { x: 0, y: 0, k: 2 };
+  a.camera.automatic = false;
+  a.camera.view = { x: 0, y: 0, k: 2 };
   a.link.onCamera(false);
   assert.deepEqual([a.did, b.did], [[], ["eye 2"]]);
-  a.scene.automatic = true;
+  a.camera.automatic = true;
   a.link.onCamera(true);
   assert.deepEqual([a.did, b.did], [[], ["eye 2", "home"]]);
   for (const view of [a, b]) view.link.destroy();

@@ -145,3 +145,15 @@ test("a library that shows no positions says what it does, and its own speed tel
   const over = after(...waits, phase(200, 92), { event: "frame", iteration: 500, of: 500, time: 95 });
   assert.match(statusText(over), /Measuring/);
 });
+
+test("a run on a machine of the fleet says where, and which machine was lost before", () => {
+  const machine = (name, lost = "") => ({ event: "machine", machine: name, lost });
+  assert.equal(statusText(after(machine("gpu-1"))), "Starting … · on gpu-1");
+  assert.equal(statusText(after(started, machine("gpu-1"), step(3, 101))), "Step 3 of 600, loss 0.500 · on gpu-1");
+  const waiting = after(machine("", "gpu-1 was lost."), { event: "queue", phase: "queued", position: 1, of: 1 });
+  assert.equal(statusText(waiting), "Queued: 1 of 1 · gpu-1 was lost.");
+  const again = after(machine("gpu-2", "gpu-1 was lost."), started, step(3, 101));
+  assert.equal(statusText(again), "Step 3 of 600, loss 0.500 · gpu-1 was lost. Begun again on gpu-2.");
+  const over = after(machine("gpu-2"), started, { event: "finished", step: 600, seconds: 12 });
+  assert.equal(statusText(over, "A run"), "A run: 600 steps in 12 s on gpu-2");
+});

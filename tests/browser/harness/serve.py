@@ -149,16 +149,16 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(page(), "text/html")
         if parts[0] == "components":
             return self.file(BUILT / parts[-1])
-        if parts[:2] == ["api", "health"]:
+        if parts[:2] == ["dmlviz", "health"]:
             return self.answer(b'{"ok": true}', "application/json")
-        if parts[:2] == ["api", "runs"] and parts[-1] == "events":
+        if parts[:2] == ["dmlviz", "runs"] and parts[-1] == "events":
             source = drawing_events if "projections" in parts else events
             return self.events(source, parts[2], float(parse_qs(url.query).get("pace", ["0"])[0]))
-        if parts[:2] == ["api", "frames"]:
+        if parts[:2] == ["dmlviz", "frames"]:
             identity = parts[-1].removesuffix(".i16")
             n, step, everything = int(identity[:8], 16), int(identity[8:14], 16), identity[14:] == "01"
             return self.answer(frame(n, step, everything)[1], "application/octet-stream")
-        if parts[:2] == ["api", "data"]:
+        if parts[:2] == ["dmlviz", "data"]:
             return self.data(int(parts[2]), parts[3])
         self.send_error(404)
 

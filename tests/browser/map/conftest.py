@@ -46,7 +46,7 @@ class MapPage:
 
     def rests(self) -> None:
         """Wait until nothing moves any more."""
-        self.wait_for_function("!map().scene.pending && !map().scene.clock && !map().scene.target")
+        self.wait_for_function("!map().scene.pending && !map().scene.clock && !map().scene.camera.target")
 
     def place(self, item: int) -> tuple[float, float]:
         """Where an image is in the window."""

@@ -29,13 +29,13 @@ def test_new_frames_do_not_move_the_camera(open_map):
     box = page.locator(".overlay").bounding_box()
     page.mouse.move(box["x"] + 300, box["y"] + 200)
     page.mouse.wheel(0, -30)
-    view = page.evaluate("map().scene.view")
+    view = page.evaluate("map().scene.camera.view")
     page.shows(state="finished", points=3000)
     page.rests()
-    assert page.evaluate("map().scene.view") == view
+    assert page.evaluate("map().scene.camera.view") == view
     page.locator("[data-tool=home]").click()
     page.rests()
-    assert page.evaluate("map().scene.view") != view
+    assert page.evaluate("map().scene.camera.view") != view
 
 
 def test_updates_from_python_neither_remount_nor_move_the_map(open_map):
@@ -44,10 +44,10 @@ def test_updates_from_python_neither_remount_nor_move_the_map(open_map):
     page.mouse.move(500, 300)
     page.mouse.wheel(0, -200)
     page.rests()
-    before = page.evaluate("[map().id, map().scene.view, map().playback.player.position]")
+    before = page.evaluate("[map().id, map().scene.camera.view, map().playback.player.position]")
     page.evaluate("update({ pinned: 7, neighbors: [9], distance: 0.1 }); dark(true); dark(false)")
     page.rests()
-    assert page.evaluate("[map().id, map().scene.view, map().playback.player.position]") == before
+    assert page.evaluate("[map().id, map().scene.camera.view, map().playback.player.position]") == before
     assert page.tells("mounts") == "1"
     assert page.tells("pinned") == "7"
 
@@ -159,7 +159,7 @@ def test_changing_the_view_animates_the_points(open_map):
         page.locator(".player .speed").click()  # 4×: in three seconds, not eleven
     page.evaluate(
         "window.spreads = []; const measure = " + on_stage + "; window.watch = setInterval(() => "
-        "spreads.push(measure()), 15); map().runAction(['play'])"
+        "spreads.push(measure()), 15); map().actions.run(['play'])"
     )
     page.shows(frame=19, playing="false")
     page.evaluate("clearInterval(watch)")

@@ -107,7 +107,7 @@ def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
     for _ in range(9):
         page.mouse.wheel(0, -200)
     page.rests()
-    assert page.evaluate("map().scene.zoomed") > 10
+    assert page.evaluate("map().scene.camera.zoomed") > 10
     assert page.evaluate(under) == pytest.approx(before, abs=1e-6)
     page.wait_for_function("map().overlay.drawn.size > 0")
     page.locator(".overlay").press("Home")
@@ -151,7 +151,7 @@ def test_a_finger_taps_pans_and_pinches_on_a_phone(open_map):
         touch("touchMove", (150 - 8 * step, 300), (250 + 8 * step, 300))
     touch("touchEnd")
     page.rests()
-    assert page.evaluate("map().scene.zoomed") > 1.8
+    assert page.evaluate("map().scene.camera.zoomed") > 1.8
     before = page.place(42)
     touch("touchStart", (200, 300))
     for step in range(1, 11):

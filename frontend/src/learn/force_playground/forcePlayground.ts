@@ -3,7 +3,7 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
-import type { ForcePlaygroundProps, LossForces, LossInfo } from "../../protocol.ts";
+import { ROUTES, type ForcePlaygroundProps, type LossForces, type LossInfo } from "../../protocol.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
@@ -170,7 +170,7 @@ class ForcePlayground {
   private ask(): void {
     this.question = questionOf(this.now, { ...this.params });
     this.isCurrent = false;
-    this.questions.ask(`/api/losses/${this.loss}/forces.json`, this.question);
+    this.questions.ask(`${ROUTES}/losses/${this.loss}/forces.json`, this.question);
     this.draw();
   }
 

@@ -1,7 +1,7 @@
 // The loss as the ground of the plane (or around the circle), for each place that the chosen point could have.
 import { context2d, h } from "../../lib/dom.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
-import type { LossGround } from "../../protocol.ts";
+import { ROUTES, type LossGround } from "../../protocol.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
   EXTENT,
@@ -52,7 +52,11 @@ export class Ground {
     if (key === this.key) return;
     this.key = key;
     const over = now.circle ? ring(SEGMENTS) : grid(CELLS);
-    this.questions.ask(`/api/losses/${loss}/ground.json`, { ...questionOf(now, params), index: chosen, places: over });
+    this.questions.ask(`${ROUTES}/losses/${loss}/ground.json`, {
+      ...questionOf(now, params),
+      index: chosen,
+      places: over,
+    });
   }
 
   /** Draw what is known, into a stage of `width` CSS pixels; nothing where it is not `shown`. */

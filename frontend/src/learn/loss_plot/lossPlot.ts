@@ -4,7 +4,7 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import type { CurveControl, LossCurve, LossPlotProps } from "../../protocol.ts";
+import { ROUTES, type CurveControl, type LossCurve, type LossPlotProps } from "../../protocol.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import { readAt, type Reading } from "./curve.ts";
@@ -54,7 +54,7 @@ class LossPlot {
   );
   private head = h("p", { class: "reading", "aria-live": "polite" });
   private note = h("p", "note");
-  private chart = svg("svg", { tabindex: 0, role: "slider" });
+  private chart = svg("svg", { tabindex: 0 }); // a slider as soon as it has a value
   private own = h("div", "knobs");
   private held = h("div", "knobs held");
   private root: HTMLElement;
@@ -120,7 +120,7 @@ class LossPlot {
 
   private ask(samples: number): void {
     this.asked = { params: { ...this.params }, held: { ...this.kept }, samples };
-    this.questions.ask(`/api/losses/${this.loss}/curve.json`, this.asked);
+    this.questions.ask(`${ROUTES}/losses/${this.loss}/curve.json`, this.asked);
   }
 
   private onAnswer(curve: LossCurve, question: CurveQuestion): void {
@@ -164,6 +164,7 @@ class LossPlot {
     );
     setData(this.root, { near: near.value, far: far.value });
     setAttributes(this.chart, {
+      role: "slider",
       "aria-label": `Loss against ${axis.title}; arrow keys move the reading`,
       "aria-valuemin": 0,
       "aria-valuemax": 100,

@@ -1,4 +1,5 @@
 // What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { ROUTES } from "../../protocol.ts";
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
@@ -14,8 +15,9 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import { pinSummary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
-import type { Interaction } from "./interaction.ts";
 import { restoreView } from "./savedView.ts";
+import type { Selection } from "./selection.ts";
+import type { SentState } from "./sentState.ts";
 import type { StepPersistence } from "./stepPersistence.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
@@ -27,7 +29,8 @@ export interface ReceiverParts {
   playback: Playback;
   orbit: Orbit;
   marker: QueryMarker;
-  interaction: Interaction;
+  selection: Selection;
+  sent: SentState;
   persistence: StepPersistence;
   sendState: (name: string, value: unknown) => void;
   /** One sentence on what the map shows. */
@@ -118,7 +121,7 @@ export class PropsReceiver {
   }
 
   private async follow(data: MapData, pid: string | null): Promise<void> {
-    const { state, scene, playback, orbit, interaction, repaint, trouble } = this.parts;
+    const { state, scene, playback, orbit, selection, repaint, trouble } = this.parts;
     const { model } = state;
     const token = (this.token = {});
     state.trouble = null;
@@ -138,14 +141,14 @@ export class PropsReceiver {
       if (this.token !== token || this.destroyed || !data.n) return;
       model.labels = labels;
       this.known = true;
-      scene.automatic = true;
-      const saved = restoreView({ state, scene, interaction });
+      scene.camera.automatic = true;
+      const saved = restoreView({ state, scene, selection });
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
       playback.follow({
         run: data.run,
         pid,
-        url: data.frames_url ?? (data.events_url ? `${data.api ?? "/api"}/frames/${at}/{id}.i16` : null),
+        url: data.frames_url ?? (data.events_url ? `${ROUTES}/frames/${at}/{id}.i16` : null),
         tracked: () => loadWatched(state.data),
         total: data.n,
         orbit,
@@ -155,7 +158,7 @@ export class PropsReceiver {
         autoplay: Boolean(data.autoplay) && (saved?.playing ?? true),
         step: data.step,
       });
-      if (model.selected) interaction.publishSelection();
+      if (model.selected) selection.publish();
       this.listen(data, pid);
     } catch (error) {
       trouble(messageOf(error));
@@ -179,7 +182,8 @@ export class PropsReceiver {
       scene,
       playback,
       marker,
-      interaction,
+      selection,
+      sent,
       persistence,
       repaint,
       recolor,
@@ -194,19 +198,18 @@ export class PropsReceiver {
     };
     const isItem = (item: unknown): item is number =>
       typeof item === "number" && Number.isInteger(item) && item >= 0 && item < model.n;
-    const sent = isItem(data.pinned) ? data.pinned : null;
-    if (differs("pinned") && interaction.isExternalChange("pinned", sent)) model.pinned = sent;
+    const pinned = isItem(data.pinned) ? data.pinned : null;
+    if (differs("pinned") && sent.isExternalChange("pinned", pinned)) model.pinned = pinned;
     // Neighbors belong to the pin that Python knows of, which a newer click may have left behind.
-    if (sent === model.pinned) model.neighbors = data.neighbors.filter(({ item }) => isItem(item));
+    if (pinned === model.pinned) model.neighbors = data.neighbors.filter(({ item }) => isItem(item));
     const bits = data.selected?.bits ?? null;
-    const reselected =
-      differs("selected") && interaction.isExternalChange("selected", bits) && interaction.adoptSelection(bits);
-    if (reselected && this.known) interaction.notifyPanels();
+    const reselected = differs("selected") && sent.isExternalChange("selected", bits) && selection.adopt(bits);
+    if (reselected && this.known) selection.notifyPanels();
     if (differs("step")) {
       persistence.setSaved(data.step);
       if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);
     }
-    if (marker.set(data.query, playback.shown, theme.still)) scene.refit();
+    if (marker.set(data.query, playback.shown, theme.still)) scene.camera.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
     const recolored = [differs("color"), differs("values")].some(Boolean);

@@ -3,7 +3,7 @@
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
+import type { CameraController } from "../render/cameraController.ts";
 
 const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
 
@@ -33,7 +33,7 @@ interface Member {
 
 export interface LinkedParts {
   state: Member;
-  scene: Pick<Scene, "view" | "target" | "automatic" | "home" | "setCamera" | "goHome">;
+  camera: Pick<CameraController, "view" | "target" | "automatic" | "home" | "set" | "goHome">;
   playback: Pick<Playback, "entries" | "open" | "seekInterpolated"> & {
     timeline: { total: number | null };
     player: { following: boolean; pause(): void };
@@ -96,11 +96,11 @@ export class MapLink {
 
   /** The person has moved the eye. */
   onCamera(gliding: boolean): void {
-    const { scene, state } = this.parts;
+    const { camera, state } = this.parts;
     if (this.group === null || this.following) return;
-    const [view, home] = [scene.target ?? scene.view, scene.home()];
+    const [view, home] = [camera.target ?? camera.view, camera.home()];
     if (!view || !home) return;
-    bus.emit("look", { source: state, eye: scene.automatic ? null : fromHome(view, home), gliding });
+    bus.emit("look", { source: state, eye: camera.automatic ? null : fromHome(view, home), gliding });
   }
 
   onSelect(mask: Uint8Array | null, reason: string | null): void {
@@ -110,12 +110,12 @@ export class MapLink {
   // ---- from the others
 
   private applyCamera({ eye, gliding }: BusEvents["look"]): void {
-    const { scene } = this.parts;
-    const home = scene.home();
-    if (!scene.view || !home) return;
+    const { camera } = this.parts;
+    const home = camera.home();
+    if (!camera.view || !home) return;
     this.following = true;
-    if (eye) scene.setCamera(intoWorld(eye, home), { gliding });
-    else scene.goHome();
+    if (eye) camera.set(intoWorld(eye, home), { gliding });
+    else camera.goHome();
     this.following = false;
   }
 

@@ -4,7 +4,7 @@ import type { MapState } from "../data/state.ts";
 import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
-import type { Interaction } from "./interaction.ts";
+import type { Selection } from "./selection.ts";
 
 export interface SavedView {
   raw?: Map<string, ArrayBuffer>;
@@ -22,7 +22,7 @@ interface Parts {
   state: MapState;
   scene: Scene;
   playback: Playback;
-  interaction: Interaction;
+  selection: Selection;
 }
 
 /** By what a map showed. */
@@ -31,32 +31,32 @@ const left = new Map<string, SavedView>();
 const shownOn = ({ data }: MapState) => [data.run, data.view, data.begun].join("/");
 
 /** Remember how a map is left; it is about to go. */
-export function saveView({ state, scene, playback, interaction }: Parts): void {
+export function saveView({ state, scene, playback, selection }: Parts): void {
   if (!scene.frame) return;
   for (const other of left.values()) delete other.raw;
   left.set(shownOn(state), {
     raw: playback.frames?.raw,
-    eye: scene.automatic ? null : (scene.target ?? scene.view),
-    size: scene.size,
+    eye: scene.camera.automatic ? null : (scene.camera.target ?? scene.camera.view),
+    size: scene.camera.size,
     hidden: state.model.hidden,
     selected: state.model.selected,
-    reason: interaction.reason,
+    reason: selection.reason,
     playing: playback.player.playing,
   });
 }
 
 /** Put back, once, what was left of what the map shows now; what that was, or null. */
-export function restoreView({ state, scene, interaction }: Omit<Parts, "playback">): SavedView | null {
+export function restoreView({ state, scene, selection }: Omit<Parts, "playback">): SavedView | null {
   const saved = left.get(shownOn(state)) ?? null;
   left.delete(shownOn(state));
   if (!saved) return null;
   if (saved.eye) {
-    scene.view = { ...saved.eye, k: (saved.eye.k * (scene.size || saved.size)) / saved.size };
-    scene.size ||= saved.size;
-    scene.automatic = false;
+    scene.camera.view = { ...saved.eye, k: (saved.eye.k * (scene.camera.size || saved.size)) / saved.size };
+    scene.camera.size ||= saved.size;
+    scene.camera.automatic = false;
   }
   state.model.hidden = saved.hidden;
   state.model.selected = saved.selected;
-  interaction.reason = saved.reason;
+  selection.reason = saved.reason;
   return saved;
 }

@@ -1,12 +1,11 @@
 // What Python leaves unsaid because it follows from the rest: a highlight should weigh little on the wire. Pure: no DOM.
-import type { MapProps } from "../../protocol.ts";
+import { ROUTES, type MapProps } from "../../protocol.ts";
 import type { Query } from "../math/queryMarker.ts";
 import type { NeighborLink } from "./model.ts";
 
 /** What the map goes by. The harness and the exported page give some of it themselves. */
 export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values" | "kept" | "distance"> {
   dataset?: string;
-  api?: string;
   frames_url?: string;
   tracked_url?: string;
   nearest_url?: string;
@@ -18,19 +17,18 @@ export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values"
 }
 
 /** What comes over the wire. */
-export type MapInput = MapProps &
-  Pick<MapData, "dataset" | "api" | "frames_url" | "tracked_url" | "nearest_url" | "renderer">;
+export type MapInput = MapProps & Pick<MapData, "dataset" | "frames_url" | "tracked_url" | "nearest_url" | "renderer">;
 
 const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
   items.map((item, rank) => (rank ? { item } : { item, distance }));
 
 /** `data` with the addresses of what the server keeps of the run (`kept`), and neighbors as {item, distance}. */
 export function expandProps({ kept = [], distance, ...data }: MapInput): MapData {
-  const { api = "/api", run, view, begun } = data;
+  const { run, view, begun } = data;
   const addresses = {
-    tracked: { tracked_url: `${api}/runs/${run}/layout.json?${begun}` },
-    nearest: { nearest_url: `${api}/runs/${run}/nearest.bin?${begun}` },
-    values: { values: `${api}/runs/${run}/values/${view}/{name}.f32?${begun}` },
+    tracked: { tracked_url: `${ROUTES}/runs/${run}/layout.json?${begun}` },
+    nearest: { nearest_url: `${ROUTES}/runs/${run}/nearest.bin?${begun}` },
+    values: { values: `${ROUTES}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
   const query = data.query ? { ...data.query, neighbors: toNeighbors(data.query.neighbors) } : null;
   return Object.assign({}, ...kept.map((name) => addresses[name]), data, {

@@ -1,8 +1,9 @@
 // What a map needs to know before the first frame: labels, which items are tracked, nearest neighbors.
 
-import type { MethodInfo } from "../../protocol.ts";
+import { ROUTES, type MethodInfo } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
 import type { Nearest } from "./model.ts";
+import { fetchServer } from "../../lib/server.ts";
 
 /** Where the facts about items are, or they themselves. */
 export interface ItemSources {
@@ -20,7 +21,7 @@ const watchedAt = new Map<string, Int32Array>(); // by address; a run that has b
 function bytes(url: string): Promise<ArrayBuffer> {
   let wait = cache.get(url);
   if (!wait) {
-    wait = fetch(url).then(async (response) => {
+    wait = fetchServer(url).then(async (response) => {
       if (!response.ok) throw await refused(response, url);
       return response.arrayBuffer();
     });
@@ -45,7 +46,7 @@ export async function loadWatched(data: ItemSources): Promise<Int32Array | null>
   if (!data.tracked_url) return null;
   const known = watchedAt.get(data.tracked_url);
   if (known) return known;
-  const response = await fetch(data.tracked_url, { cache: "no-store" }); // not known before the run starts
+  const response = await fetchServer(data.tracked_url, { cache: "no-store" }); // not known before the run starts
   if (!response.ok) throw await refused(response, data.tracked_url);
   const tracked = itemsOf(await response.arrayBuffer());
   if (tracked) watchedAt.set(data.tracked_url, tracked);
@@ -69,8 +70,8 @@ export async function loadNearest(data: ItemSources, n: number): Promise<Nearest
 }
 
 /** Title and caution of every projection, by name. */
-export async function loadMethods(api: string): Promise<Record<string, MethodInfo>> {
-  return JSON.parse(new TextDecoder().decode(await bytes(`${api}/methods.json`))) as Record<string, MethodInfo>;
+export async function loadMethods(): Promise<Record<string, MethodInfo>> {
+  return JSON.parse(new TextDecoder().decode(await bytes(`${ROUTES}/methods.json`))) as Record<string, MethodInfo>;
 }
 
 /** A number for each of `n` items, NaN where there is none. */

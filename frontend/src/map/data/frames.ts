@@ -4,6 +4,7 @@ import { refused } from "../../lib/refused.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
+import { fetchServer } from "../../lib/server.ts";
 
 const CACHE_BYTES = 48e6;
 const MAX_DECODED = 10;
@@ -116,7 +117,7 @@ export class Frames {
     pivot,
     fed = () => undefined,
     raw = new Map(),
-    fetch = globalThis.fetch.bind(globalThis),
+    fetch = fetchServer,
     now = Date.now,
   }: FrameSource & Surroundings) {
     this.url = url;

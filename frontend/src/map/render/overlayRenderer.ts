@@ -20,12 +20,11 @@ const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => Math.max(...values) - Math.min(...values);
 
-/** What a person points at, and how far a lasso is drawn. */
+/** What a person points at. */
 export interface Pointed {
   hovered: number | null;
   /** The item whose card is shown. */
   carded: number | null;
-  path: readonly number[];
 }
 
 export interface OverlayParts {
@@ -34,6 +33,8 @@ export interface OverlayParts {
   marker: QueryMarker;
   orbit: Orbit;
   pointed: () => Pointed;
+  /** The lasso or box while it is drawn. */
+  lasso: () => readonly number[];
   /** Show the card of an item at its place, or (null) none. */
   card: (item: number | null, place: Point) => void;
 }
@@ -54,7 +55,7 @@ export class OverlayRenderer {
 
   /** Draw all of it; says whether there are pictures among it. */
   draw(context: Context, scene: Scene): boolean {
-    const { state, playback, orbit, pointed } = this.parts;
+    const { state, playback, orbit, lasso } = this.parts;
     this.trails.draw(context, scene);
     drawSpace(context, state, playback, orbit, scene);
     this.drawPictures(context, scene);
@@ -62,7 +63,7 @@ export class OverlayRenderer {
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
     this.drawQuery(context, scene);
     this.drawHover(context, scene);
-    overlay.drawLasso(context, pointed().path, state.theme);
+    overlay.drawLasso(context, lasso(), state.theme);
     return this.drawn.size > 0;
   }
 
@@ -70,7 +71,7 @@ export class OverlayRenderer {
     const { model, colors, sprites } = this.parts.state;
     this.thumbnail = 0;
     this.drawn.clear();
-    const zoom = scene.zoomed;
+    const zoom = scene.camera.zoomed;
     if (!sprites || zoom < MIN_ZOOM) return;
     const { width, height } = scene.port;
     const places = scene.places();

@@ -1,20 +1,26 @@
-// The stage: two canvases, the motion of the points, the eye. Draws only while something changes.
-import * as camera from "../math/camera.ts";
+// The stage: two canvases and the motion of the points. Draws only while something changes.
 import type { Rgb } from "../../lib/theme.ts";
 import { context2d } from "../../lib/dom.ts";
-import { boundsOf } from "../data/frames.ts";
 import type { Model } from "../data/model.ts";
-import type { Bounds, Insets, Point, Port, View } from "../math/camera.ts";
+import {
+  carry,
+  toScreen,
+  toWorld,
+  type Bounds,
+  type Insets,
+  type Point,
+  type Port,
+  type View,
+} from "../math/camera.ts";
 import { buildGrid, nearest, type Grid } from "../math/picking.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Tween } from "../math/tween.ts";
-import { CanvasRenderer } from "./canvas.ts";
-import { GlRenderer } from "./gl.ts";
+import { AnimationLoop } from "./animationLoop.ts";
+import { CameraController } from "./cameraController.ts";
+import { createRenderer } from "./createRenderer.ts";
 import { pointStyle, type PointStyle } from "./pointStyle.ts";
 import type { Renderer } from "./renderer.ts";
 
-const FOLLOW_S = 0.3; // seconds in which the eye covers most of its way to new data
-const STEER_S = 0.07; // and to where the person sends it
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 
 export interface SceneHooks {
@@ -39,58 +45,37 @@ interface Painted {
 export class Scene {
   readonly renderer: Renderer;
   port: Port = { width: 0, height: 0, insets: {} };
-  /** The shorter side of the stage when it was last seen, to which the eye's distance belongs. */
-  size = 0;
-  /** The eye; null until there is a frame to fit. */
-  view: View | null = null;
-  /** Where the eye is going. */
-  target: View | null = null;
-  /** Whether the eye follows the data; false where the person has it in hand. */
-  automatic = true;
+  readonly camera: CameraController;
   frame: PlacedFrame | null = null;
   tween: Tween | null = null;
   t = 1;
   clock: { seconds: number } | null = null;
   style: PointStyle = { radius: 0, opacity: 0, halo: 0 };
+  model: Model | null = null;
   /** A byte an item: whether it can be picked. */
   usable: Uint8Array = new Uint8Array();
-  pending = 0;
-  private pace = FOLLOW_S;
   private pictured = false; // some points are drawn as pictures
-  private model: Model | null = null;
   private grid: Grid | null = null;
   private painted: Painted | null = null;
   private ground: Rgb = [255, 255, 255];
   private ratio = 0;
-  private last = 0;
+  private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
-  private homeKey: unknown[] = [];
-  private homeView: View | null = null;
 
   constructor(
-    private points: HTMLCanvasElement,
+    points: HTMLCanvasElement,
     readonly overlay: HTMLCanvasElement,
     private hooks: SceneHooks,
     renderer?: string | null,
   ) {
     this.context = context2d(overlay);
-    this.renderer = this.makeRenderer(renderer);
+    this.renderer = createRenderer(points, renderer, () => this.reload());
+    this.camera = new CameraController(this, hooks);
   }
 
   /** The eye, once there is a frame. */
   get eye(): View {
-    return this.view ?? { x: 0, y: 0, k: 1 };
-  }
-
-  private makeRenderer(wanted: string | null | undefined): Renderer {
-    if (wanted !== "canvas") {
-      try {
-        return new GlRenderer(this.points, () => this.reload());
-      } catch {
-        // A canvas that has refused WebGL2 still gives a 2-D context.
-      }
-    }
-    return new CanvasRenderer(this.points);
+    return this.camera.view ?? { x: 0, y: 0, k: 1 };
   }
 
   /** After a lost graphics context: hand everything over again. */
@@ -102,7 +87,8 @@ export class Scene {
 
   setModel(model: Model): void {
     this.model = model;
-    this.frame = this.tween = this.view = this.target = null;
+    this.frame = this.tween = null;
+    this.camera.put(null);
     this.grid = null;
   }
 
@@ -120,18 +106,15 @@ export class Scene {
     this.port = { width, height, insets };
     if (old.width === width && old.height === height && this.ratio === ratio) {
       const moved = JSON.stringify(insets) !== JSON.stringify(old.insets);
-      if (moved && this.automatic && this.view) this.animateCamera(this.home(), FOLLOW_S);
+      if (moved) this.camera.follow();
       return;
     }
     this.overlay.width = Math.round(width * ratio);
     this.overlay.height = Math.round(height * ratio);
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
-    if (this.automatic) this.view = this.home() ?? this.view;
-    else if (this.view && width && this.size)
-      this.view = { ...this.view, k: (this.view.k * Math.min(width, height)) / this.size };
+    this.camera.resize();
     if (!width) return; // out of sight: as it was, it comes back
-    this.size = Math.min(width, height);
     this.drawNow();
   }
 
@@ -143,7 +126,7 @@ export class Scene {
    * through a world in which the eye would have to run after them.
    */
   show(frame: PlacedFrame, seconds: number, { reframe = false } = {}): void {
-    if (reframe && seconds && this.tween && this.automatic) this.rebaseTo(this.homeOf(frame));
+    if (reframe && seconds && this.tween && this.camera.automatic) this.rebaseTo(this.camera.homeOf(frame));
     if (!this.tween || !seconds) {
       this.move(Tween.rest(frame), 1);
       this.clock = null;
@@ -169,17 +152,17 @@ export class Scene {
 
   /** Say all that is on the stage in the world of another view, without moving it on the screen. */
   rebaseTo(view: View | null): void {
-    if (!view || !this.view || !this.tween) return;
-    this.hooks.onRebase(this.view, view);
-    this.tween = this.tween.rebased(this.view, view);
-    this.view = view;
-    this.target = null;
+    const { camera } = this;
+    if (!view || !camera.view || !this.tween) return;
+    this.hooks.onRebase(camera.view, view);
+    this.tween = this.tween.rebased(camera.view, view);
+    camera.put(view);
   }
 
   /** A frame that is seen fitted to the stage, or as it is seen now, in the world of view `to`. */
   rebased(frame: PlacedFrame, to: View, now = false): PlacedFrame {
-    const from = now ? this.view : this.homeOf(frame);
-    return from ? { ...frame, xy: camera.carry(frame.xy, from, to) } : frame;
+    const from = now ? this.camera.view : this.camera.homeOf(frame);
+    return from ? { ...frame, xy: carry(frame.xy, from, to) } : frame;
   }
 
   private move(tween: Tween, t: number): void {
@@ -200,81 +183,13 @@ export class Scene {
   private finishTween(frame: PlacedFrame): void {
     this.frame = frame;
     if (this.model) this.usable = this.model.usable(frame.present);
-    if (!this.view) this.view = this.home();
-    else this.refit();
+    if (!this.camera.view) this.camera.put(this.camera.home());
+    else this.camera.refit();
     this.invalidate();
   }
 
   get settled(): boolean {
     return !this.clock && (this.t >= 1 || this.t <= 0 || !this.tween?.moves);
-  }
-
-  // ---- the eye
-
-  /** The view that shows every point there is to see. */
-  home(): View | null {
-    const key = [this.frame, this.usable, this.port, String(this.hooks.extraBounds())];
-    if (key.some((part, i) => part !== this.homeKey[i])) {
-      this.homeKey = key;
-      this.homeView = this.frame && this.homeOf(this.frame);
-    }
-    return this.homeView;
-  }
-
-  /** The same for any frame. */
-  homeOf(frame: PlacedFrame): View | null {
-    if (!this.port.width) return null;
-    const flat = () => boundsOf(frame.xy, this.model?.usable(frame.present)) ?? boundsOf(frame.xy, frame.present);
-    const shown = frame.xyz ? frame.bounds : flat(); // what turns must not grow and shrink with every turn
-    const bounds = camera.union(shown, this.hooks.extraBounds());
-    return bounds && camera.fit(bounds, this.port, 1e-4);
-  }
-
-  private animateCamera(view: View | null, pace: number): void {
-    if (!view || !this.view) return;
-    this.target = camera.distance(this.view, view, this.port) > (pace === FOLLOW_S ? 4 : 0.2) ? view : null;
-    this.pace = pace;
-    this.invalidate();
-  }
-
-  /** Take the eye into the person's hands; from now on data do not move it. */
-  setCamera(view: View, { gliding = false } = {}): void {
-    this.automatic = false;
-    if (gliding) this.animateCamera(view, STEER_S);
-    else {
-      this.target = null;
-      this.view = view;
-    }
-    this.hooks.onCamera?.(gliding);
-    this.invalidate();
-  }
-
-  /** There is more or less to see: the eye follows, unless the person has it in hand. */
-  refit(): void {
-    if (this.automatic) this.animateCamera(this.home(), FOLLOW_S);
-    this.invalidate();
-  }
-
-  /** Back to everything; from now on the eye follows the data again. */
-  goHome(): void {
-    this.automatic = true;
-    this.animateCamera(this.home(), STEER_S * 1.6);
-    this.hooks.onCamera?.(true);
-  }
-
-  zoom(factor: number, sx: number, sy: number, gliding: boolean): void {
-    if (!this.view) return;
-    const from = gliding && !this.automatic ? (this.target ?? this.view) : this.view;
-    this.setCamera(camera.zoomAbout(from, this.port, sx, sy, factor, this.home()), { gliding });
-  }
-
-  pan(dx: number, dy: number): void {
-    if (this.view) this.setCamera(camera.pan(this.view, dx, dy));
-  }
-
-  /** How much closer than Home the eye is. */
-  get zoomed(): number {
-    return this.view && this.frame ? this.view.k / (this.home()?.k ?? this.view.k) : 1;
   }
 
   // ---- questions
@@ -289,9 +204,9 @@ export class Scene {
     return this.tween ? this.tween.at(i, this.tween.moves ? this.t : 1) : [0, 0];
   }
 
-  toScreen = ([x, y]: Point): Point => camera.toScreen(this.eye, this.port, x, y);
+  toScreen = ([x, y]: Point): Point => toScreen(this.eye, this.port, x, y);
 
-  toWorld = (sx: number, sy: number): Point => camera.toWorld(this.eye, this.port, sx, sy);
+  toWorld = (sx: number, sy: number): Point => toWorld(this.eye, this.port, sx, sy);
 
   /** World positions now, in the order of items. */
   places(): Float32Array {
@@ -300,22 +215,24 @@ export class Scene {
 
   /** The visible item nearest to a stage point within `reach` pixels, or -1. */
   pick(sx: number, sy: number, reach: number): number {
-    if (!this.view || !this.tween) return -1;
+    if (!this.camera.view || !this.tween) return -1;
     this.grid ??= buildGrid(this.places(), this.usable);
-    return nearest(this.grid, ...this.toWorld(sx, sy), reach / this.view.k);
+    return nearest(this.grid, ...this.toWorld(sx, sy), reach / this.camera.view.k);
   }
 
   // ---- drawing
 
   /** Draw soon, once. */
   invalidate(): void {
-    if (!this.pending) this.pending = requestAnimationFrame((now) => this.tick(now));
+    this.loop.start();
   }
 
-  private tick(now: number): void {
-    this.pending = 0;
-    const seconds = Math.min(0.1, this.last ? (now - this.last) / 1000 : 1 / 60);
-    this.last = now;
+  /** Whether a drawing is to come. */
+  get pending(): boolean {
+    return this.loop.pending;
+  }
+
+  private advance(seconds: number): boolean {
     this.hooks.onFrame(seconds);
     let moving = false;
     if (this.clock) {
@@ -324,34 +241,26 @@ export class Scene {
       if (this.t >= 1) this.clock = null;
       moving = true;
     }
-    if (this.target && this.view) {
-      this.view = camera.between(this.view, this.target, 1 - Math.exp(-seconds / this.pace));
-      if (camera.distance(this.view, this.target, this.port) < 0.3) {
-        this.view = this.target;
-        this.target = null;
-      }
-      moving = true;
-    }
+    if (this.camera.advance(seconds)) moving = true;
     this.drawNow();
-    if (moving) this.invalidate();
-    else if (!this.pending) this.last = 0;
+    return moving;
   }
 
   drawNow(): void {
-    const { context, port, ratio } = this;
+    const { context, port, ratio, camera } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, port.width, port.height);
-    if (!this.view || !this.tween || !this.painted) return;
+    if (!camera.view || !this.tween || !this.painted) return;
     const moves = this.tween.moves && this.t < 1;
-    this.style = pointStyle(this.tween.visibleCount(this.t), port, this.zoomed, this.pictured);
-    this.renderer.draw({ view: this.view, port, t: this.t, moves, style: this.style, ground: this.ground });
+    this.style = pointStyle(this.tween.visibleCount(this.t), port, camera.zoomed, this.pictured);
+    this.renderer.draw({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground });
     const { pictured } = this;
     this.pictured = this.hooks.drawOverlay(context, this);
     if (this.pictured !== pictured) this.invalidate();
   }
 
   destroy(): void {
-    cancelAnimationFrame(this.pending);
+    this.loop.stop();
     this.renderer.destroy();
   }
 }

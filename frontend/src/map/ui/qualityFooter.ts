@@ -64,7 +64,7 @@ export class QualityFooter {
     this.node.hidden = !picture;
     if (!picture) return;
     const about = picture.title ? (picture as MethodInfo) : this.methods?.[picture.method];
-    if (!about) this.fetchInfo(data.api ?? "/api");
+    if (!about) this.fetchInfo();
     const kept = shown?.faithfulness ?? timeline.kept;
     const when = shown?.faithfulness
       ? `at step ${grouped(shown.step)}`
@@ -87,8 +87,8 @@ export class QualityFooter {
     this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${caution}`] : []));
   }
 
-  private fetchInfo(api: string): void {
-    this.asked ??= loadMethods(api).then(
+  private fetchInfo(): void {
+    this.asked ??= loadMethods().then(
       (methods) => {
         this.methods = methods;
         this.changed();

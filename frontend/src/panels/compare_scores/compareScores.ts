@@ -9,6 +9,7 @@ import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { emptyScores, reduceScores, type ScoreState } from "../scores/scoreState.ts";
 import { agreementReason, captionOf, scoreRows, type AgreementName, type ScoreRow } from "./agreement.ts";
 import style from "./compareScores.css";
+import { fetchServer } from "../../lib/server.ts";
 
 const ALIKE = 5e-4; // a difference that three digits do not show
 
@@ -69,7 +70,7 @@ class CompareScores {
   }
 
   private async fetchCells(url: string): Promise<void> {
-    const response = await fetch(url).catch(() => null);
+    const response = await fetchServer(url).catch(() => null);
     const cells = response?.ok ? ((await response.json()) as Agreement) : null;
     if (this.url !== url) return;
     this.cells = cells;

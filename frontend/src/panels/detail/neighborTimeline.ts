@@ -5,6 +5,7 @@ import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import type { DetailSource, DetailView } from "./detailView.ts";
+import { fetchServer } from "../../lib/server.ts";
 
 const SIDE_PX = 28; // about
 
@@ -82,7 +83,7 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
 }
 
 async function fetchHistory(url: string): Promise<NeighborHistory> {
-  const response = await fetch(url);
+  const response = await fetchServer(url);
   const history = (await response.json()) as NeighborHistory & { error?: string };
   if (!response.ok) throw new Error(history.error);
   return history;

@@ -3,6 +3,7 @@ import type { ExportFile, ExportProps, Script } from "../../protocol.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, mountStatic, type ComponentArguments } from "../../lib/mount.ts";
 import style from "./export.css";
+import { serverUrl } from "../../lib/server.ts";
 
 const COPIED_MS = 1600; // that "Copied" stands on the button
 
@@ -54,7 +55,7 @@ const fileRow = ({ title, summary, url, name }: ExportFile): HTMLElement =>
     null,
     h(
       "a",
-      { class: "file", href: url, download: name },
+      { class: "file", href: serverUrl(url), download: name },
       h("span", "words", h("strong", null, title), h("span", "quiet", summary)),
       h("span", "size quiet", name.slice(name.lastIndexOf("."))),
     ),

@@ -14,6 +14,10 @@ export interface Status {
   position: number | null;
   of: number | null;
   reason: string;
+  /** The machine of the fleet that trains it; empty for the server's own. */
+  machine: string;
+  /** Which machine was lost, so that the run was begun again. */
+  lost: string;
   noun: "step" | "iteration";
   done: number;
   total: number | null;
@@ -34,11 +38,15 @@ export const initialStatus = ({
   position = null,
   of = null,
   reason = "",
-}: Partial<Pick<ProgressProps, "phase" | "position" | "of" | "reason">> = {}): Status => ({
+  machine = "",
+  lost = "",
+}: Partial<Pick<ProgressProps, "phase" | "position" | "of" | "reason" | "machine" | "lost">> = {}): Status => ({
   phase,
   position,
   of,
   reason,
+  machine,
+  lost,
   noun: "step",
   done: 0,
   total: null,
@@ -55,6 +63,9 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
   switch (event.event) {
     case "queue":
       Object.assign(standing, { phase: event.phase ?? "queued", position: event.position, of: event.of });
+      return true;
+    case "machine":
+      Object.assign(standing, { machine: event.machine, lost: event.lost });
       return true;
     case "connection":
       standing.connection = event.state;
@@ -151,9 +162,9 @@ export function statusText(standing: Status, title = ""): string {
   if (fetching) return `Downloading ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
   switch (phase) {
     case "queued":
-      return position === null ? "Queued" : `Queued: ${position} of ${of}`;
+      return `${position === null ? "Queued" : `Queued: ${position} of ${of}`}${standing.lost && ` · ${standing.lost}`}`;
     case "starting":
-      return "Starting …";
+      return `Starting …${placeText(standing)}`;
     case "stopping":
       return noun === "iteration" ? "Stopping …" : "Stopping after this batch …";
     case "running":
@@ -161,7 +172,7 @@ export function statusText(standing: Status, title = ""): string {
       if (noun === "iteration" && total && done >= total - 1) return "Measuring map quality …";
       if (words) return done ? `${words}: ${counted}` : words;
       if (noun === "iteration" && !done) return "Finding neighbors";
-      return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}`;
+      return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}${placeText(standing)}`;
     case "finished":
       return `${title ? `${title}: ` : ""}${elapsedText(standing)}`;
     case "stopped":
@@ -176,9 +187,18 @@ export function statusText(standing: Status, title = ""): string {
   }
 }
 
-function elapsedText({ noun, done, total, seconds }: Status): string {
+function elapsedText({ noun, done, total, seconds, machine }: Status): string {
   const number = done || total;
-  return [number ? numbered(number, noun) : "done", seconds ? `in ${timeOf(seconds)}` : ""].filter(Boolean).join(" ");
+  const place = machine ? `on ${machine}` : "";
+  return [number ? numbered(number, noun) : "done", seconds ? `in ${timeOf(seconds)}` : "", place]
+    .filter(Boolean)
+    .join(" ");
+}
+
+// On which machine of the fleet, and after which was lost.
+function placeText({ machine, lost }: Status): string {
+  const place = machine ? `on ${machine}` : "";
+  return lost ? ` · ${lost} Begun again${place && ` ${place}`}.` : place && ` · ${place}`;
 }
 
 const capital = (text: string) => text[0].toUpperCase() + text.slice(1);

@@ -7,21 +7,41 @@ export const SCORES: Record<string, string> = { precision_at_1: "P@1", map_at_r:
 
 const time = (card: RunCardProps) => (card.created ? Date.parse(card.created) : -Infinity); // ready-made ones come last
 
+/** Whose runs are shown, where runs belong to several people. */
+export const GROUPS: Record<string, string> = {
+  all: "All",
+  mine: "Mine",
+  shared: "Shared with me",
+  shelf: "Shelf",
+  others: "Others’",
+};
+
+/** The groups to choose from: none where everything belongs to one person, others' only for who sees them. */
+export function groupsOf(cards: RunCardProps[]): string[] {
+  if (!cards.some((card) => card.sharing)) return [];
+  const others = cards.some((card) => card.sharing?.group === "others");
+  return Object.keys(GROUPS).filter((group) => group !== "others" || others);
+}
+
 const ORDERS: Record<string, (a: RunCardProps, b: RunCardProps) => number> = {
   newest: (a, b) => time(b) - time(a),
   score: (a, b) => (b.scores.precision_at_1 ?? -1) - (a.scores.precision_at_1 ?? -1),
   size: (a, b) => b.bytes - a.bytes,
 };
 
-/** The cards that hold every word of `search`, in the order of `sort`; of equals the newer first. */
+/** The cards of a group that hold every word of `search`, in the order of `sort`; of equals the newer first. */
 export function filterAndSort(
   cards: RunCardProps[],
-  { sort = "newest", search = "" }: Partial<RunListOrder> = {},
+  { sort = "newest", search = "", group = "all" }: Partial<RunListOrder> = {},
 ): RunCardProps[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = (card: RunCardProps) =>
-    [card.title, ...card.badges, ...(card.tags ?? []), card.run, card.damage ?? ""].join(" ").toLowerCase();
-  const found = cards.filter((card) => words.every((word) => text(card).includes(word)));
+    [card.title, ...card.badges, ...(card.tags ?? []), card.run, card.damage ?? "", card.sharing?.owner ?? ""]
+      .join(" ")
+      .toLowerCase();
+  const found = cards
+    .filter((card) => group === "all" || !card.sharing || card.sharing.group === group)
+    .filter((card) => words.every((word) => text(card).includes(word)));
   return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
 }
 

@@ -2,7 +2,9 @@
 import { grouped } from "../../lib/format.ts";
 import { h, icon, setData, type Attributes } from "../../lib/dom.ts";
 import type { RunAction, RunCardProps } from "../../protocol.ts";
+import { sharingForm, VISIBILITIES } from "./sharing.ts";
 import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
+import { serverUrl } from "../../lib/server.ts";
 
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
 const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";
@@ -12,7 +14,7 @@ const BOTH = "M2.5 3h4.5v10H2.5ZM9 3h4.5v10H9Z";
 const BROKEN = "M4 2.5h5l3 3v2.2l-2 1.6-2-1.8-2 1.8-2-1.6ZM4 9.6l2 1.6 2-1.8 2 1.8 2-1.6v3.9H4Z";
 const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 
-/** What a person does: open, compare, rename, tags, pin, delete. */
+/** What a person does: open, compare, rename, tags, pin, share, delete. */
 export type Act = (what: string, run: string | null, value?: RunAction["value"]) => void;
 
 export class RunCard {
@@ -21,6 +23,7 @@ export class RunCard {
   private tags: HTMLElement = h("p");
   private shown = ""; // what was drawn last
   private editing: HTMLElement | null = null;
+  private sharing = h("div", { class: "sharing", hidden: true });
 
   constructor(
     private card: RunCardProps,
@@ -45,7 +48,7 @@ export class RunCard {
       ? h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
       : h("div", "picture broken", icon(BROKEN));
     if (card.portrait) {
-      const src = card.portrait.replace("{theme}", this.theme);
+      const src = serverUrl(card.portrait.replace("{theme}", this.theme));
       const error = () => {
         picture.classList.add("broken");
         picture.replaceChildren(icon(BROKEN));
@@ -53,6 +56,7 @@ export class RunCard {
       picture.append(h("img", { src, alt: "", width: 480, height: 300, loading: "lazy", error }));
     }
     const state = statusLabel(card.state);
+    const place = card.machine ? `on ${card.machine}` : "";
     const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
     this.title = opens
       ? h("button", { type: "button", class: "title", click: open }, card.title)
@@ -73,17 +77,28 @@ export class RunCard {
           ...Object.entries(card.scores).map(([key, value]) =>
             h("span", {}, `${SCORES[key]} `, h("b", {}, value.toFixed(3))),
           ),
-          state ? h("span", { class: isRunning(card.state) ? "" : "state" }, state) : null,
+          state || place
+            ? h(
+                "span",
+                { class: state && !isRunning(card.state) ? "state" : "" },
+                [state, place].filter(Boolean).join(" "),
+              )
+            : null,
         ),
-        h(
-          "div",
-          { class: "foot" },
-          h("span", { class: "facts" }, [timeAgo(card.created, Date.now()), readable(card.bytes)].join(" · ")),
-          this.actions(),
-        ),
+        h("div", { class: "foot" }, h("span", { class: "facts" }, this.facts().join(" · ")), this.actions()),
+        this.sharing,
       ),
     );
+    if (card.sharing && !this.sharing.hidden)
+      this.sharing.replaceChildren(
+        ...sharingForm(card.run, card.sharing, (visibility) => this.act("share", card.run, visibility)),
+      );
     setData(this.node, { run: card.run, state: card.state, pinned: card.pinned });
+  }
+
+  private facts(): string[] {
+    const { created, bytes, sharing } = this.card;
+    return [...(sharing?.owner ? [sharing.owner] : []), timeAgo(created, Date.now()), readable(bytes)];
   }
 
   private actions(): HTMLElement {
@@ -99,7 +114,7 @@ export class RunCard {
     const actions: HTMLElement[] = opens
       ? [action("compare", "Compare", BOTH, () => this.act("compare", card.run))]
       : [];
-    if (!card.ours && opens) {
+    if (!card.read_only && opens) {
       actions.push(
         action("rename", "Rename", PENCIL, () => this.rename()),
         action("tag", "Tags", TAG, () => this.editTags()),
@@ -112,13 +127,21 @@ export class RunCard {
         ),
       );
     }
+    if (card.sharing?.offered.length) {
+      const { label, path } = VISIBILITIES[card.sharing.visibility];
+      actions.push(
+        action("share", `Who sees it: ${label}`, path, () => this.toggleSharing(), {
+          "aria-expanded": String(!this.sharing.hidden),
+        }),
+      );
+    }
     if (card.export) {
       actions.push(
         h(
           "a",
           {
             class: "export",
-            href: card.export,
+            href: serverUrl(card.export),
             download: "",
             title: "Export (zip)",
             "aria-label": `Export: ${card.title}`,
@@ -127,8 +150,17 @@ export class RunCard {
         ),
       );
     }
-    if (!card.ours && !living) actions.push(action("delete", "Delete", BIN, () => this.act("delete", card.run)));
+    const listed = card.sharing?.group === "shared" && card.read_only; // by a link that was opened
+    if (listed || (!card.read_only && !living))
+      actions.push(
+        action("delete", listed ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
+      );
     return h("span", { class: "actions" }, ...actions);
+  }
+
+  private toggleSharing(): void {
+    this.sharing.hidden = !this.sharing.hidden;
+    this.build();
   }
 
   private rename(): void {

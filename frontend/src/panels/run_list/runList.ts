@@ -5,8 +5,9 @@ import type { DeletedRun, DiskUse, RunCardProps, RunListOrder, RunListProps } fr
 import { addressOf, compareQuery, exploreQuery, navigate, type Query } from "../../lib/router.ts";
 import { readTheme } from "../../lib/theme.ts";
 import { RunCard, type Act } from "./runCard.ts";
-import { filterAndSort, readable, SORTS } from "./model.ts";
+import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
 import style from "./runList.css";
+import { fetchServer } from "../../lib/server.ts";
 
 type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTriggerValue">;
 
@@ -24,7 +25,7 @@ export default function (component: ComponentArguments<RunListProps>) {
 }
 
 class RunList {
-  private order: RunListOrder = { sort: "newest", search: "" };
+  private order: RunListOrder = { sort: "newest", search: "", group: "all" };
   /** By run, so that one that is being renamed is left alone. */
   private cards = new Map<string, RunCard>();
   private told: RunCardProps[] = [];
@@ -34,6 +35,8 @@ class RunList {
   private theme: "light" | "dark" = "light";
   private search: HTMLInputElement;
   private sorts: HTMLElement[];
+  private groups: HTMLElement[];
+  private groupBar: HTMLElement;
   private count = h("span", { role: "status" });
   private meter = h("i");
   private used = h("span");
@@ -58,6 +61,11 @@ class RunList {
     this.sorts = Object.entries(SORTS).map(([name, label]) =>
       h("button", { type: "button", "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
     );
+    this.groups = Object.entries(GROUPS).map(([group, label]) =>
+      h("button", { type: "button", "data-group": group, click: () => this.setOrder({ group }) }, label),
+    );
+    this.groupBar = h("div", { class: "sorts groups", role: "group", "aria-label": "Whose", hidden: true });
+    this.groupBar.append(...this.groups);
     this.file = h("input", {
       type: "file",
       accept: ".zip",
@@ -80,6 +88,7 @@ class RunList {
       h(
         "div",
         { class: "tools" },
+        this.groupBar,
         this.search,
         h("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
         h("span", { class: "count" }, this.count, this.diskUse, this.import, this.file),
@@ -97,14 +106,14 @@ class RunList {
     else this.host.setTriggerValue("act", { what, run, value });
   };
 
-  update({ cards, sort, search, disk, deleted, note, import: url, explore, compare }: RunListProps): void {
+  update({ cards, sort, search, group, disk, deleted, note, import: url, explore, compare }: RunListProps): void {
     this.pages = { explore, compare };
     this.told = cards;
     this.url = url;
     this.import.hidden = !url;
-    if (this.sent !== `${sort} ${search}`) {
-      this.sent = `${sort} ${search}`;
-      this.order = { sort, search };
+    if (this.sent !== `${sort} ${group} ${search}`) {
+      this.sent = `${sort} ${group} ${search}`;
+      this.order = { sort, search, group };
       this.search.value = search;
     }
     this.theme = readTheme(this.root).dark ? "dark" : "light";
@@ -138,7 +147,7 @@ class RunList {
     this.file.value = "";
     this.say(`Importing ${file.name} …`);
     try {
-      const answer = await fetch(this.url, {
+      const answer = await fetchServer(this.url, {
         method: "POST",
         body: file,
         headers: { "content-type": "application/zip" },
@@ -164,6 +173,12 @@ class RunList {
     const found = filterAndSort(this.told, this.order);
     for (const button of this.sorts)
       button.setAttribute("aria-pressed", String(button.dataset.sort === this.order.sort));
+    const groups = groupsOf(this.told);
+    this.groupBar.hidden = !groups.length;
+    for (const button of this.groups) {
+      button.hidden = !groups.includes(button.dataset.group ?? "");
+      button.setAttribute("aria-pressed", String(button.dataset.group === this.order.group));
+    }
     const all = this.told.length;
     this.count.textContent = `${found.length}${found.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
     const nodes = found.map((told) => {

@@ -20,6 +20,7 @@ import {
 } from "./scoreState.ts";
 import { ScoreTile } from "./scoreTile.ts";
 import style from "./scores.css";
+import { fetchServer } from "../../lib/server.ts";
 
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
@@ -142,7 +143,7 @@ class Scores {
     if (this.asked || !events_url) return;
     this.asked = true;
     const { name } = this.subscription;
-    fetch(`${events_url.replace(/\/events.*$/, "")}/pixels.json?v=${begun}`)
+    fetchServer(`${events_url.replace(/\/events.*$/, "")}/pixels.json?v=${begun}`)
       .then((response) => (response.ok ? (response.json() as Promise<Record<string, number>>) : null))
       .then((pixels) => {
         if (name !== this.subscription.name) return;

@@ -1,0 +1,152 @@
+"""What a program that watches the server asks for: /metrics for Prometheus; and the watch over all requests."""
+
+import asyncio
+import hmac
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import runtime
+
+from app.api import events
+from app.api.access import Rule, access
+from app.api.headers import NO_STORE
+from app.runtime.logs import log_failed_request
+from app.runtime.metrics import REGISTRY, REQUESTS
+from app.runtime.processes import process_use
+from app.runtime.readiness import obstacles
+from app.runtime.services import services
+from dmlviz.jobs.scheduler import JobState
+from dmlviz.runs.quota import total_size
+
+LOOPBACK = ("127.0.0.1", "::1")
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers by which a proxy says that it is one
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+JOB_KINDS = ("train", "project")
+JOB_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
+
+
+def routes() -> list[Route]:
+    """The metrics."""
+    return [Route("/metrics", metrics)]
+
+
+@access(Rule.ANYONE)  # it checks itself who may ask
+async def metrics(request: Request) -> Response:
+    """Figures about the server in Prometheus's format, for who may have them."""
+    token = services().settings.monitoring.metrics_token
+    if token is not None and not _has_token(request, token):
+        return JSONResponse({"error": "Metrics need the header Authorization: Bearer TOKEN."}, 401, NO_STORE)
+    if token is None and not _is_local(request):
+        sentence = "Metrics are only for this machine; start the server with --metrics-token to let others ask."
+        return JSONResponse({"error": sentence}, 403, NO_STORE)
+    content = await asyncio.to_thread(generate_latest, REGISTRY)
+    return Response(content, headers=NO_STORE, media_type=CONTENT_TYPE_LATEST)
+
+
+def _has_token(request: Request, token: str) -> bool:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program on this machine asks, and no proxy for somebody else."""
+    is_forwarded = any(name in request.headers for name in FORWARDED)
+    return request.client is not None and request.client.host in LOOPBACK and not is_forwarded
+
+
+class ServerCollector(Collector):
+    """Looks up what the server does at the moment when Prometheus asks."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield each figure."""
+        here, use = services(), process_use()
+        jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
+        under_way = here.scheduler.running_for()
+        counts = Counter(("train" if key.projection is None else "project", status.phase) for key, status in under_way)
+        for kind in JOB_KINDS:
+            for state in JOB_STATES:
+                jobs.add_metric([kind, state], counts[kind, state])
+        yield jobs
+        memory = GaugeMetricFamily(
+            "dmlviz_memory_bytes", "Memory of the server and of what it has started.", labels=["process"]
+        )
+        for kind, size in use.memory.items():
+            memory.add_metric([kind], size)
+        yield memory
+        for name, explanation, value in (
+            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(here))),
+            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", here.scheduler.slots),
+            ("dmlviz_workers", "Worker processes, with a job or without.", use.workers),
+            ("dmlviz_event_streams", "Pages that follow a run now.", events.event_hub.listeners),
+            ("dmlviz_sessions", "Open pages.", open_sessions()),
+            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(here.store)),
+            ("dmlviz_runs_disk_limit_bytes", "Disk space that the runs may take.", here.settings.disk_limit),
+        ):
+            yield GaugeMetricFamily(name, explanation, value)
+
+
+REGISTRY.register(ServerCollector())
+
+
+def open_sessions() -> int:
+    """How many pages are open in browsers."""
+    if not runtime.exists():
+        return 0
+    # Not documented as public: the same figure as at /_stcore/metrics. A test fails when it moves.
+    families = runtime.get_instance().stats_mgr.get_stats(family_names=["active_sessions"])
+    return int(sum(stat.value for stat in families["active_sessions"]))  # type: ignore[attr-defined]
+
+
+class RequestMonitorMiddleware:
+    """ASGI middleware: counts requests by route and status, and writes those that fail into the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, and note its status as soon as it is known."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        is_noted = False
+
+        def note(status: int, headers: Headers) -> None:
+            nonlocal is_noted
+            is_noted = True
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            route = _route(scope, headers)
+            REQUESTS.labels(method, route, status).inc()
+            if status >= 400:
+                log_failed_request(method, route, status, time.perf_counter() - begun)
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                note(message["status"], Headers(raw=message["headers"]))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception:
+            if not is_noted:
+                note(500, Headers())
+            raise
+
+
+def _route(scope: Scope, headers: Headers) -> str:
+    """Template of the route; "page" for a page, "static" for a file of it, "none" where no route was asked."""
+    route = scope.get("route")
+    if isinstance(route, Mount):
+        return "static"  # the files of Streamlit's page
+    if route is not None:
+        return str(route.path)
+    return "page" if headers.get("content-type", "").startswith("text/html") else "none"

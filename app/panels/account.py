@@ -1,0 +1,72 @@
+"""Who the person is: login, logout, and the links of others that they open. Nothing on a server for one person."""
+
+import contextlib
+
+import streamlit as st
+
+from app.runtime.login_cookie import login_providers
+from app.runtime.people import Person, Role
+from app.runtime.personal_runs import PersonalRuns
+from app.runtime.services import Services, session_services
+from app.widgets.markdown import escape_markdown
+from dmlviz.errors import UserError
+
+SHARE = "share"  # the part of an address that opens a run of somebody else
+
+
+def check_access() -> None:
+    """Show nothing but the login to those who may not look, and end the page."""
+    here = session_services()
+    if here.person.may(Role.GUEST):
+        return
+    if here.settings.access.login and not here.person.logged_in:
+        st.markdown("Log in to see this page.")
+        _login_buttons()
+    else:
+        st.markdown("You have no access to this server; ask who runs it.")
+        _logout_button(here.person, here.settings.access.login)
+    st.stop()
+
+
+def open_link() -> None:
+    """Keep a run whose link the address holds among those shared with this person; an invalid link shows no run."""
+    key, run = st.query_params.get(SHARE), st.query_params.get("run", "")
+    if key is None:
+        return
+    del st.query_params[SHARE]  # whoever copies the address from now on has no link
+    runs = session_services().runs
+    if isinstance(runs, PersonalRuns) and runs.access(run) is None:
+        with contextlib.suppress(UserError):  # the page then says that there is no such run
+            runs.open_link(run, key)
+
+
+def account(services: Services) -> None:
+    """Render who the person is, at the end of the sidebar."""
+    person, login = services.person, services.settings.access.login
+    if person.alone:
+        return
+    with st.container(key="account"):
+        if not person.logged_in and services.identity.browsers.token(st.context.cookies) is None:
+            st.caption(":orange[Your browser sends no cookie: allow cookies to see and keep your runs.]")
+        else:
+            about = None if person.logged_in else _browser_help(person)
+            st.caption(f"{escape_markdown(person.name)} · {person.role.name.lower()}", help=about)
+        if login and not person.logged_in:
+            _login_buttons()
+        _logout_button(person, login)
+
+
+def _browser_help(person: Person) -> str:
+    kept = "for one day" if person.role is Role.GUEST else "for this browser, as long as it keeps its cookies"
+    return f"Your runs are kept {kept}. This browser is `{person.id}`."
+
+
+def _login_buttons() -> None:
+    for provider in login_providers():
+        label = "Log in" if provider is None else f"Log in with {provider.capitalize()}"
+        st.button(label, key=f"login.{provider}", on_click=st.login, args=() if provider is None else (provider,))
+
+
+def _logout_button(person: Person, login: bool) -> None:
+    if login and person.logged_in:
+        st.button("Log out", key="logout", type="tertiary", on_click=st.logout)

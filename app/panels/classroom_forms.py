@@ -1,0 +1,107 @@
+"""Joining and opening a class, and a student's own page of it."""
+
+import streamlit as st
+
+from app.panels import navigation
+from app.payloads.protocol.common import ROUTES
+from app.runtime.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
+from app.runtime.classroom_sharing import show_to_class
+from app.runtime.people import Role
+from app.runtime.services import Services
+from app.state.classroom import ClassroomState
+from app.widgets.markdown import escape_markdown
+from dmlviz.errors import UserError
+
+_MESSAGE = "classroom.message"
+_CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "classroom.title", "classroom.hours"
+
+
+def entrance(services: Services, ui: ClassroomState) -> None:
+    """Render the form to join a class, and the one to open one for those who may."""
+    may_open = services.person.may(Role.MEMBER) and not ui.code
+    left, right = st.columns(2, gap="large")
+    with left:
+        _join_form(services, ui)
+    if may_open:
+        with right:
+            _open_form(services)
+    elif ui.code and services.person.may(Role.MEMBER):
+        navigation.link("classroom", "Open a class of your own", {})
+    message = st.session_state.pop(_MESSAGE, "")
+    if message:
+        st.caption(f":orange[{escape_markdown(message)}]")
+    _past_classes(services)
+
+
+def _join_form(services: Services, ui: ClassroomState) -> None:
+    def join() -> None:
+        with _message():
+            code, nickname = st.session_state[_CODE], st.session_state[_NICKNAME]
+            room = services.classrooms.join(code, services.person.id, nickname)
+            ui.code = ""
+            if room.leading and room.lead is not None:
+                show_to_class(services.run_owners, room, room.lead)
+
+    with st.form("classroom.join", enter_to_submit=True):
+        st.markdown("**Join a class**")
+        st.text_input("Code", value=ui.code, key=_CODE, max_chars=12, placeholder="as on the board")
+        name = services.person.name if services.person.logged_in else ""
+        st.text_input("Nickname", value=name, key=_NICKNAME, max_chars=MAX_NICKNAME, help="Only the teacher sees it.")
+        st.form_submit_button("Join", type="primary", on_click=join)
+
+
+def _open_form(services: Services) -> None:
+    def open_class() -> None:
+        with _message():
+            services.classrooms.open(services.person.id, st.session_state[_TITLE], st.session_state[_HOURS])
+
+    with st.form("classroom.open"):
+        st.markdown("**Open a class**")
+        st.text_input("Title", key=_TITLE, max_chars=60, placeholder="Metric learning, Monday")
+        st.number_input("Hours", 1, MAX_HOURS, 3, key=_HOURS, help="The class ends by itself after this time.")
+        st.form_submit_button("Open", on_click=open_class)
+
+
+class _message:
+    """Keeps the sentence of a UserError for the page."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if isinstance(error, UserError):
+            st.session_state[_MESSAGE] = str(error)
+            return True
+        return False
+
+
+def _past_classes(services: Services) -> None:
+    rooms = [
+        room for room in services.classrooms.taught_by(services.person.id) if not services.classrooms.is_open(room)
+    ]
+    if not rooms:
+        return
+    st.markdown("**Your classes of the last days**")
+    for room in rooms:
+        url = f"{ROUTES}/classrooms/{room.code}"
+        st.markdown(
+            f"{escape_markdown(room.title)}, {len(room.members)} students: "
+            f"[CSV]({url}/class.csv) · [hand-ins (zip)]({url}/hand-ins.zip)"
+        )
+
+
+def student_page(services: Services, room: Classroom) -> None:
+    """Render what a student has in a class: the hand-in, and the way out."""
+    member = room.members[services.person.id]
+    st.markdown(f"### {escape_markdown(room.title)}")
+    st.markdown(
+        f"You are here as **{escape_markdown(member.nickname)}**. Only the teacher sees this name, your guesses, "
+        "and which page you have open."
+    )
+    guesses = f"{len(member.guesses)} {'guess' if len(member.guesses) == 1 else 'guesses'} so far."
+    st.caption(f"{guesses} The hand-in holds your guesses, the answers that were shown, and your runs of this class.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.link_button("Download my hand-in", f"{ROUTES}/classrooms/{room.code}/hand-in.json")
+        st.button(
+            "Leave the class", key="classroom.leave", on_click=services.classrooms.leave, args=(services.person.id,)
+        )

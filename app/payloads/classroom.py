@@ -1,0 +1,230 @@
+"""A class as its event stream says it, and what is handed in of it: one JSON file a student, one CSV a class."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from app.content.lessons import LESSONS, Task
+from app.runtime.classroom import Classroom, Classrooms, Member, Place
+from app.runtime.services import Services
+from dmlviz.errors import UserError
+from dmlviz.runs.ownership import Entry
+
+CSV_COLUMNS = (
+    "nickname",
+    "joined",
+    "lesson",
+    "task",
+    "title",
+    "guess",
+    "answer",
+    "correct",
+    "guessed_at",
+    "runs",
+    "run_titles",
+)
+
+
+def classroom_event(rooms: Classrooms, code: str, person: str) -> dict[str, Any] | None:
+    """Return how a class stands as one person may know it; None once it is over for this person."""
+    try:
+        room = rooms.get(code, person)
+    except UserError:
+        return None
+    teacher = room.teacher == person
+    if not rooms.is_open(room) or not (teacher or person in room.present):
+        return None
+    task = _current_task(room)
+    shown = room.task_key in room.revealed
+    guesses = [guess for member in room.present.values() if (guess := _guess(room, member)) is not None]
+    counts = None if task is None else [guesses.count(number) for number in range(1, len(task.guesses) + 1)]
+    mine = None if teacher else room.present[person]
+    return {
+        "event": "classroom",
+        "code": room.code,
+        "title": room.title,
+        "teacher": teacher,
+        "present": len(room.present),
+        "online": sum(map(rooms.is_online, room.present)),
+        "leading": room.leading,
+        "following": mine is not None and mine.following,
+        "lead": _lead(room) if room.leading and not teacher else None,
+        "turn": room.turn,
+        "task": None if task is None else _task(room, task),
+        "revealed": shown,
+        "guessed": len(guesses),
+        "mine": None if mine is None else _guess(room, mine),
+        "counts": counts if teacher or shown else None,
+        "answer": task.answer + 1 if task is not None and (teacher or shown) else None,
+        "students": _students(rooms, room) if teacher else None,
+    }
+
+
+def public_id(person: str) -> str:
+    """Return an ID of a student that says nothing about who it is."""
+    return sha256(person.encode()).hexdigest()[:12]
+
+
+def known_task(lesson: str, number: int) -> Task:
+    """Return a task by its lesson and number; raise UserError where there is none."""
+    if lesson not in LESSONS or not 1 <= number <= len(LESSONS[lesson].tasks):
+        raise UserError(f"There is no task {number} in a lesson {lesson[:40]!r}.")
+    return LESSONS[lesson].tasks[number - 1]
+
+
+def _current_task(room: Classroom) -> Task | None:
+    try:
+        return None if room.lesson is None else known_task(room.lesson, room.task)
+    except UserError:  # of another version of the program
+        return None
+
+
+def _guess(room: Classroom, member: Member) -> int | None:
+    guess = member.guesses.get(room.task_key or "")
+    return None if guess is None else guess.number
+
+
+def _lead(room: Classroom) -> dict[str, Any] | None:
+    if room.lead is None:
+        return None
+    query = {name: value for name, value in room.lead.query.items() if name not in ("guess", "share", "code")}
+    return {"number": room.lead_number, "page": room.lead.page, "query": query, "step": room.lead.step}
+
+
+def _task(room: Classroom, task: Task) -> dict[str, Any]:
+    assert room.lesson is not None
+    return {
+        "lesson": room.lesson,
+        "lesson_title": LESSONS[room.lesson].title,
+        "number": room.task,
+        "title": task.title,
+        "question": task.question,
+        "guesses": list(task.guesses),
+    }
+
+
+def _students(rooms: Classrooms, room: Classroom) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": public_id(person),
+            "nickname": member.nickname,
+            "online": rooms.is_online(person),
+            "following": member.following,
+            "place": _where(rooms.places.get(person)),
+            "guess": _guess(room, member),
+        }
+        for person, member in room.present.items()
+    ]
+
+
+def _where(place: Place | None) -> str:
+    if place is None:
+        return ""
+    lesson = LESSONS.get(place.query.get("lesson", ""))
+    page = "Class" if place.page == "classroom" else place.page.capitalize() or "Explore"
+    if lesson is None:
+        return page
+    return f"{page}: {lesson.title}" + (f", task {place.query.get('task', '1')[:1]}" if not place.page else "")
+
+
+def hand_in(here: Services, room: Classroom, person: str) -> dict[str, Any]:
+    """Return what a student has done in a class: guesses, answers and runs, as JSON."""
+    member = room.members[person]
+    return {
+        "class": {"title": room.title, "code": room.code, "opened": _iso(room.opened)},
+        "nickname": member.nickname,
+        "joined": _iso(member.joined),
+        "tasks": [_handed_in(room, key, member) for key in member.guesses],
+        "runs": [_run(here, run, entry) for run, entry in _runs_by_holder(here, room).get(person, [])],
+    }
+
+
+def hand_ins_zip(here: Services, room: Classroom) -> bytes:
+    """Return the hand-ins of all students as a zip: one JSON file each, and the table of the class."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("class.csv", class_csv(here, room))
+        for number, (person, member) in enumerate(room.members.items(), 1):
+            name = "".join(letter if letter.isalnum() else "-" for letter in member.nickname)
+            text = json.dumps(hand_in(here, room, person), indent=2, ensure_ascii=False)
+            archive.writestr(f"{number:03d}-{name}.json", text)
+    return file.getvalue()
+
+
+def class_csv(here: Services, room: Classroom) -> str:
+    """Return a class as CSV: a row for each guess, and one for each student without any."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, CSV_COLUMNS, restval="")
+    table.writeheader()
+    runs = _runs_by_holder(here, room)
+    for person, member in room.members.items():
+        titles = [entry.title for _, entry in runs.get(person, [])]
+        about: dict[str, object] = {
+            "nickname": member.nickname,
+            "joined": _iso(member.joined),
+            "runs": len(titles),
+            "run_titles": "; ".join(titles),
+        }
+        for task in [_handed_in(room, key, member) for key in member.guesses] or [{}]:
+            row = about | {name: value for name, value in task.items() if name in CSV_COLUMNS and value is not None}
+            table.writerow({name: _cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """Keep a spreadsheet from taking a student's text for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+
+
+def _handed_in(room: Classroom, key: str, member: Member) -> dict[str, Any]:
+    guess = member.guesses[key]
+    lesson, _, number = key.partition("/")
+    entry: dict[str, Any] = {"lesson": lesson, "task": int(number), "guessed_at": _iso(guess.time)}
+    try:
+        task = known_task(lesson, int(number))
+    except UserError:
+        return entry | {"guess": str(guess.number)}
+    shown = key in room.revealed
+    return entry | {
+        "title": task.title,
+        "question": task.question,
+        "guess": task.guesses[guess.number - 1] if guess.number <= len(task.guesses) else str(guess.number),
+        "answer": task.guesses[task.answer] if shown else None,
+        "correct": guess.number - 1 == task.answer if shown else None,
+    }
+
+
+def _runs_by_holder(here: Services, room: Classroom) -> dict[str, list[tuple[str, Entry]]]:
+    """The runs that students got during a class, by student, the oldest first."""
+    runs: dict[str, list[tuple[str, Entry]]] = {}
+    for run, entry in _entries(here):
+        member = room.members.get(entry.holder)
+        if member is not None and member.joined <= entry.added <= (room.ended or room.expires):
+            runs.setdefault(entry.holder, []).append((run, entry))
+    return {holder: sorted(held, key=lambda pair: pair[1].added) for holder, held in runs.items()}
+
+
+def _entries(here: Services) -> Iterable[tuple[str, Entry]]:
+    return ((run, entry) for run in here.run_owners.items() for entry in here.run_owners.entries(run))
+
+
+def _run(here: Services, run: str, entry: Entry) -> dict[str, Any]:
+    about: dict[str, Any] = {"id": run, "title": entry.title, "trained": _iso(entry.added)}
+    try:
+        record = here.store.get(run)
+        return about | {
+            "state": record.state,
+            "settings": record.config.model_dump(mode="json"),
+            "scores": dict(record.metrics),
+        }
+    except UserError:  # it has been deleted since, or is damaged
+        return about | {"state": "unknown"}
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

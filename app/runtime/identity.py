@@ -1,0 +1,165 @@
+"""Who somebody is: a browser by its cookie, a name in a header of a trusted proxy, or a login (OIDC)."""
+
+import importlib.util
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.requests import HTTPConnection
+
+from app.runtime.browser_cookie import BrowserCookie, load_key, public_id
+from app.runtime.login_cookie import login_claims, login_configured
+from app.runtime.people import BROWSER, LOGIN, PeopleFile, Person, sole_person
+from dmlviz.errors import UserError
+from dmlviz.storage.text import one_line
+
+_SESSION_TOKEN = "browser_token"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessSettings:
+    """How people are told apart; by default the server is for one person, to whom everything belongs.
+
+    Attributes:
+        shared: Whether each browser is a person of its own.
+        people: File with roles and limits.
+        user_header: Header in which a trusted proxy names the person; empty for none.
+        proxies: Addresses of the trusted proxies, separated by commas.
+        login: Whether people log in through Streamlit (`[auth]` in its secrets).
+    """
+
+    shared: bool = False
+    people: Path | None = None
+    user_header: str = ""
+    proxies: str = ""
+    login: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether the server is for one person."""
+        return not (self.shared or self.people or self.user_header or self.login)
+
+    @property
+    def summary(self) -> str:
+        """How people are told apart, in one sentence."""
+        if self.user_header:
+            return f"People are told apart by the header {self.user_header} of the proxy."
+        if self.login:
+            return "People log in; who does not is a visitor (docs/PEOPLE.md)."
+        return "Each browser has its own runs and data (docs/PEOPLE.md)."
+
+
+def access_settings(
+    *,
+    shared: bool | None = None,
+    people: Path | None = None,
+    user_header: str = "",
+    proxies: str = "",
+    reachable: bool = False,
+) -> AccessSettings:
+    """Return how people are told apart, from what the server was started with.
+
+    Args:
+        shared: Whether each browser is a person of its own; None for the default: if others can reach the server.
+        people: File with roles and limits.
+        user_header: Header in which a trusted proxy names the person; empty for none.
+        proxies: Addresses of the trusted proxies, separated by commas.
+        reachable: Whether other machines can reach the address.
+
+    Returns:
+        The settings.
+
+    Raises:
+        UserError: If options do not go together, or what a login needs is not installed.
+    """
+    login = login_configured()
+    if user_header and not proxies:
+        raise UserError("--user-header needs --forwarded-allow-ips: the address of the proxy that sets the header.")
+    if user_header and "*" in proxies:
+        raise UserError(
+            "With --user-header, --forwarded-allow-ips cannot be *: anybody could name themselves anything."
+        )
+    if user_header and login:
+        raise UserError("People are named by --user-header or by a login ([auth] in secrets.toml); choose one.")
+    if shared is False and (people or user_header or login):
+        raise UserError("--not-shared means one person; leave it out, or --people, --user-header and [auth].")
+    if login and importlib.util.find_spec("authlib") is None:
+        raise UserError("The login needs Authlib: pip install 'dmlviz[login]'.")
+    return AccessSettings(
+        shared=reachable or bool(proxies) if shared is None else shared,
+        people=people,
+        user_header=user_header,
+        proxies=proxies,
+        login=login,
+    )
+
+
+def access_from_environment(reachable: bool) -> AccessSettings:
+    """Return how people are told apart where no command was given: from DMLVIZ_SHARED, DMLVIZ_PEOPLE and others."""
+    shared, people = os.environ.get("DMLVIZ_SHARED", ""), os.environ.get("DMLVIZ_PEOPLE", "")
+    if shared not in ("", "0", "1"):
+        raise UserError(f"DMLVIZ_SHARED is 0 or 1; got {shared[:40]!r}.")
+    return access_settings(
+        shared=None if shared == "" else shared == "1",
+        people=Path(people) if people else None,
+        user_header=os.environ.get("DMLVIZ_USER_HEADER", ""),
+        proxies=os.environ.get("FORWARDED_ALLOW_IPS", ""),
+        reachable=reachable,
+    )
+
+
+class Identity:
+    """Tells who sends a request, or whose session runs a page.
+
+    Args:
+        settings: How people are told apart.
+        runs: The runs folder, which keeps the key of the browsers' cookies.
+    """
+
+    def __init__(self, settings: AccessSettings, runs: Path) -> None:
+        self.settings = settings
+        self.browsers = BrowserCookie(load_key(runs))
+        self._people = PeopleFile(settings.people, has_login=bool(settings.user_header) or settings.login)
+
+    def of_request(self, request: HTTPConnection) -> Person:
+        """Return the person who sends a request; one without a cookie has no ID and holds nothing."""
+        claims = login_claims(request.cookies) if self.settings.login else {}
+        return self._person(request.headers, claims, self.browsers.token(request.cookies))
+
+    def of_session(self) -> Person:
+        """Return the person whose session runs this page; without a cookie, the session itself."""
+        token = self.browsers.token(st.context.cookies)
+        if token is None:
+            token = str(st.session_state.setdefault(_SESSION_TOKEN, secrets.token_hex(16)))
+        claims = st.user.to_dict() if self.settings.login else {}
+        return self._person(st.context.headers, claims, token)
+
+    def _person(self, headers: Mapping[str, str], claims: Mapping[str, Any], token: str | None) -> Person:
+        if self.settings.alone:
+            return sole_person(token or "")
+        id, name = None, ""
+        if self.settings.user_header:
+            # The middleware has removed the header from what no trusted proxy sent.
+            id = name = one_line(headers.get(self.settings.user_header) or "", 200)
+        elif claims.get("is_logged_in"):
+            id, name = _login(claims)
+        if id:
+            return self._people.now.person(LOGIN + id.lower(), name or id)
+        if token is None:
+            return self._people.now.person("", "")
+        known = public_id(token)
+        return self._people.now.person(BROWSER + known, f"Visitor {known[:4]}")
+
+
+def _login(claims: Mapping[str, Any]) -> tuple[str, str]:
+    """Return ID and name: the e-mail, unless the provider says that it is not verified, else the subject."""
+    email = claims.get("email")
+    if not isinstance(email, str) or claims.get("email_verified") in (False, "false"):
+        email = None
+    subject = f"{claims.get('provider', 'default')}|{claims['sub']}" if claims.get("sub") else ""
+    id = one_line(email or subject, 200)
+    return id, one_line(str(claims.get("name") or email or id), 200)

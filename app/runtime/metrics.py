@@ -1,0 +1,82 @@
+"""Figures about the server that are counted while they happen; `app.api.monitoring` adds those that are looked up."""
+
+import time
+from threading import Lock
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
+
+from dmlviz.jobs.job_report import JobReport
+
+disable_created_metrics()
+REGISTRY = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+
+JOBS_ENDED = Counter("dmlviz_jobs_ended", "Jobs that have ended.", ["kind", "state"], registry=REGISTRY)
+WAITING = Histogram(
+    "dmlviz_job_waiting_seconds",
+    "Time from a click to a worker.",
+    ["kind"],
+    buckets=(0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
+    registry=REGISTRY,
+)
+FIRST_FRAME = Histogram(
+    "dmlviz_first_frame_seconds",
+    "Time from a click on Train to the first frame that a page fetches.",
+    buckets=(0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 900),
+    registry=REGISTRY,
+)
+RERUN = Histogram(
+    "dmlviz_rerun_seconds",
+    "Time in which the server makes a page anew.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.4, 1, 2.5, 5),
+    registry=REGISTRY,
+)
+REQUESTS = Counter("dmlviz_http_requests", "HTTP requests answered.", ["method", "route", "status"], registry=REGISTRY)
+
+FETCH_TIME_S = 10.0  # seconds after a training's end in which its first frame still counts as live
+MAX_AWAITED = 1000
+
+
+class FirstFrames:
+    """Measures how long people wait for the first frame of a training."""
+
+    def __init__(self) -> None:
+        self._submitted: dict[str, float] = {}  # by run, when it was asked for
+        self._over: dict[str, float] = {}  # by run, when a frame no longer counts as live
+        self._lock = Lock()
+
+    def on_job(self, report: JobReport) -> None:
+        """Note that a training begins or has ended."""
+        if report.kind != "train":
+            return
+        now = time.monotonic()
+        with self._lock:
+            if report.state == "starting":
+                self._submitted[report.run] = now - report.waited
+                self._over.pop(report.run, None)
+                if len(self._submitted) > MAX_AWAITED:  # that nobody looked at
+                    oldest = next(iter(self._submitted))
+                    del self._submitted[oldest]
+                    self._over.pop(oldest, None)
+            elif report.run in self._submitted:
+                self._over[report.run] = now + FETCH_TIME_S
+
+    def on_frame(self, run: str) -> None:
+        """Note that a page has got a frame of a training."""
+        now = time.monotonic()
+        with self._lock:
+            submitted, over = self._submitted.pop(run, None), self._over.pop(run, now)
+        if submitted is not None and now <= over:
+            FIRST_FRAME.observe(now - submitted)
+
+
+FIRST_FRAMES = FirstFrames()
+
+
+def count_job(report: JobReport) -> None:
+    """Count a job that begins or has ended."""
+    FIRST_FRAMES.on_job(report)
+    if report.state == "starting":
+        WAITING.labels(report.kind).observe(report.waited)
+    else:
+        JOBS_ENDED.labels(report.kind, report.state).inc()

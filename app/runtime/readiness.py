@@ -1,0 +1,27 @@
+"""Whether a job can start now: what a health check of a container or of a proxy asks."""
+
+import shutil
+import tempfile
+
+from app.runtime.services import Services
+from dmlviz.doctor.folders import MIN_FREE_BYTES
+
+
+def obstacles(here: Services) -> list[str]:
+    """Return what keeps a job from starting, a sentence each; empty when the server is ready."""
+    found = []
+    folder = here.settings.runs
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        found.append(f"Nothing can be written into the folder of runs: {error.strerror}.")
+    else:
+        if free < MIN_FREE_BYTES:
+            found.append(f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}.")
+    if not here.available():
+        found.append("There is no data set: see `dmlviz data`.")
+    if not here.scheduler.ready:
+        found.append("No worker is ready yet.")
+    return found

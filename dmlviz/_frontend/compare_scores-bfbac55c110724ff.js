@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-861fa618ec6c5807.js";

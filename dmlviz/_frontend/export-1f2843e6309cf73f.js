@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.map/page-861fa618ec6c5807.js";

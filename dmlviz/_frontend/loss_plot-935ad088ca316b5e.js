@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.map/page-3c930db1ccb735f0.js";

@@ -1,0 +1,75 @@
+"""`dmlviz fleet`: the machines that train for a server."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dmlviz.cli import CertificatesFolder, single_command_app
+from dmlviz.errors import UserError
+
+app = single_command_app()
+
+
+@app.callback(invoke_without_command=True)
+def list_fleet(
+    context: typer.Context,
+    fleet: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="address of the fleet: tls://HOST:PORT")
+    ] = None,
+    certificates: CertificatesFolder = None,
+) -> None:
+    """List the machines of a fleet: slots, GPUs, versions, and why one is not used."""
+    if context.invoked_subcommand is not None:
+        return
+    if fleet is None:
+        raise UserError("Which fleet? Give its address: dmlviz fleet --fleet tls://HOST:PORT.")
+    from dmlviz.fleet.certificates import load_security
+    from dmlviz.fleet.dask_config import check_address
+    from dmlviz.fleet.dask_fleet import connect, list_machines
+
+    address = check_address(fleet)
+    client = connect(address, load_security(certificates))
+    try:
+        machines = list_machines(client)
+    finally:
+        client.close()
+    console = Console(highlight=False, soft_wrap=True)
+    if not machines:
+        console.print(f"No machine has joined the fleet at {address} yet: dmlviz worker {address}")
+        return
+    table = Table("machine", "busy", "slots", "GPUs", "dmlviz", "torch", "Python", "", box=None, pad_edge=False)
+    for machine in machines:
+        told = [escape(str(machine.versions.get(name, "?"))) for name in ("dmlviz", "torch", "python")]
+        table.add_row(
+            *(escape(machine.name), str(machine.busy), str(machine.slots), str(machine.gpus), *told),
+            f"not used: {escape(machine.refused)}" if machine.refused else "",
+        )
+    console.print(table)
+
+
+@app.command()
+def certificates(
+    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="(default: as --certificates)")] = None,
+) -> None:
+    """Make the certificates of a new fleet. Copy the folder to every machine; who has it belongs to the fleet."""
+    from dmlviz.fleet.certificates import certificates_folder, make_certificates
+
+    for path in make_certificates(certificates_folder(folder)):
+        print(path)
+
+
+@app.command()
+def scheduler(
+    fleet: Annotated[str, typer.Argument(metavar="FLEET", help="address to listen at: tls://HOST:PORT")],
+    certificates: CertificatesFolder = None,
+) -> None:
+    """Run the fleet's scheduler on a machine without a server. `dmlviz serve --fleet` starts one by itself."""
+    from dmlviz.fleet.dask_config import check_address
+    from dmlviz.fleet.dask_scheduler import run_scheduler
+
+    asyncio.run(run_scheduler(check_address(fleet), certificates))

@@ -1,0 +1,73 @@
+"""Checks of the disk: the folders, the data sets and the runs in them."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import available_datasets
+from dmlviz.doctor.check import Check
+from dmlviz.errors import UserError
+from dmlviz.runs.quota import format_bytes, total_size
+from dmlviz.runs.store import Runs
+
+LITTLE_SPACE = 1_000_000_000  # bytes
+MIN_FREE_BYTES = 50_000_000  # bytes; a run of the largest data set takes less
+
+
+def check_folder(name: str, folder: Path, option: str) -> Check:
+    """Return whether a folder can be written to, and how much space is left.
+
+    Args:
+        name: What the folder is for.
+        folder: The folder; it need not exist yet.
+        option: How to choose another.
+    """
+    try:
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Check(
+            name, "broken", f"{folder}: nothing can be written ({error.strerror}).", f"Choose another: {option}"
+        )
+    finding = f"{folder}: writable, {format_bytes(free)} free" + ("" if existing == folder else "; made when needed")
+    if free < MIN_FREE_BYTES:
+        return Check(name, "broken", finding, f"Free some space, or choose another folder: {option}")
+    if free < LITTLE_SPACE:
+        return Check(name, "warning", finding, f"Runs and data sets will soon fill it; choose another folder: {option}")
+    return Check(name, "ok", finding)
+
+
+def check_datasets(root: Path) -> Check:
+    """Return which data sets are on disk, and which are downloaded when somebody first uses them."""
+    try:
+        available = available_datasets(root)
+    except (OSError, UserError) as error:
+        return Check("data sets", "broken", str(error), "Remove the data set that cannot be read: dmlviz data --help")
+    missing = [name for name in DATASETS.builtin if name not in available]
+    finding = ", ".join(available)
+    return Check(
+        "data sets", "ok", finding + (f"; downloaded when first used: {', '.join(missing)}" if missing else "")
+    )
+
+
+def check_runs(folder: Path, limit: int) -> Check:
+    """Return how many runs there are, whether they can be read, and how much of the disk limit they take.
+
+    Args:
+        folder: The runs folder; it need not exist yet.
+        limit: Bytes that the runs may take.
+    """
+    store = Runs(folder)
+    readable, damaged = store.look()
+    own = [run for run in readable if not store.is_bundled(run)]
+    finding = (
+        f"{len(own)} of your own, {len(readable) - len(own)} ready-made; "
+        f"{format_bytes(total_size(store))} of {format_bytes(limit)}"
+    )
+    if damaged:
+        names = ", ".join(run.id for run in damaged[:5])
+        return Check("runs", "warning", f"{finding}; {len(damaged)} damaged: {names}", "See `dmlviz runs`.")
+    return Check("runs", "ok", finding)

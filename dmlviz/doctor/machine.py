@@ -1,0 +1,63 @@
+"""Checks of the machine: memory, cores, graphics card."""
+
+import os
+from pathlib import Path
+
+import psutil
+
+from dmlviz.doctor.check import Check
+from dmlviz.runs.quota import format_bytes
+
+# The server, the process that forks workers and two workers take 0.7 GB with MNIST; one training more 0.2 GB.
+ENOUGH_MEMORY = 1_000_000_000  # bytes
+CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+NVIDIA = Path("/proc/driver/nvidia/version")
+
+
+def check_memory() -> Check:
+    """Return how much memory there is, and whether it is enough; a container's limit counts."""
+    memory = psutil.virtual_memory()
+    total = min(memory.total, _container_limit() or memory.total)
+    free = min(memory.available, total)
+    finding = f"{format_bytes(free)} of {format_bytes(total)} are free"
+    if free < ENOUGH_MEMORY:
+        remedy = f"Close other programs, or give the container more: {format_bytes(ENOUGH_MEMORY)} should be free."
+        return Check("memory", "warning", finding, remedy)
+    return Check("memory", "ok", finding)
+
+
+def check_cores() -> Check:
+    """Return how many processor cores there are, and how many trainings run at a time on them."""
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    slots = max(1, cores - 1)
+    finding = f"{usable} of {cores}" if usable < cores else f"{cores}"
+    finding += f"; {slots} training{'s' if slots > 1 else ''} at a time"
+    if usable == 1:
+        return Check("cores", "warning", finding, "Pages become slow while a training runs; two cores are better.")
+    return Check("cores", "ok", finding)
+
+
+def check_gpu() -> Check:
+    """Return which graphics card trainings use. Imports torch, which takes seconds."""
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        return Check("GPU", "broken", f"torch cannot be imported: {str(error)[:200]}", "Install it again: pytorch.org")
+    if torch.cuda.is_available():
+        return Check("GPU", "ok", f"{torch.cuda.get_device_name()} (CUDA {torch.version.cuda})")
+    if NVIDIA.exists():
+        why = "is built without CUDA" if torch.version.cuda is None else f"with CUDA {torch.version.cuda} cannot use it"
+        finding = f"There is a graphics card, but torch {torch.__version__} {why}."
+        return Check("GPU", "warning", finding, "Install the torch that fits its driver: pytorch.org/get-started")
+    return Check("GPU", "ok", "none; trainings run on the processor")
+
+
+def _container_limit() -> int | None:
+    for file in CGROUP_LIMITS:
+        try:
+            text = file.read_text().strip()
+        except OSError:
+            continue
+        return int(text) if text.isdecimal() else None
+    return None

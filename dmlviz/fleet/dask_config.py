@@ -1,0 +1,105 @@
+"""How Dask is set up, on every machine of the fleet."""
+
+import socket
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from dmlviz.fleet.errors import FleetError
+from dmlviz.fleet.requirements import import_extra
+
+DEFAULT_PORT = 8786
+TOPIC = "dmlviz"  # one for all jobs: Dask never deletes a topic
+SLOT, GPU = "slot", "GPU"  # resources
+LOOPBACK = "127.0.0.1:0"  # where Dask's HTTP server listens, which cannot be switched off; it has no routes here
+
+CONFIG: dict[str, Any] = {
+    "distributed.comm.require-encryption": True,
+    "distributed.comm.compression": False,  # frames and arrays hardly shrink
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.comm.timeouts.tcp": "30s",
+    "distributed.scheduler.allowed-failures": 0,  # a lost job is begun again by our own scheduler, which tells people
+    "distributed.scheduler.worker-ttl": "30s",
+    "distributed.scheduler.work-stealing": False,  # a job stays where the page says that it is
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.low-level-log-length": 100,  # messages that the scheduler keeps, each with a frame
+    # What people should know, we say ourselves.
+    "logging": dict.fromkeys(("distributed", "distributed.client", "distributed.worker"), "critical"),
+    "distributed.admin.tick.limit": "30s",  # no warnings about a busy machine
+}
+
+
+def configure_dask() -> None:
+    """Set Dask's options for this process; raise FleetError where Dask is not installed."""
+    import_extra("dask")
+    import dask
+
+    dask.config.set(CONFIG)
+    import_extra("distributed")  # it sets up its logging when it is imported
+
+
+def check_address(address: str) -> str:
+    """Return the address of a scheduler, with its port; raise FleetError unless it is tls://HOST[:PORT]."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port or DEFAULT_PORT
+    except ValueError:
+        host, port = None, 0
+    if host is None or parts.scheme != "tls" or parts.path not in ("", "/") or parts.query or parts.username:
+        hint = " A fleet is always encrypted." if address.startswith("tcp:") else ""
+        raise FleetError(
+            f"The address of a fleet is tls://HOST:PORT, as in tls://192.168.0.2:8786; got {address}.{hint}"
+        )
+    return f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Split an address that `check_address` has returned."""
+    parts = urlsplit(address)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
+
+
+def is_this_machine(address: str) -> bool:
+    """Return whether the host of an address is one of this machine."""
+    host, _ = host_and_port(address)
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(place)
+    except OSError:
+        return False
+    return True
+
+
+def is_listening(address: str) -> bool:
+    """Return whether somebody listens at an address."""
+    try:
+        socket.create_connection(host_and_port(address), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def why_unreachable(address: str, error: BaseException) -> str:
+    """Say in a sentence why a scheduler could not be reached."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return (
+            f"The fleet at {address} has other certificates than this machine; "
+            "copy the folder of the certificates from the server."
+        )
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return f"The host of {address} is not known; check the name."
+    return f"Nobody answers at {address}; check the address, and that the server is running."

@@ -1,0 +1,178 @@
+"""A machine of a Dask fleet: it joins the scheduler, does what the servers order, and comes back after every fault."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import available_datasets
+from dmlviz.fleet.certificates import load_security
+from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, why_unreachable
+from dmlviz.fleet.errors import FleetError
+from dmlviz.fleet.machine import Machine
+from dmlviz.fleet.versions import refusal, versions
+
+if TYPE_CHECKING:
+    from distributed.security import Security
+
+RETRY_S = 1.0  # seconds between two attempts to join
+START_TIMEOUT_S = 120.0  # seconds to join; with less, a busy machine joins and leaves again while it gets an order
+
+_machine: Machine | None = None  # of this process; set before Dask may send an order
+
+
+def train(order: str, config: str) -> bytes:
+    """The task: train and return the packed run; messages go to the topic. Runs in a thread of the Dask worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    assert _machine is not None
+
+    def send(message: dict[str, Any]) -> None:
+        worker.log_event(TOPIC, {"order": order, **message})
+
+    def wanted() -> bool:
+        # A task that nobody waits for any more is "cancelled" or gone, while its thread goes on.
+        task = worker.state.tasks.get(order)
+        return task is not None and task.state == "executing"
+
+    return _machine.train(order, TrainConfig.from_json(config), send, wanted)
+
+
+def message_from(order: str, first: int) -> dict[str, Any] | None:
+    """Called by a server through `Client.run`: the message from line number `first` on."""
+    return None if _machine is None else _machine.message_from(order, first)
+
+
+def stop(order: str, force: bool) -> None:
+    """Called by a server through `Client.run`: stop an order."""
+    if _machine is not None:
+        _machine.stop(order, force)
+
+
+def gpu_count() -> int:
+    """Return how many NVIDIA GPUs a training here may use, without loading torch."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return len([device for device in visible.split(",") if device.strip() not in ("", "-1")])
+    return len([*Path("/proc/driver/nvidia/gpus").glob("*")])
+
+
+def default_slots() -> int:
+    """Return one slot for each GPU; without a GPU the number of cores less one."""
+    return gpu_count() or max(1, (os.cpu_count() or 2) - 1)
+
+
+async def run_worker(
+    address: str,
+    *,
+    slots: int,
+    name: str | None = None,
+    data: Path | None = None,
+    certificates: Path | None = None,
+    say: Callable[[str], object] = print,
+) -> None:
+    """Work for the fleet until SIGINT or SIGTERM; join again whenever the connection was lost.
+
+    Args:
+        address: The scheduler's address, as `check_address` returns it.
+        slots: How many trainings at a time.
+        name: The machine's name on the page; the host's by default.
+        data: The data folder.
+        certificates: The folder of the certificates.
+        say: Gets a sentence whenever something has changed.
+
+    Raises:
+        FleetError: If this machine does not fit the fleet: other versions, other or no certificates.
+    """
+    global _machine
+    configure_dask()
+    security = load_security(certificates)
+    name = name or socket.gethostname()
+    _machine = machine = await asyncio.to_thread(Machine, slots, data)
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    said = ""
+    try:
+        while not ended.is_set():
+            try:
+                await _check_versions(address, security)
+                await _join(address, security, machine, slots, name, data, ended, say)
+                said = ""
+            except FleetError:
+                raise
+            except (OSError, ValueError, RuntimeError) as error:
+                sentence = _why_not_joined(address, name, error)
+                if sentence != said:
+                    say(f"{sentence} Trying again …")
+                said = sentence
+            await asyncio.to_thread(machine.stop_all)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), RETRY_S)
+    finally:
+        await asyncio.to_thread(machine.close)
+
+
+async def _join(
+    address: str,
+    security: "Security",
+    machine: Machine,
+    slots: int,
+    name: str,
+    data: Path | None,
+    ended: asyncio.Event,
+    say: Callable[[str], object],
+) -> None:
+    """Be a worker of the scheduler until the connection is lost or this process should end."""
+    from distributed import Worker
+
+    worker = Worker(
+        address,
+        name=name,
+        nthreads=slots,
+        resources={SLOT: slots, GPU: gpu_count()},
+        security=security,
+        memory_limit=0,
+        local_directory=str(machine.scratch / "dask"),
+        dashboard_address=LOOPBACK,
+        death_timeout=START_TIMEOUT_S,
+        startup_information={"dmlviz": lambda _: versions(), "datasets": lambda _: available_datasets(data)},
+    )
+    async with worker:
+        say(f"{name} has joined the fleet at {address} with {slots} slot{'s' if slots > 1 else ''}.")
+        waiting = [asyncio.ensure_future(ended.wait()), asyncio.ensure_future(worker.finished())]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        if ended.is_set():
+            await asyncio.to_thread(machine.stop_all)
+        else:
+            say(f"{name} has lost the fleet at {address}.")
+
+
+async def _check_versions(address: str, security: "Security") -> None:
+    """Raise FleetError unless this machine has the versions of the scheduler."""
+    from distributed import Client
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dask's own words on versions; ours are below
+        async with Client(address, security=security, asynchronous=True, timeout=5, set_as_default=False) as client:
+            theirs = await client.run_on_scheduler(versions)
+    if why := refusal(versions(), theirs):
+        raise FleetError(f"This machine is refused by the fleet. {why}")
+
+
+def _why_not_joined(address: str, name: str, error: BaseException) -> str:
+    if "name taken" in str(error):
+        return f"The fleet has a machine named {name} already, or has just lost one; choose another with --name."
+    sentence = why_unreachable(address, error)
+    if "certificates" in sentence:
+        raise FleetError(sentence) from None
+    return sentence

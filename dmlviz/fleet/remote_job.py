@@ -1,0 +1,153 @@
+"""A job on another machine, seen from the server: it looks like a worker process to the scheduler."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, Protocol
+
+from dmlviz.errors import UserError
+from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.live_record import LiveRecord
+from dmlviz.jobs.placement import EventQueue, WorkerEvent
+from dmlviz.runs.record_writer import error_message
+from dmlviz.runs.run import Run
+
+SILENCE_S = 5.0  # seconds without a message after which the machine is asked for what was missed
+KILL_TIMEOUT_S = 3.0  # seconds that a machine has to end a job and send what there is
+
+Note = tuple[Literal["message", "result", "lost", "stop", "kill"], Any]
+
+
+class Link(Protocol):
+    """The way to the machine that does one job. Its methods raise MachineLostError where no answer comes."""
+
+    def message_from(self, first: int) -> dict[str, Any] | None:
+        """Return the message from line number `first` on; None when the job is over there."""
+
+    def stop(self, force: bool) -> None:
+        """Stop the job between two batches, or at once."""
+
+    def close(self) -> None:
+        """Say that nobody waits for the result any more."""
+
+
+class RemoteJob:
+    """A training on a machine of the fleet.
+
+    Args:
+        run: The run, without events.
+        machine: The machine's name.
+        events: Where to put its messages and its end.
+        connect: Sends the order and returns the link; the link's owner calls `on_message`, `on_result`, `on_lost`.
+        on_end: Called before its end is told, with whether the machine was lost.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        machine: str,
+        events: EventQueue,
+        connect: Callable[["RemoteJob"], Link],
+        on_end: Callable[["RemoteJob", bool], object],
+    ) -> None:
+        self.run = run
+        self.machine = machine
+        self._events = events
+        self._connect = connect
+        self._on_end = on_end
+        self._notes: SimpleQueue[Note] = SimpleQueue()
+        self._record = LiveRecord(run)
+        self._thread = threading.Thread(target=self._work, name=f"job on {machine}", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def on_message(self, message: dict[str, Any]) -> None:
+        """Take a message of the machine."""
+        self._notes.put(("message", message))
+
+    def on_result(self, fetch: Callable[[], bytes]) -> None:
+        """Take the end of the job; `fetch` gets the packed run, and may raise MachineLostError or UserError."""
+        self._notes.put(("result", fetch))
+
+    def on_lost(self, why: str) -> None:
+        """Note that the machine is gone, and why, in a sentence."""
+        self._notes.put(("lost", why))
+
+    def terminate(self) -> None:
+        """Ask the machine to stop between two batches."""
+        self._notes.put(("stop", None))
+
+    def kill(self) -> None:
+        """End it now."""
+        self._notes.put(("kill", None))
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until its end is in the queue."""
+        self._thread.join(timeout)
+
+    def _work(self) -> None:
+        why, lost, link = "", False, None
+        try:
+            if not self.run.lock.acquire():
+                raise UserError(f"Another process is writing {self.run.id}; wait until it ends, or stop it.")
+            self._record.update_info(machine=self.machine)
+            link = self._connect(self)
+            self._follow(link)
+        except MachineLostError as error:
+            why, lost = str(error), True
+        except UserError as error:
+            why = f"{self.machine} cannot train this: {error}"
+        except Exception as error:
+            logging.getLogger(__name__).exception("a job of the fleet failed")
+            why = error_message(error)
+        finally:
+            self.run.lock.release()
+            if link is not None:
+                link.close()
+            self._on_end(self, lost)
+            self._events.put(WorkerEvent(self, None, why, lost))
+
+    def _follow(self, link: Link) -> None:
+        """Write what the machine says until the job is over; raise MachineLostError if it does not get that far."""
+        heard, deadline = time.monotonic(), float("inf")
+        while True:
+            try:
+                kind, value = self._notes.get(timeout=min(SILENCE_S, max(0.0, deadline - time.monotonic())))
+            except Empty:
+                kind, value = "message", None
+            if time.monotonic() >= deadline:
+                raise MachineLostError(f"{self.machine} did not end the job in {KILL_TIMEOUT_S:.0f} seconds.")
+            match kind:
+                case "message":
+                    if value is not None and self._record.write(value):
+                        heard = time.monotonic()
+                    elif value is not None or time.monotonic() - heard >= SILENCE_S:
+                        self._catch_up(link)
+                        heard = time.monotonic()
+                case "result":
+                    self._record.finish(value())
+                    return
+                case "lost":
+                    raise MachineLostError(value)
+                case "stop":
+                    with contextlib.suppress(MachineLostError):  # the scheduler will soon ask by force
+                        link.stop(force=False)
+                        self._events.put(WorkerEvent(self, {"stopping": True}))
+                case "kill":
+                    deadline = time.monotonic() + KILL_TIMEOUT_S
+                    with contextlib.suppress(MachineLostError):
+                        link.stop(force=True)
+
+    def _catch_up(self, link: Link) -> None:
+        """Ask for lines that have not come; those that still cannot be had come with the packed run."""
+        with contextlib.suppress(MachineLostError):
+            while (missed := link.message_from(self._record.lines)) is not None and missed["lines"]:
+                before = self._record.lines
+                self._record.write(missed)
+                if self._record.lines == before:
+                    return

@@ -1,0 +1,47 @@
+"""Which versions a machine has; those that must be the same on all machines of a fleet."""
+
+import hashlib
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dmlviz import __version__
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+
+MUST_MATCH = {"dmlviz": "dmlviz", "distributed": "Dask distributed", "plugins": "plug-ins"}
+
+
+def versions() -> dict[str, str]:
+    """Return this machine's versions by name; `plugins` is a hash of all names that a config may hold."""
+    names = [sorted(catalog) for catalog in (LOSSES, MINERS, NETS)] + [sorted(DATASETS.builtin)]
+    return {
+        "dmlviz": __version__,
+        "distributed": _version("distributed"),
+        "plugins": hashlib.sha256(json.dumps(names).encode()).hexdigest()[:8],
+        "torch": _version("torch"),
+        "python": platform.python_version(),
+    }
+
+
+def refusal(machine: Any, here: dict[str, str]) -> str:
+    """Return in a sentence why a machine of these versions cannot work for this one; empty if it can."""
+    if not isinstance(machine, dict):
+        return "It is no machine of a dmlviz fleet."
+    for name, title in MUST_MATCH.items():
+        got = str(machine.get(name, "unknown"))[:40]
+        if got != here[name] and name == "plugins":
+            return "It has other plug-ins than the server; start it with the same --plugin files."
+        if got != here[name]:
+            return f"It has {title} {got}, and the server has {here[name]}; install the same version."
+    return ""
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

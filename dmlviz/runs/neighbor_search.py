@@ -1,0 +1,123 @@
+"""Nearest neighbors among the test images of a run."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_faiss_to_one_thread
+from dmlviz.runs.event_log_dir import EventLogDir, RunNotFoundError
+
+if TYPE_CHECKING:
+    from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
+
+
+class Neighbor(NamedTuple):
+    """A neighbor: index of the test image, distance, class ID."""
+
+    item: int
+    distance: float
+    label: int
+
+
+class NeighborSearch(EventLogDir):
+    """A run whose embeddings can be searched, exactly."""
+
+    @property
+    @abstractmethod
+    def embeddings(self) -> np.ndarray | None:
+        """Final embeddings of all test images (n × d); None before the end."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> np.ndarray | None:
+        """Class IDs of the test images (n); None before the start."""
+
+    @property
+    @abstractmethod
+    def tracked_indices(self) -> np.ndarray | None:
+        """Indices of the test images in snapshots, ascending; None before the start."""
+
+    @property
+    @abstractmethod
+    def snapshot_steps(self) -> list[int]:
+        """Steps of the snapshots so far."""
+
+    @abstractmethod
+    def snapshot(self, step: int) -> np.ndarray:
+        """Return embeddings of the tracked images after `step` batches (n × d, float32)."""
+
+    def neighbors(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
+        """Return the k nearest neighbors of a test image, nearest first, excluding the image itself.
+
+        Args:
+            item: index of the test image.
+            k: number of neighbors.
+            step: search the tracked images at this snapshot; by default all test images at the end, or the last
+                snapshot while the run trains.
+            metric: distance metric.
+
+        Raises:
+            UserError: if the image is not among those searched.
+        """
+        search, items = self._search(step, metric)
+        row = int(np.searchsorted(items, item))
+        if row == len(items) or items[row] != item:
+            raise UserError(
+                f"Image {item} is not among the {len(items):,} test images embedded at this step; choose another."
+            )
+        distances, rows = search.others(k, [row])
+        return self._to_neighbors(distances, items, rows)
+
+    def neighbors_of_point(
+        self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
+    ) -> list[Neighbor]:
+        """Return the k test images nearest to an embedding (d), nearest first."""
+        search, items = self._search(step, metric)
+        distances, rows = search.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
+        return self._to_neighbors(distances, items, rows)
+
+    def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
+        path, labels, tracked = self.path / "embeddings.npy", self.labels, self.tracked_indices
+        if step is None and not path.exists():
+            step = (self.snapshot_steps or [0])[-1]
+        if step is not None:
+            path = self.path / "snapshots" / f"{int(step)}.npy"
+        if labels is None or tracked is None or not path.exists():
+            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
+        items = np.arange(len(labels)) if step is None else np.asarray(tracked)
+        limit_faiss_to_one_thread()
+        return _index(_Gallery(path, path.stat().st_mtime_ns, step, self), metric), items
+
+    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
+        labels = self.labels
+        assert labels is not None  # _search has read them
+        pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
+        return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
+
+
+@dataclass(frozen=True)
+class _Gallery:
+    """Embeddings to search: a file as it was written at `stamp`, and the run that reads it."""
+
+    path: Path
+    stamp: int
+    step: int | None
+    run: NeighborSearch = field(compare=False)
+
+    def read(self) -> np.ndarray:
+        embeddings = self.run.embeddings if self.step is None else self.run.snapshot(self.step)
+        if embeddings is None:  # removed since the caller checked
+            raise RunNotFoundError(f"Run {self.run.id} has no embeddings.")
+        return embeddings
+
+
+@lru_cache(maxsize=8)
+def _index(gallery: _Gallery, metric: "Metric") -> "NearestNeighbors":
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    return NearestNeighbors(gallery.read(), metric)

@@ -1,0 +1,262 @@
+"""Who holds a run or a data set, and who else may see it: one small file for each, beside the runs.
+
+Equal configs are one run, so several people can hold the same folder. Each of them has an entry of their own: title,
+tags, pin and visibility. Deleting removes one entry; the folder may go when nobody holds it any more.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hmac import compare_digest
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.files import FileLock, ensure_dir, write_json
+from dmlviz.storage.run_schema.validation import read
+
+Visibility = Literal["private", "link", "shelf"]
+"""Who sees it besides its holder: nobody, everyone who opened its link, or everyone."""
+
+VISIBILITIES: tuple[Visibility, ...] = ("private", "link", "shelf")
+MAX_READERS = 2000  # people who opened the link of one entry
+
+PersonId = Annotated[str, Field(min_length=1, max_length=250)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What one holder has of a run or a data set.
+
+    Attributes:
+        holder: ID of the person.
+        name: Name of the person.
+        title: Title that the holder gave it.
+        tags: The holder's tags.
+        pinned: Whether it is never deleted to make room.
+        visibility: Who else sees it.
+        key: The secret part of its link; empty if it has none.
+        readers: IDs of the people who opened the link.
+        added: When the holder got it, in seconds since 1970.
+        temporary: Whether it is deleted after a day, as the runs of guests are.
+        deleted: When the holder deleted it, in seconds since 1970; None if not.
+    """
+
+    holder: PersonId
+    name: Annotated[str, Field(max_length=250)]
+    title: Annotated[str, Field(max_length=1000)]
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    visibility: Visibility = "private"
+    key: Annotated[str, Field(max_length=100)] = ""
+    readers: tuple[PersonId, ...] = ()
+    added: float
+    temporary: bool = False
+    deleted: float | None = None
+
+
+_ENTRIES: TypeAdapter[tuple[Entry, ...]] = TypeAdapter(tuple[Entry, ...])
+
+
+class Ownership:
+    """The holders of the runs of a folder, or of its data sets. Safe for several threads and processes.
+
+    Args:
+        folder: The folder of the runs or data sets; the files lie in its subfolder `.owners`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder) / ".owners"
+        self._thread_lock = threading.Lock()
+
+    def all_entries(self, item: str) -> tuple[Entry, ...]:
+        """Return every entry, deleted ones too; none where the file is missing or damaged, so that nobody sees it."""
+        try:
+            return self._read(item)
+        except DamagedFileError:
+            return ()
+
+    def entries(self, item: str) -> tuple[Entry, ...]:
+        """Return the entries of those who hold it now."""
+        return tuple(entry for entry in self.all_entries(item) if entry.deleted is None)
+
+    def entry(self, item: str, holder: str) -> Entry | None:
+        """Return the entry of one holder; None if this person does not hold it."""
+        return next((entry for entry in self.entries(item) if entry.holder == holder), None)
+
+    def visible_entry(self, item: str, person: str) -> Entry | None:
+        """Return the entry through which a person sees it: their own, else one on the shelf, else one by link."""
+        seen = [entry for entry in self.entries(item) if _sees(entry, person)]
+        order = {"shelf": 1, "link": 2, "private": 3}
+        return min(seen, key=lambda entry: 0 if entry.holder == person else order[entry.visibility], default=None)
+
+    def items(self) -> Iterator[str]:
+        """Yield what has a file, deleted entries included."""
+        yield from sorted(path.stem for path in self.folder.glob("*.json"))
+
+    def held_by(self, person: str) -> list[str]:
+        """Return what a person holds."""
+        return [item for item in self.items() if self.entry(item, person) is not None]
+
+    def add(self, item: str, *, holder: str, name: str, title: str, temporary: bool = False) -> None:
+        """Give a person an entry; one that they hold already stays as it is.
+
+        Args:
+            item: The run or data set.
+            holder: ID of the person.
+            name: Name of the person.
+            title: Title of the entry.
+            temporary: Whether it is deleted after a day.
+        """
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            if any(entry.holder == holder and entry.deleted is None for entry in entries):
+                return entries
+            others = [entry for entry in entries if entry.holder != holder]
+            new = Entry(holder=holder, name=name, title=title, added=time.time(), temporary=temporary)
+            return [*others, new]
+
+        self._change(item, change)
+
+    def change(self, item: str, holder: str, **fields: Any) -> None:
+        """Change fields of a holder's entry; raise UserError if this person does not hold it."""
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            if not any(entry.holder == holder and entry.deleted is None for entry in entries):
+                raise UserError("This run is no longer yours; reload the page.")
+            return [replace(entry, **fields) if entry.holder == holder else entry for entry in entries]
+
+        self._change(item, change)
+
+    def share(self, item: str, holder: str, visibility: Visibility) -> None:
+        """Set who else sees it. A link that is taken back never works again, nor for those who opened it."""
+        if visibility not in VISIBILITIES:
+            raise UserError(f"Visibility is one of {', '.join(VISIBILITIES)}; got {str(visibility)[:40]!r}.")
+        entry = self.entry(item, holder)
+        if entry is None or entry.visibility == visibility:
+            return
+        key = secrets.token_urlsafe(16) if visibility == "link" else ""
+        self.change(item, holder, visibility=visibility, key=key, readers=())
+
+    def open_link(self, item: str, key: str, reader: str) -> bool:
+        """Let a person who has the link see it from now on; return whether the link is valid."""
+        opened = next((e for e in self.entries(item) if e.key and compare_digest(e.key.encode(), key.encode())), None)
+        if opened is None or opened.visibility != "link":
+            return False
+        if opened.holder != reader and reader not in opened.readers:
+            self.change(item, opened.holder, readers=(*opened.readers, reader)[-MAX_READERS:])
+        return True
+
+    def admit(self, item: str, holder: str, readers: Iterable[str]) -> None:
+        """Let people see what is shared by link, as if they had opened the link."""
+        entry = self.entry(item, holder)
+        if entry is None or entry.visibility != "link":
+            return
+        new = [reader for reader in readers if reader != holder and reader not in entry.readers]
+        if new:
+            self.change(item, holder, readers=(*entry.readers, *new)[-MAX_READERS:])
+
+    def forget_link(self, item: str, reader: str) -> None:
+        """Take it off the list of a person who opened its link."""
+        self._change(
+            item, lambda entries: [replace(e, readers=tuple(r for r in e.readers if r != reader)) for e in entries]
+        )
+
+    def remove(self, item: str, holder: str) -> bool:
+        """Delete a holder's entry, restorable; return whether nobody holds the item any more."""
+        self.change(item, holder, deleted=time.time(), visibility="private", key="", readers=())
+        return not self.entries(item)
+
+    def restore(self, item: str, holder: str) -> None:
+        """Restore a deleted entry; raise UserError if there is none."""
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            if not any(entry.holder == holder for entry in entries):
+                raise UserError("This run can no longer be restored; train it again.")
+            return [replace(entry, deleted=None) if entry.holder == holder else entry for entry in entries]
+
+        self._change(item, change)
+
+    def remove_all(self, item: str) -> None:
+        """Delete everyone's entry, restorable by each."""
+        now = time.time()
+        self._change(item, lambda entries: [replace(e, deleted=e.deleted or now, readers=(), key="") for e in entries])
+
+    def forget(self, item: str) -> None:
+        """Remove the file: what it was about is gone for good."""
+        self._path(item).unlink(missing_ok=True)
+
+    def expired(self, age_s: float, now: float | None = None) -> list[tuple[str, Entry]]:
+        """Return the temporary entries that are older than `age_s` seconds, with their items."""
+        before = (time.time() if now is None else now) - age_s
+        return [
+            (item, entry)
+            for item in self.items()
+            for entry in self.entries(item)
+            if entry.temporary and entry.added < before
+        ]
+
+    def sweep(self, exists: Callable[[str], bool], retention_s: float) -> None:
+        """Forget what cannot be restored any more.
+
+        Args:
+            exists: Whether an item is still there, or in the trash.
+            retention_s: Seconds for which a deleted entry can be restored.
+        """
+        before = time.time() - retention_s
+        for item in [*self.items()]:
+            if not exists(item):
+                self.forget(item)
+            elif any(entry.deleted is not None and entry.deleted < before for entry in self.all_entries(item)):
+                self._change(item, lambda entries: [e for e in entries if e.deleted is None or e.deleted >= before])
+
+    def _path(self, item: str) -> Path:
+        if not item or not all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in item):
+            raise UserError(f"There is nothing called {item[:40]!r}.")
+        return self.folder / f"{item}.json"
+
+    def _read(self, item: str) -> tuple[Entry, ...]:
+        path = self._path(item)
+        try:
+            status = path.stat()
+        except OSError:
+            return ()
+        return _parsed(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+    def _change(self, item: str, change: Callable[[list[Entry]], list[Entry]]) -> None:
+        with self._locked():
+            before = self._read(item)  # damaged: raises, so that nobody's entry is overwritten
+            after = change([*before])
+            if tuple(after) != before:
+                write_json(self._path(item), _ENTRIES.dump_python(tuple(after), mode="json"))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._thread_lock:
+            lock = FileLock(ensure_dir(self.folder) / "lock")
+            if not lock.acquire(5.0):
+                raise UserError("The list of owners is in use by another process; try again in a few seconds.")
+            try:
+                yield
+            finally:
+                lock.release()
+
+
+def _sees(entry: Entry, person: str) -> bool:
+    if entry.holder == person or entry.visibility == "shelf":
+        return True
+    return entry.visibility == "link" and person in entry.readers
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: Path, stamp: tuple[int, int, int]) -> tuple[Entry, ...]:
+    try:
+        return read(_ENTRIES, path)
+    except FileNotFoundError:
+        return ()

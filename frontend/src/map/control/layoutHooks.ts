@@ -1,0 +1,66 @@
+// What the legend, the toolbar and the player do when a person uses them.
+import type { MapState } from "../data/state.ts";
+import type { LayoutHooks } from "../ui/layout.ts";
+import type { Interaction } from "./interaction.ts";
+import type { Action } from "./keys.ts";
+import type { MapActions } from "./mapActions.ts";
+import type { PointPainter } from "./pointPainter.ts";
+import type { Selection } from "./selection.ts";
+
+/** The map, whose parts are made after its elements. */
+interface Target {
+  readonly state: MapState;
+  readonly actions: MapActions;
+  readonly interaction: Interaction;
+  readonly selection: Selection;
+  readonly painter: PointPainter;
+  /** Tell Python. */
+  setStateValue: (name: string, value: unknown) => void;
+  setTriggerValue: (name: string, value: unknown) => void;
+  changed: () => void;
+}
+
+export function layoutHooks(map: Target): LayoutHooks {
+  const run =
+    (...action: Action) =>
+    () =>
+      map.actions.run(action);
+  return {
+    toggle: (c) => filter(map, () => map.state.model.toggleClass(c)),
+    solo: (c) => filter(map, () => map.state.model.soloClass(c)),
+    spotlight: (c) => {
+      map.interaction.spotlight = c;
+      map.painter.repaint();
+    },
+    mode: (mode) => map.actions.run(["mode", mode]),
+    home: run("home"),
+    markers: run("markers"),
+    names: run("names"),
+    trails: run("trails"),
+    refit: run("refit"),
+    fullscreen: run("fullscreen"),
+    play: run("play"),
+    speed: run("speed"),
+    step: (by) => map.actions.run(["step", by]),
+    seek: (index) => map.actions.run(["seek", index]),
+    scrub: (step) => map.actions.run(["scrub", step]),
+    remedy: (chosen) => map.setTriggerValue("remedy", chosen),
+    // At once; Python is told.
+    color: (name) => {
+      map.setStateValue("color", name);
+      map.state.data = { ...map.state.data, color: name };
+      map.painter.recolor();
+    },
+    changed: () => map.changed(),
+  };
+}
+
+/** Hide or show classes, which takes their items out of the selection. */
+function filter({ state, selection, interaction, painter }: Target, change: () => void): void {
+  const count = () => state.model.selected?.reduce((a, b) => a + b, 0) ?? 0;
+  const before = count();
+  change();
+  if (before !== count()) selection.publish();
+  interaction.leave();
+  painter.repaint();
+}

@@ -1,0 +1,55 @@
+// Which color each point has, and what a change of it, of the selection or of hidden classes brings with it.
+import { messageOf } from "../../lib/format.ts";
+import { classColors } from "../../lib/palette.ts";
+import type { MapState } from "../data/state.ts";
+import { computePointColors } from "../render/pointColors.ts";
+import type { Scene } from "../render/scene.ts";
+import type { ColorControl } from "../ui/colorControl.ts";
+
+export interface PainterParts {
+  state: MapState;
+  scene: Scene;
+  colorControl: ColorControl;
+  /** The class under the pointer in the legend. */
+  spotlight: () => number | null;
+  /** Classes are to be counted anew. */
+  recount: () => void;
+  changed: () => void;
+  trouble: (text: string) => void;
+}
+
+export class PointPainter {
+  constructor(private parts: PainterParts) {}
+
+  /** Colors, selection or hidden classes have changed. */
+  repaint(): void {
+    const {
+      scene,
+      state,
+      state: { model, theme, markers: shapes },
+      colorControl,
+      recount,
+      changed,
+    } = this.parts;
+    const colors = (state.colors = classColors(model.classes.length, theme.dark));
+    const pointed = this.parts.spotlight();
+    const spotlight = pointed !== null && model.hidden.has(pointed) ? null : pointed;
+    if (scene.frame) scene.usable = model.usable(scene.frame.present);
+    const colorBy = colorControl.name;
+    scene.setPaint(computePointColors({ model, colors, theme, shapes, colorBy, spotlight }), theme.background);
+    recount();
+    changed();
+  }
+
+  /** Points are colored by something else. */
+  recolor(): void {
+    const { state, colorControl, trouble } = this.parts;
+    const { model, data } = state;
+    colorControl.setSource(data, model).then(
+      () => {
+        if (state.model === model) this.repaint();
+      },
+      (error: unknown) => trouble(messageOf(error)),
+    );
+  }
+}

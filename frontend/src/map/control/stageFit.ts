@@ -1,0 +1,51 @@
+// How much room the stage has for the points, and what it must hold besides them.
+import type { MapState } from "../data/state.ts";
+import { union, type Bounds } from "../math/camera.ts";
+import type { Orbit } from "../math/orbit.ts";
+import type { QueryMarker } from "../math/queryMarker.ts";
+import type { Playback } from "../playback/playback.ts";
+import type { Scene } from "../render/scene.ts";
+import type { Layout } from "../ui/layout.ts";
+
+const WIDE_PX = 620; // from which the legend stands beside the points
+const LEARNED_CIRCLE: Bounds = [-1.08, -1.08, 1.08, 1.08];
+
+interface Parts {
+  state: MapState;
+  scene: Scene;
+  playback: Playback;
+  layout: Layout;
+  orbit: Orbit;
+  marker: QueryMarker;
+}
+
+/** Give the scene the size that its elements leave to it. */
+export function measureStage({
+  layout: { stage, root, legend, bar },
+  scene,
+  playback,
+  state,
+}: Pick<Parts, "layout" | "scene" | "playback" | "state">): void {
+  const { width, height } = stage.getBoundingClientRect();
+  const wide = width >= WIDE_PX;
+  root.classList.toggle("narrow", !wide);
+  const insets = wide
+    ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: 30 }
+    : { left: 18, right: 18, top: 50, bottom: legend.node.offsetHeight + 36 };
+  scene.resize(width, height, insets);
+  bar.update(playback.timeline, playback.player, state.theme);
+}
+
+/** What Home shows besides the frame: the last frame of a replay, which a play must not outgrow, the query, a learned circle. */
+export function boundsBeside({
+  marker,
+  orbit,
+  scene,
+  state,
+  playback,
+}: Pick<Parts, "marker" | "orbit" | "scene" | "state"> & { playback: Playback | undefined }): Bounds | null {
+  const place = marker.to && orbit.toPlane(marker.to, scene.frame?.pivot);
+  const kind = state.data.picture?.space?.kind;
+  const round = kind === "circle" || kind === "sphere" ? LEARNED_CIRCLE : null;
+  return union(round, union(playback?.frameOfReference ?? null, place && [...place, ...place]));
+}

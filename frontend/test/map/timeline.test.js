@@ -1,0 +1,105 @@
+// The timeline of a run or a projection.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  emptyTimeline,
+  framesOf,
+  indexAt,
+  indexOfStep,
+  isOpen,
+  placeOf,
+  reduceEvent,
+} from "../../src/map/data/timeline.ts";
+import { close } from "../helpers.js";
+
+describe("timeline", () => {
+  const frame = (id) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "tracked" });
+  const run = (...events) => events.reduce((line, event) => (reduceEvent(line, event), line), emptyTimeline());
+  const started = { event: "started", steps: 600 };
+  const snapshot = (step) => ({ event: "snapshot", step, frame: frame(`s${step}`) });
+
+  it("collects the snapshots of a run while it is open", () => {
+    const line = run(started, snapshot(0), { event: "step", step: 7, loss: 1 }, snapshot(10));
+    assert.deepEqual(
+      framesOf(line).map(({ step }) => step),
+      [0, 10],
+    );
+    assert.deepEqual([line.noun, line.total, line.current, isOpen(line)], ["step", 600, 10, true]);
+  });
+
+  it("changes over to the replay, whose frames carry their own description", () => {
+    const line = run(
+      started,
+      snapshot(0),
+      snapshot(600),
+      {
+        event: "replay",
+        basis: "last",
+        frames: [
+          { step: 0, ...frame("r0") },
+          { step: 600, ...frame("r600"), items: "all" },
+        ],
+      },
+      { event: "finished", step: 600 },
+    );
+    assert.deepEqual(
+      framesOf(line).map(({ frame: { id } }) => id),
+      ["r0", "r600"],
+    );
+    assert.equal(framesOf(line)[1].frame.items, "all");
+    assert.equal(isOpen(line), false);
+  });
+
+  it("counts iterations for a projection, and shows the only frame of a method that gives no others", () => {
+    const line = run({ event: "started", method: "pca", iterations: null }, { event: "finished", frame: frame("p") });
+    assert.equal(line.noun, "iteration");
+    assert.deepEqual(
+      framesOf(line).map(({ frame: { id } }) => id),
+      ["p"],
+    );
+    const tsne = run(
+      { event: "started", iterations: 50 },
+      { event: "frame", iteration: 50, of: 50, frame: frame("t") },
+      { event: "finished", frame: frame("t") },
+    );
+    assert.equal(framesOf(tsne).length, 1);
+    assert.equal(framesOf(tsne)[0].provisional, false);
+  });
+
+  it("says how a run ended: by an event, or by the stream's end when it was cut off", () => {
+    assert.equal(run(started, { event: "failed", reason: "no memory" }).reason, "no memory");
+    assert.equal(run(started, { event: "failed", reason: "x" }, { event: "end", state: "failed" }).state, "failed");
+    const cut = run(started, snapshot(0), { event: "end", state: "interrupted" });
+    assert.deepEqual([cut.state, isOpen(cut)], ["interrupted", false]);
+  });
+
+  it("waits in the queue until it starts", () => {
+    const line = run({ event: "queue", position: 2, of: 3 });
+    assert.deepEqual(line.queue, { phase: "queued", position: 2, of: 3 });
+    reduceEvent(line, started);
+    assert.equal(line.queue, null);
+  });
+
+  it("lays frames out by step, over the whole training while it runs, and finds them there again", () => {
+    const line = run(started, snapshot(0), snapshot(60), snapshot(300));
+    close(
+      [0, 1, 2].map((i) => placeOf(line, i)),
+      [0, 0.1, 0.5],
+    );
+    reduceEvent(line, { event: "stopped", step: 300 });
+    close(
+      [0, 1, 2].map((i) => placeOf(line, i)),
+      [0, 0.2, 1],
+    );
+    for (const i of [0, 1, 2]) assert.equal(indexAt(line, placeOf(line, i) + 0.05), i);
+  });
+
+  it("finds the frame of a step: the last one not after it", () => {
+    const line = run(started, snapshot(0), snapshot(60), snapshot(300));
+    assert.deepEqual(
+      [0, 59, 60, 299, 900].map((step) => indexOfStep(line, step)),
+      [0, 0, 1, 1, 2],
+    );
+    assert.equal(placeOf(emptyTimeline(), 3), 0);
+  });
+});

@@ -1,0 +1,184 @@
+"""Who somebody is: by the browser's cookie, by a header that only the proxy may set, by a login; and their role."""
+
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+
+from app.api.user_header import UserHeaderMiddleware
+from app.runtime.browser_cookie import COOKIE, load_key
+from app.runtime.identity import AccessSettings, Identity, access_from_environment, access_settings
+from app.runtime.login_cookie import login_configured
+from app.runtime.people import DEFAULT_LIMITS, GB, PeopleFile, Role, read_people
+from dmlviz.errors import UserError
+
+HEADER = "X-Forwarded-User"
+
+
+def request(headers=(), cookies=None):
+    cookie = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
+    sent = [(name.lower().encode(), value.encode()) for name, value in [*headers, ("cookie", cookie)]]
+    return Request({"type": "http", "headers": sent})
+
+
+def test_the_only_person_is_not_asked_who_they_are(tmp_path):
+    person = Identity(AccessSettings(), tmp_path).of_request(request())
+    assert (person.alone, person.role) == (True, Role.ADMIN)
+
+
+def test_a_browser_is_a_person_whose_cookie_cannot_be_made_up(tmp_path):
+    identity = Identity(AccessSettings(shared=True), tmp_path)
+    value = identity.browsers.issue()
+    person = identity.of_request(request(cookies={COOKIE: value}))
+    assert person.role is Role.MEMBER
+    assert person.id.startswith("browser:")
+    assert value.partition(".")[0] not in repr(person), "others see the ID; the token is as good as a password"
+    for forged in (value[:-1], value.partition(".")[0], person.id, ""):
+        assert identity.of_request(request(cookies={COOKIE: forged})).id == ""
+    again = Identity(AccessSettings(shared=True), tmp_path)
+    assert again.of_request(request(cookies={COOKIE: value})).id == person.id, "after a restart too"
+
+
+def test_nobody_else_on_the_machine_reads_the_key(tmp_path):
+    load_key(tmp_path)
+    assert (tmp_path / ".cookie-key").stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_can_only_be_read_still_has_a_key(tmp_path):
+    assert len(load_key(tmp_path / "missing")) == 32
+
+
+def test_a_header_names_the_person(tmp_path):
+    identity = Identity(AccessSettings(user_header=HEADER, proxies="10.0.0.1"), tmp_path)
+    person = identity.of_request(request([(HEADER, "Ada@Example.org")]))
+    assert (person.id, person.name, person.role) == ("login:ada@example.org", "Ada@Example.org", Role.MEMBER)
+    value = identity.browsers.issue()
+    assert identity.of_request(request(cookies={COOKIE: value})).role is Role.GUEST
+    pretender = identity.of_request(request([(HEADER, "browser:0123456789ab")]))
+    assert pretender.id == "login:browser:0123456789ab", "no name makes anybody another browser"
+
+
+@pytest.mark.parametrize(("peer", "believed"), [("10.0.0.1", True), ("10.0.0.2", False), ("192.168.7.9", True)])
+def test_only_the_proxy_s_header_is_believed(peer, believed):
+    async def heard(request):
+        return JSONResponse({"user": request.headers.get(HEADER), "client": request.client.host})
+
+    async def heard_by_page(websocket):
+        await websocket.accept()
+        await websocket.send_text(websocket.headers.get(HEADER) or "")
+        await websocket.close()
+
+    app = Starlette(
+        routes=[Route("/", heard), WebSocketRoute("/page", heard_by_page)],
+        middleware=[Middleware(UserHeaderMiddleware, HEADER, "10.0.0.1,192.168.7.0/24")],
+    )
+    headers = {HEADER: "ada", "X-Forwarded-For": "10.0.0.1"}
+    with TestClient(app, client=(peer, 50_000)) as client:
+        assert client.get("/", headers=headers).json()["user"] == ("ada" if believed else None)
+        client.headers.update(headers)
+        with client.websocket_connect("/page") as page:
+            assert page.receive_text() == ("ada" if believed else "")
+
+
+@pytest.mark.parametrize(
+    ("claims", "id"),
+    [
+        ({"email": "Ada@example.org", "name": "Ada"}, "login:ada@example.org"),
+        ({"email": "ada@example.org", "email_verified": False, "sub": "17"}, "login:default|17"),
+        ({"email": "ada@example.org", "email_verified": "false", "sub": "17", "provider": "x"}, "login:x|17"),
+        ({"sub": "17"}, "login:default|17"),
+        ({"name": "Ada"}, ""),
+    ],
+)
+def test_a_login_is_known_by_an_email_that_is_not_known_to_be_false(tmp_path, claims, id):
+    identity = Identity(AccessSettings(login=True), tmp_path)
+    assert identity._person({}, claims | {"is_logged_in": True}, None).id == id
+    assert identity._person({}, claims, None).id == "", "what is not logged in names nobody"
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_roles_and_limits_are_read_from_a_file(tmp_path):
+    path = write(
+        tmp_path / "people.toml",
+        '[default]\nlogin = "guest"\nbrowser = "nobody"\n[roles]\n"Ada@example.org" = "admin"\n'
+        "[limits.member]\ndisk_gb = 2.5\njobs = 1\n",
+    )
+    people = read_people(path, has_login=True)
+    assert people.person("login:ada@example.org", "Ada").role is Role.ADMIN
+    assert people.person("login:bob", "Bob").role is Role.GUEST
+    assert people.person("browser:x", "").role is Role.NOBODY
+    assert people.limits[Role.MEMBER].disk == 2.5 * GB
+    assert people.limits[Role.MEMBER].upload == DEFAULT_LIMITS[Role.MEMBER].upload
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[roles", "TOML"),
+        ('[roles]\nada = "king"', "nobody, guest, member, teacher, admin"),
+        ("[roles]\nada = 3", "roles.ada"),
+        ('[default]\nanyone = "member"', "default.anyone"),
+        ("[limits.member]\njobs = 9", "limits.member.jobs"),
+        ("[limits.king]\njobs = 1", "king"),
+        ("colour = 1", "colour"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_sentence(tmp_path, text, said):
+    with pytest.raises(UserError, match=r"people\.toml") as error:
+        read_people(write(tmp_path / "people.toml", text), has_login=False)
+    assert said in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match="--people"):
+        read_people(tmp_path / "none.toml", has_login=False)
+
+
+def test_a_change_of_the_file_counts_at_once_and_a_mistake_in_it_changes_nothing(tmp_path, caplog):
+    path = write(tmp_path / "people.toml", "")
+    people = PeopleFile(path, has_login=False)
+    assert people.now.person("login:ada", "").role is Role.MEMBER
+    write(path, '[roles]\nada = "teacher"')
+    assert people.now.person("login:ada", "").role is Role.TEACHER
+    write(path, '[roles]\nada = "king"')
+    assert people.now.person("login:ada", "").role is Role.TEACHER
+    assert "The roles stay as they were." in caplog.text
+    path.unlink()
+    assert people.now.person("login:ada", "").role is Role.TEACHER
+
+
+def test_how_people_are_told_apart_follows_from_how_the_server_is_started(monkeypatch, tmp_path):
+    for name in ("DMLVIZ_SHARED", "DMLVIZ_PEOPLE", "DMLVIZ_USER_HEADER", "FORWARDED_ALLOW_IPS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert access_settings().alone
+    assert access_settings(reachable=True).shared
+    assert access_settings(proxies="127.0.0.1").shared, "behind a proxy everybody comes from this machine"
+    assert access_settings(reachable=True, shared=False).alone
+    assert not access_settings(people=tmp_path / "people.toml").alone
+    assert access_from_environment(reachable=True).shared
+    monkeypatch.setenv("DMLVIZ_SHARED", "0")
+    assert access_from_environment(reachable=True).alone
+    for mistake in (
+        {"user_header": HEADER},
+        {"user_header": HEADER, "proxies": "*"},
+        {"shared": False, "people": Path("x")},
+    ):
+        with pytest.raises(UserError):
+            access_settings(**mistake)
+    (tmp_path / ".streamlit").mkdir()
+    write(tmp_path / ".streamlit" / "secrets.toml", '[auth]\nclient_id = "x"\n')
+    assert login_configured()
+    assert access_settings().login
+    with pytest.raises(UserError, match="choose one"):
+        access_settings(user_header=HEADER, proxies="127.0.0.1")

@@ -1,0 +1,247 @@
+"""What a person has of a server that several share: their own entries, their limits, what others share with them."""
+
+import io
+import shutil
+import time
+from dataclasses import replace
+
+import pytest
+
+from app.panels.queue import queue_lines
+from app.runtime.people import MB
+from app.state import run_list
+from app.state.run_list import RunListState
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.jobs.scheduler import Key, Status
+from dmlviz.runs.archive import export_run
+from dmlviz.runs.run import RunNotFoundError
+
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
+
+
+@pytest.fixture
+def no_worker(shared, monkeypatch):
+    """Jobs wait in the queue: no process is started."""
+    monkeypatch.setattr(shared.scheduler, "_dispatch", lambda: None)
+
+
+def ids(someone):
+    return [run.id for run in someone.here.runs.list() if not someone.here.runs.is_bundled(run)]
+
+
+def test_each_sees_what_is_theirs(ada, bob, people, adas_run):
+    assert ids(ada) == [adas_run]
+    assert ids(bob) == ids(people["teacher"]) == []
+    with pytest.raises(RunNotFoundError) as refused:
+        bob.here.runs.get(adas_run)
+    with pytest.raises(RunNotFoundError) as absent:
+        bob.here.runs.get("f" * 16)
+    assert str(refused.value).replace(adas_run, "f" * 16) == str(absent.value)
+    assert len(bob.here.runs.list()) >= 2, "ready-made runs are everybody's"
+
+
+def test_equal_settings_are_one_run_with_an_entry_each(ada, bob, adas_run, shared):
+    ada.here.runs.rename(adas_run, "Ada's secret")
+    assert bob.here.jobs.submit(shared.store.get(adas_run).config) == adas_run
+    assert bob.here.runs.get(adas_run).title == "Digits 8 × 8, NT-Xent"
+    bob.here.runs.tag(adas_run, ["mine"])
+    assert ada.here.runs.get(adas_run).tags == []
+    ada.here.runs.delete(adas_run)
+    assert ids(ada) == []
+    assert ids(bob) == [adas_run]
+    ada.here.runs.restore(adas_run)
+    assert ada.here.runs.get(adas_run).title == "Ada's secret"
+    for someone in (ada, bob):
+        someone.here.runs.delete(adas_run)
+    assert not (shared.store.folder / adas_run).exists()
+    with pytest.raises(RunNotFoundError):
+        bob.here.runs.get(adas_run)
+    bob.here.runs.restore(adas_run)
+    assert ids(bob) == [adas_run]
+    assert ids(ada) == []
+
+
+@pytest.mark.parametrize("change", ["rename", "tag", "pin", "delete", "share", "restore"])
+def test_only_the_owner_or_an_admin_changes_a_run(ada, bob, people, adas_run, shared, change):
+    value = {"rename": "New", "tag": ["new"], "pin": True, "share": "link"}.get(change)
+
+    def attempt(someone):
+        method = getattr(someone.here.runs, change)
+        return method(adas_run) if value is None else method(adas_run, value)
+
+    if change == "restore":
+        ada.here.runs.delete(adas_run)
+    else:
+        people["teacher"].here.runs.owners.share(adas_run, ada.id, "shelf")  # whoever sees it may not change it either
+    before = shared.run_owners.all_entries(adas_run)
+    for stranger in (bob, people["teacher"], people["guest"]):
+        with pytest.raises(UserError):
+            attempt(stranger)
+    assert shared.run_owners.all_entries(adas_run) == before
+    attempt(people["admin"])
+    assert shared.run_owners.all_entries(adas_run) != before
+
+
+def test_what_somebody_may_share_depends_on_the_role(people, shared, written):
+    allowed = {"guest": [], "bob": ["link"], "teacher": ["link", "shelf"], "admin": ["link", "shelf"]}
+    shutil.copytree(written.path, shared.store.folder / written.id)
+    for name, visibilities in allowed.items():
+        someone = people[name]
+        someone.here.hold_run(written.id)
+        for visibility in ("link", "shelf"):
+            if visibility in visibilities:
+                someone.here.runs.share(written.id, visibility)
+            else:
+                with pytest.raises(UserError, match="Only a"):
+                    someone.here.runs.share(written.id, visibility)
+        card = next(card for card in run_list.cards(someone.here) if card["run"] == written.id)
+        assert card["sharing"]["group"] == "mine"
+        assert [*filter(lambda word: word != "private", card["sharing"]["offered"])] == visibilities
+
+
+def test_a_person_stops_only_their_own_wish(ada, bob, people, shared, no_worker):
+    run = ada.here.jobs.submit(CONFIG)
+    assert bob.here.jobs.submit(CONFIG) == run
+    assert shared.scheduler.owners_of(Key(run)) == (ada.id, bob.id)
+    with pytest.raises(RunNotFoundError):
+        people["guest"].here.jobs.stop(run)
+    assert ada.here.jobs.stop(run) is False
+    assert shared.scheduler.owners_of(Key(run)) == (bob.id,)
+    assert people["admin"].here.jobs.stop(run) is True
+
+
+def test_a_teacher_sees_the_queue_but_no_private_titles(ada, people, shared, no_worker):
+    run = ada.here.jobs.submit(CONFIG)
+    ada.here.runs.rename(run, "Ada's secret")
+    shared.names[ada.id] = "Ada"
+    (line,) = queue_lines(people["teacher"].here)
+    assert "Ada |" in line
+    assert "secret" not in line
+    assert "A private run" in line
+    (line,) = queue_lines(people["admin"].here)
+    assert "Ada's secret" in line
+
+
+def test_the_limits_are_said_in_a_sentence_each(people, shared, no_worker, adas_data, adas_run):
+    guest, bob = people["guest"].here, people["bob"].here
+    for seed in (1, 2):
+        guest.jobs.submit(CONFIG.replace(seed=seed))
+    with pytest.raises(UserError, match="2 of the 2 jobs"):
+        guest.jobs.submit(CONFIG.replace(seed=3))
+    assert guest.jobs.submit(CONFIG.replace(seed=2)), "one that waits already is no further one"
+    with pytest.raises(UserError, match="not yours"):
+        bob.jobs.submit(CONFIG.replace(dataset=adas_data))
+    with pytest.raises(UserError, match="20 MB at a time"):
+        guest.check_upload(21 * MB)
+    shared.settings.access.people.write_text("[limits.member]\ndisk_gb = 0.00001\n")
+    assert people["ada"].here.used() > 10_000
+    for refused in (
+        lambda: people["ada"].here.jobs.submit(CONFIG.replace(seed=9)),
+        lambda: people["ada"].here.check_upload(5),
+    ):
+        with pytest.raises(UserError, match="that you may have; delete some"):
+            refused()
+    bob.check_upload(5)
+
+
+def test_a_browser_without_cookie_looks_but_starts_nothing(shared, adas_run, ada, app, people):
+    people["teacher"].here.runs.owners.share(adas_run, ada.id, "shelf")
+    nobody = shared.for_person(shared.identity._person({}, {}, None))
+    assert nobody.runs.get(adas_run)
+    with pytest.raises(UserError, match="allow cookies"):
+        nobody.jobs.submit(CONFIG)
+    with pytest.raises(UserError, match="allow cookies"):
+        nobody.check_upload(1)
+
+
+def test_a_guest_s_corner_empties_itself(people, shared, written, monkeypatch):
+    guest, ada = people["guest"], people["ada"]
+    shutil.copytree(written.path, shared.store.folder / written.id)
+    guest.here.hold_run(written.id)
+    shared.enforce_quota()
+    assert ids(guest) == [written.id]
+    entry = shared.run_owners.entry(written.id, guest.id)
+    later = time.time() + 25 * 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    ada.here.hold_run(written.id)
+    shared._cache.clear()  # a minute later, at the latest
+    shared.enforce_quota()
+    assert entry.temporary
+    assert (ids(guest), ids(ada)) == ([], [written.id]), "what somebody else holds too stays for them"
+
+
+def test_one_s_own_titles_only_are_told_of_what_made_room(ada, bob, adas_run, shared):
+    ada.here.runs.rename(adas_run, "Ada's secret")
+    replace(shared, settings=replace(shared.settings, disk_limit=1)).enforce_quota()
+    assert ada.here.evicted_titles() == ["Ada's secret"]
+    assert bob.here.evicted_titles() == []
+    assert shared.run_owners.all_entries(adas_run) == ()
+
+
+def test_an_imported_run_is_not_given_to_others_as_if_it_had_been_trained(ada, bob, shared, written, no_worker):
+    file = io.BytesIO()
+    export_run(written, file)
+    run = ada.here.import_run(file)
+    assert run.id != written.id
+    assert ids(ada) == [run.id]
+    assert bob.here.jobs.submit(written.config) == written.id
+    assert shared.scheduler.status(written.id).phase == "queued", "his is trained"
+    with pytest.raises(UserError, match="already imported"):
+        ada.here.import_run(file)
+    assert bob.here.import_run(file).id not in (run.id, written.id)
+
+
+def test_an_archive_opens_nobody_s_images(ada, bob, adas_data):
+    """A forged one could name them as its data set, and its page would show them."""
+    config = CONFIG.replace(dataset=adas_data)
+    ada.here._check_import(config)
+    with pytest.raises(UserError, match="images that you do not have"):
+        bob.here._check_import(config)
+
+
+def test_whoever_sees_a_run_sees_its_images_but_trains_on_them_only_if_a_teacher_shares_them(people, shared, adas_data):
+    ada, bob, teacher = (people[name] for name in ("ada", "bob", "teacher"))
+    assert adas_data in ada.here.available()
+    assert adas_data not in bob.here.available()
+    assert adas_data not in bob.here.trainable()
+    teacher.here.hold_data(adas_data)
+    shared.data_owners.share(adas_data, teacher.id, "shelf")
+    assert adas_data in bob.here.trainable()
+
+
+def test_a_copy_of_a_ready_made_run_stays_everybody_s(ada, bob, shared):
+    bundled = next(run for run in ada.here.runs.list() if ada.here.runs.is_bundled(run))
+    shared.store.writable_copy(bundled)
+    assert bob.here.runs.get(bundled.id).path.parent == shared.store.folder
+    with pytest.raises(UserError, match="Only its owner"):
+        bob.here.runs.delete(bundled.id)
+
+
+def test_a_projection_needs_a_run_that_one_sees(ada, bob, adas_run, no_worker):
+    with pytest.raises(RunNotFoundError):
+        bob.here.jobs.project(adas_run, ProjectionConfig(method="pca"))
+    assert bob.here.jobs.status(adas_run) == Status("unknown", reason=bob.here.jobs.status(adas_run).reason)
+    assert "no run" in bob.here.jobs.status(adas_run).reason
+
+
+def test_the_runs_page_shows_whose_a_run_is(ada, bob, people, adas_run, shared):
+    def card(someone):
+        found = [card for card in run_list.cards(someone.here) if card["run"] == adas_run]
+        return found[0] if found else None
+
+    assert card(bob) is None
+    assert card(people["admin"])["sharing"]["group"] == "others"
+    state = RunListState()
+    state.act("share", adas_run, "link", ada.here.runs)
+    assert state.note == ""
+    assert card(ada)["sharing"]["key"]
+    bob.here.runs.open_link(adas_run, card(ada)["sharing"]["key"])
+    seen = card(bob)
+    assert (seen["sharing"]["group"], seen["read_only"], seen["sharing"]["key"]) == ("shared", True, "")
+    assert seen["sharing"]["owner"].startswith("Visitor")
+    state.act("delete", adas_run, None, bob.here.runs)
+    assert card(bob) is None
+    assert card(ada) is not None
+    state.act("share", adas_run, "shelf", ada.here.runs)
+    assert "Only a teacher" in state.note

@@ -1,0 +1,201 @@
+"""Where the server may be reached: what the options take, and what every answer tells the browser."""
+
+import shutil
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from app.api.middleware import middleware
+from app.runtime import readiness
+from app.runtime.hosting import Hosting, hosting_from_environment
+from app.runtime.identity import AccessSettings
+from dmlviz.errors import UserError
+
+
+def asked(hosting: Hosting, host: str = "127.0.0.1", base_url: str = "http://localhost") -> TestClient:
+    """Who asks a server that has one page below the base path."""
+
+    async def page(_request):
+        answer = HTMLResponse("<p>a page</p>")
+        answer.set_cookie("theirs", "1", samesite="lax")
+        return answer
+
+    routes = [Route(f"{hosting.base_path}/", page)]
+    return TestClient(
+        Starlette(routes=routes, middleware=middleware(hosting, host, AccessSettings())), base_url=base_url
+    )
+
+
+@pytest.mark.parametrize(("given", "path"), [("", ""), ("/", ""), ("x/y", "/x/y"), ("/x/y/", "/x/y"), ("/~me", "/~me")])
+def test_a_base_path_is_written_one_way(given, path):
+    assert Hosting(base_path=given).base_path == path
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"base_path": "/x/../y"},
+        {"base_path": "/x//y"},
+        {"base_path": "https://school.example/x"},
+        {"base_path": "/x y"},
+        {"allowed_hosts": ("https://school.example",)},
+        {"allowed_hosts": ("school.example:443",)},
+        {"allowed_hosts": ("a*b.example",)},
+        {"embedders": ("school.example",)},
+        {"embedders": ("https://school.example/",)},
+        {"embedders": ("https://a.example; script-src *",)},
+        {"token": "short"},
+        {"token": "with blanks and such; Path=/"},
+    ],
+)
+def test_a_bad_value_is_one_sentence_with_a_remedy(bad):
+    with pytest.raises(UserError, match=r"got .*\. (Give it as in --|Leave it out)"):
+        Hosting(**bad)
+
+
+def test_the_environment_says_the_same_as_the_options(monkeypatch):
+    monkeypatch.setenv("DMLVIZ_ALLOWED_HOSTS", "a.example *.b.example")
+    monkeypatch.setenv("DMLVIZ_EMBED", "https://c.example")
+    monkeypatch.setenv("DMLVIZ_TOKEN", "0123456789abcdef")
+    options = {"allowed_hosts": ("a.example", "*.b.example"), "embedders": ("https://c.example",)}
+    assert hosting_from_environment("x") == Hosting(base_path="/x", token="0123456789abcdef", **options)
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed", "name", "status"),
+    [
+        ("127.0.0.1", (), "localhost", 200),
+        ("127.0.0.1", (), "127.0.0.1", 200),
+        ("127.0.0.1", (), "[::1]", 200),
+        ("127.0.0.1", (), "evil.example", 400),
+        ("127.0.0.1", ("school.example",), "school.example", 200),
+        ("127.0.0.1", ("*.school.example",), "a.school.example", 200),
+        ("127.0.0.1", ("*",), "anything.example", 200),
+        ("0.0.0.0", (), "anything.example", 200),
+        ("0.0.0.0", ("school.example",), "evil.example", 400),
+        ("0.0.0.0", ("school.example",), "localhost", 200),
+    ],
+)
+def test_a_server_answers_to_its_names_only(host, allowed, name, status):
+    client = asked(Hosting(allowed_hosts=allowed), host)
+    assert client.get("/", headers={"Host": f"{name}:8501"}).status_code == status
+
+
+def test_every_answer_says_what_a_page_may_load_and_who_may_frame_it():
+    client = asked(Hosting(embedders=("https://school.example",)))
+    for path in ("/", "/nothing"):
+        headers = client.get(path).headers
+        policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+        assert policy["frame-ancestors"] == "'self' https://school.example"
+        assert policy["default-src"] == policy["script-src"].split()[0] == "'self'"
+        assert "unsafe" not in policy["script-src"]
+        assert policy["object-src"] == "'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+
+
+def cookies(answer: Response) -> list[str]:
+    """Every Set-Cookie of an answer."""
+    return answer.headers.get_list("set-cookie")
+
+
+@pytest.mark.parametrize(("embedders", "framed"), [((), False), (("https://school.example",), True)])
+def test_cookies_are_secure_where_the_way_is(embedders, framed):
+    hosting = Hosting(base_path="/x/y", embedders=embedders)
+    for cookie in cookies(asked(hosting).get("/x/y/")):
+        assert "Secure" not in cookie
+        assert "lax" in cookie.lower()
+    secure = cookies(asked(hosting, base_url="https://localhost").get("/x/y/"))
+    assert len(secure) == 2
+    for cookie in secure:
+        assert cookie.count("; Secure") == 1
+        assert cookie.lower().count("samesite") == 1
+        assert ("SameSite=None" in cookie) == ("Partitioned" in cookie) == framed
+    assert sum("Path=/x/y;" in cookie for cookie in secure) == 1
+
+
+TOKEN = "0123456789abcdef"
+PAGE = {"Accept": "text/html,*/*"}
+
+
+@pytest.fixture
+def stranger():
+    """Who asks a server that wants a token, below a path."""
+    client = asked(Hosting(base_path="/x/y", token=TOKEN), "0.0.0.0", "http://school.example")
+    client.follow_redirects = False
+    return client
+
+
+def test_the_link_with_the_token_lets_a_browser_in_for_good(stranger):
+    answer = stranger.get(f"/x/y/?run=a1&token={TOKEN}", headers=PAGE)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "./?run=a1"
+    (cookie,) = cookies(answer)
+    assert "HttpOnly" in cookie
+    assert "Path=/x/y;" in cookie
+    assert TOKEN not in cookie
+    assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+def test_a_page_without_the_token_asks_for_it(stranger):
+    answer = stranger.get("/x/y/", headers=PAGE)
+    assert answer.status_code == 401
+    assert "<form" in answer.text
+    assert "not the token" not in answer.text
+    wrong = stranger.post("/x/y/", data={"token": "fedcba9876543210"}, headers=PAGE)
+    assert (wrong.status_code, cookies(wrong)) == (401, [])
+    assert "not the token" in wrong.text
+    assert stranger.post("/x/y/", data={"token": f" {TOKEN} "}, headers=PAGE).status_code == 303
+    assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer fedcba9876543210"},
+        {"Cookie": f"dmlviz_access={TOKEN}"},
+        {"Cookie": "dmlviz_access=é".encode()},
+    ],
+)
+def test_whatever_else_is_asked_without_the_token_is_refused_in_a_sentence(stranger, headers):
+    answer = stranger.get("/x/y/dmlviz/runs/a1/layout.json", headers=headers)
+    assert answer.status_code == 401
+    assert "access token" in answer.json()["error"]
+
+
+def test_a_program_shows_the_token_in_a_header(stranger):
+    assert stranger.get("/x/y/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_the_health_of_the_server_is_no_secret_but_nothing_that_looks_like_it(stranger):
+    assert stranger.get("/x/y/dmlviz/health").status_code == 404  # there is none here, but it was looked for
+    for path in ("/x/y/dmlviz/healthy", "/dmlviz/health", "/x/y/dmlviz/health/x"):
+        assert stranger.get(path).status_code == 401
+
+
+def test_a_websocket_without_the_token_is_closed(stranger):
+    with pytest.raises(WebSocketDisconnect) as closed, stranger.websocket_connect("/x/y/_stcore/stream"):
+        pass
+    assert closed.value.code == 1008
+
+
+def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
+    answer = client.get("/dmlviz/health/ready")
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": []})
+
+    monkeypatch.setattr(readiness, "MIN_FREE_BYTES", 10**18)
+    answer = client.get("/dmlviz/health/ready")
+    assert answer.status_code == 503
+    assert "MB left" in answer.json()["reasons"][0]
+
+    monkeypatch.undo()
+    here.scheduler.close()
+    assert client.get("/dmlviz/health/ready").json()["reasons"] == ["No worker is ready yet."]
+    shutil.rmtree(here.settings.runs)
+    assert "folder of runs: No such file" in client.get("/dmlviz/health/ready").json()["reasons"][0]
+    assert client.get("/dmlviz/health").status_code == 200  # alive all the same

@@ -1,0 +1,135 @@
+"""The server's log: one line each, for people and for programs, with nothing personal in it."""
+
+import io
+import json
+import logging
+import re
+
+import pytest
+
+from app.runtime import logs
+from app.runtime.logs import LineFormatter, configure_logs, log_failed_request, log_job, log_login, pseudonym
+from app.runtime.monitoring import Monitoring, monitoring_from_environment
+from dmlviz.errors import UserError
+from dmlviz.jobs.job_report import JobReport
+
+FAILED = JobReport(
+    kind="train",
+    run="0123456789abcdef",
+    projection=None,
+    owner="ada@school.example",
+    state="failed",
+    waited=1.23456,
+    seconds=2.0,
+    worker="4711",
+    reason='The loss "triplet"\nis NaN.',
+)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """`written(monitoring)` configures the log; what is written from then on is in the stream that it returns."""
+    loggers = {name: logging.getLogger(name) for name in (*logs.OUR_LOGGERS,)}
+    levels = {name: logger.level for name, logger in loggers.items()}
+    handlers = [*logging.getLogger().handlers]
+
+    def configure(monitoring):
+        stream = io.StringIO()
+        monkeypatch.setattr("sys.stderr", stream)
+        configure_logs(monitoring)
+        return stream
+
+    yield configure
+    logging.getLogger().handlers[:] = handlers
+    for name, logger in loggers.items():
+        logger.setLevel(levels[name])
+
+
+def test_a_job_is_one_json_object_a_line(written):
+    stream = written(Monitoring(log_format="json"))
+    log_job(FAILED)
+    (line,) = stream.getvalue().splitlines()
+    entry = json.loads(line)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}\+00:00", entry.pop("time"))
+    assert entry == {
+        "level": "warning",
+        "event": "job",
+        "kind": "train",
+        "run": "0123456789abcdef",
+        "projection": None,
+        "owner": pseudonym("ada@school.example"),
+        "state": "failed",
+        "waited": 1.235,
+        "seconds": 2.0,
+        "worker": "4711",
+        "reason": 'The loss "triplet"\nis NaN.',
+    }
+
+
+def test_a_job_is_one_line_of_key_and_value_on_a_terminal(written):
+    stream = written(Monitoring())
+    log_job(FAILED)
+    (line,) = stream.getvalue().splitlines()
+    assert " WARNING job kind=train run=0123456789abcdef owner=" in line
+    assert r'reason="The loss \"triplet\"\nis NaN."' in line
+    assert "projection" not in line
+    assert "ada" not in line
+
+
+def test_a_login_and_a_failed_request_are_a_line_each_without_a_name(written):
+    stream = written(Monitoring(log_format="json"))
+    log_login("ada@school.example", "teacher", "oidc")
+    log_failed_request("GET", "/runs/{run}/events", 500, 0.25)
+    login, request = map(json.loads, stream.getvalue().splitlines())
+    assert login | {"person": pseudonym("ada@school.example"), "role": "teacher", "method": "oidc"} == login
+    assert (request["level"], request["route"], request["status"]) == ("error", "/runs/{run}/events", 500)
+    assert "ada" not in stream.getvalue()
+
+
+def test_an_exception_is_one_json_line_with_its_traceback(written):
+    stream = written(Monitoring(log_format="json"))
+    try:
+        raise ValueError("this\nand that")
+    except ValueError:
+        logging.getLogger("app.runtime.event_stream").exception("a log could not be followed")
+    (line,) = stream.getvalue().splitlines()
+    entry = json.loads(line)
+    assert entry["logger"] == "app.runtime.event_stream"
+    assert entry["traceback"].startswith("Traceback")
+
+
+def test_the_level_decides_what_is_written(written):
+    stream = written(Monitoring(log_level="warning"))
+    log_login("ada", "member", "oidc")
+    assert stream.getvalue() == ""
+    stream = written(Monitoring(log_level="debug"))
+    log_login("ada", "member", "oidc")
+    assert stream.getvalue().count("\n") == 1  # the first handler is gone
+
+
+def test_streamlits_own_loggers_get_the_same_format(written):
+    logger = logging.getLogger("streamlit.tests.of.the.log")
+    logger.propagate = False
+    stream = io.StringIO()
+    logger.addHandler(logging.StreamHandler(stream))
+    written(Monitoring(log_format="json"))
+    logger.warning("a\nb")
+    assert json.loads(stream.getvalue())["event"] == "a\nb"
+
+
+def test_hostile_text_cannot_forge_a_line():
+    record = logging.LogRecord("dmlviz", logging.INFO, "", 0, "job\n2026 INFO login\x1b[2J", None, None)
+    record.fields = {"reason": "x\u2028y role=admin"}
+    line = LineFormatter("text").format(record)
+    assert line.isprintable()
+    assert line.endswith(r'INFO job\n2026 INFO login\u001b[2J reason="x\u2028y role=admin"')
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("DMLVIZ_LOG_FORMAT", "xml"), ("DMLVIZ_LOG_LEVEL", "loud"), ("DMLVIZ_METRICS_TOKEN", "short")],
+)
+def test_an_unknown_setting_is_one_sentence(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UserError, match=r"is one of|at least 16"):
+        monitoring_from_environment()

@@ -1,0 +1,95 @@
+"""The app below a path, behind a real nginx: everything it asks for lies there, and comes."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
+    person = visit(at=hosted, ignore_https_errors=True)
+    person.page.goto(hosted.link)
+    person.train("dataset=digits&net=mlp&steps=62")  # events come through the proxy while it runs
+    person.map_has("state", "finished")
+    person.map_has("points", "596")
+    person.open("?pin=10")
+    expect(person.page.locator(".inspector button.row")).to_have_count(10)
+    assert float(person.score("precision_at_1")) > 0.5
+
+    asked = "\n".join(person.requests)
+    for part in ("events", "layout.json", "labels.u8", "sprite-0.png"):
+        assert re.search(f"^{hosted.url}/dmlviz/.*{part}", asked, re.MULTILINE), part
+    assert "/dmlviz/frames/" in asked
+    (cookie,) = [each for each in person.context.cookies() if each["name"] == "dmlviz_browser"]
+    assert cookie["path"] == "/x/y"
+    assert cookie["secure"]
+
+
+def test_runs_and_learn_below_a_path(visit, hosted, digits_run):
+    person = visit(at=hosted, ignore_https_errors=True)
+    page = person.page
+    page.goto(hosted.link)
+    person.map_has("ready", "true")
+    page.get_by_role("link", name="Runs").click()
+    expect(page).to_have_url(f"{hosted.url}/runs")
+    card = page.locator(".run", has_text="MLP").first
+    expect(card.locator("img")).to_have_js_property("complete", True)
+    assert card.locator("img").evaluate("image => image.naturalWidth") > 0
+    with page.expect_download() as download:
+        card.locator("a.export").click()
+    assert download.value.failure() is None
+    card.locator("button.title").click()
+    expect(page).to_have_url(re.compile(f"^{hosted.url}/[?]"))
+    person.map_has("ready", "true")
+    page.get_by_role("link", name="Learn").click()
+    with page.expect_response(re.compile(f"^{hosted.url}/dmlviz/losses/.*/forces.json")) as answer:
+        page.get_by_role("link", name="Forces in the plane").click()
+    assert answer.value.ok
+
+
+def test_a_proxy_may_cut_the_path_off(visit, hosted, digits_run):
+    person = visit()
+    person.url = hosted.cut
+    person.open(f"?run={digits_run.id}&pin=10")
+    person.map_has("points", "596")
+    expect(person.page.locator(".inspector button.row")).to_have_count(10)
+    person.page.get_by_role("link", name="Runs").click()
+    expect(person.page.locator(".run img").first).to_be_visible()
+
+
+def test_a_page_asks_for_the_token_until_it_has_it(window, hosted):
+    page = window(900, 700, ignore_https_errors=True).new_page()
+    refused = page.goto(f"{hosted.url}/?dataset=digits")
+    assert refused.status == 401
+    page.get_by_label("Access token").fill("not-the-right-token")
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Access token").fill("a-token-for-the-stories")
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator(".map")).to_have_attribute("data-ready", "true")
+    assert "token" not in page.url
+    assert "dataset=digits" in page.url
+    page.close()
+
+
+def test_only_an_allowed_site_shows_the_app_in_a_frame(window, hosted):
+    context = window(1280, 800, ignore_https_errors=True)
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{hosted.school}/frame")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator(".map")).to_have_attribute("data-ready", "true")
+    kept = [cookie for cookie in context.cookies() if cookie["name"].startswith("dmlviz")]
+    assert {cookie["name"] for cookie in kept} == {"dmlviz_access", "dmlviz_browser"}
+    for cookie in kept:
+        assert cookie["sameSite"] == "None"
+        assert cookie["partitionKey"] == "https://127.0.0.1"  # in that site's own jar
+    assert not any("Security Policy" in text for text in said), said
+
+    with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        page.goto(hosted.frame_of_cut)
+    assert page.frame_locator("iframe").locator(".stApp").count() == 0
+    page.close()

@@ -1,0 +1,106 @@
+"""`dmlviz doctor`: what it finds is so, and what is broken is said with a remedy."""
+
+import json
+import shutil
+import socket
+from collections import namedtuple
+
+import pytest
+
+from dmlviz.cli.doctor import _looked, _table
+from dmlviz.doctor import folders, machine, packages
+from dmlviz.doctor.check import Check
+from dmlviz.doctor.self_check import check_training
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_all_is_checked_and_a_broken_folder_is_exit_status_1(run_cli, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        code, shown, _ = run_cli("doctor", "--json", "--runs", file / "runs", "--port", busy.getsockname()[1])
+    result = json.loads(shown)
+    checks = {check["name"]: check for check in result["checks"]}
+    assert (code, result["ok"]) == (1, False)
+    assert [name for name, check in checks.items() if check["state"] == "broken"] == ["runs folder"]
+    assert "--runs" in checks["runs folder"]["remedy"]
+    assert checks["port"]["state"] == "warning"
+    assert "in use" in checks["port"]["finding"]
+    assert "digits" in checks["data sets"]["finding"]
+    assert "one step on the digits took" in checks["training"]["finding"]
+    assert all(check["finding"] for check in checks.values())
+
+
+def test_a_training_that_cannot_work_says_why(monkeypatch):
+    monkeypatch.setenv("DMLVIZ_PLUGINS", "/nowhere/loss.py")
+    check = check_training()
+    assert check.state == "broken"
+    assert "/nowhere/loss.py" in check.finding
+
+
+def test_a_missing_or_old_package_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(
+        packages, "requires", lambda _: ["numpy>=99", "no-such-package~=1.0", "rich", "dask; extra=='x'"]
+    )
+    check = packages.check_packages()
+    assert check.state == "broken"
+    assert "numpy>=99 is needed" in check.finding
+    assert "no-such-package~=1.0 is needed, none is installed" in check.finding
+    assert check.remedy == "Run: pip install 'numpy>=99' 'no-such-package~=1.0'"
+
+
+@pytest.mark.parametrize(("free", "state"), [(2e12, "ok"), (5e8, "warning"), (1e6, "broken")])
+def test_little_space_is_said(monkeypatch, tmp_path, free, state):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1e12, 0, int(free)))
+    check = folders.check_folder("runs folder", tmp_path / "not" / "yet", "--runs FOLDER")
+    assert check.state == state
+    assert ("--runs FOLDER" in check.remedy) == (state != "ok")
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_damaged_run_is_a_warning(trained, tmp_path):
+    shutil.copytree(trained[0], tmp_path / "runs")
+    (run,) = (tmp_path / "runs").glob("*/run.json")
+    run.write_text("{")
+    check = folders.check_runs(tmp_path / "runs", 10**9)
+    assert check.state == "warning"
+    assert run.parent.name in check.finding
+
+
+def test_the_memory_of_a_container_counts(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    limit.write_text("400000000\n")
+    monkeypatch.setattr(machine, "CGROUP_LIMITS", (tmp_path / "other", limit))
+    check = machine.check_memory()
+    assert check.state == "warning"
+    assert check.finding.endswith("of 400 MB are free")
+
+
+def test_a_graphics_card_that_torch_cannot_use_is_a_warning(monkeypatch, tmp_path):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("torch can use the card of this machine")
+    assert machine.check_gpu().state == "ok"  # none is needed
+    (tmp_path / "version").touch()
+    monkeypatch.setattr(machine, "NVIDIA", tmp_path / "version")
+    check = machine.check_gpu()
+    assert check.state == "warning"
+    assert torch.__version__ in check.finding
+    assert "pytorch.org" in check.remedy
+
+
+def test_a_check_that_fails_is_broken_and_no_traceback():
+    check = _looked("memory", lambda: 1 / 0)
+    assert (check.name, check.state) == ("memory", "broken")
+    assert "ZeroDivisionError" in check.finding
+
+
+def test_the_table_shows_brackets_as_they_are(capsys):
+    from rich.console import Console
+
+    Console(width=80).print(_table([Check("x", "warning", "dmlviz[fleet]", "pip install 'dmlviz[fleet]'")]))
+    assert "→ pip install 'dmlviz[fleet]'" in capsys.readouterr().out

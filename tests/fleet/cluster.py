@@ -1,0 +1,57 @@
+"""Processes of a fleet on loopback, for tests, browser stories and the faults."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+
+def free_port():
+    """A port on loopback where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Worker:
+    """`dmlviz worker` as a process, in a session of its own."""
+
+    def __init__(self, address, certificates, name, code="from dmlviz.cli.main import main; main()"):
+        command = [sys.executable, "-c", code, "worker", address, "--slots", "1", "--name", name]
+        self.name = name
+        self.process = subprocess.Popen(
+            [*command, "--certificates", str(certificates)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PYTHONWARNINGS": "ignore"},
+        )
+
+    def said(self):
+        """End it; what it has printed, and its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.communicate(timeout=20)[0], self.process.returncode
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=20)
+
+
+def descendants(pid):
+    """The processes that a process has started, and these in turn."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
+def alive(pid):
+    """Whether a process runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

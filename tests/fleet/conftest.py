@@ -1,0 +1,104 @@
+"""A real fleet on loopback: a scheduler, two machines, and a server's job scheduler that trains nothing itself."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cluster import Worker, alive, descendants, free_port
+
+from dmlviz.config import TrainConfig
+from dmlviz.fleet.certificates import make_certificates
+from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.scheduler import JobScheduler
+
+
+@pytest.fixture(scope="session")
+def short():
+    """A training of a tenth of a second."""
+    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
+
+
+@pytest.fixture(scope="session")
+def long(short):
+    """One that goes on until it is stopped."""
+    return short.replace(steps=500_000)
+
+
+@pytest.fixture(scope="session")
+def until():
+    """Wait until `promise()` holds, and give the seconds that it took."""
+
+    def wait(promise, seconds=60.0):
+        began = time.monotonic()
+        while not promise():
+            assert time.monotonic() - began < seconds, "this took too long"
+            time.sleep(0.01)
+        return time.monotonic() - began
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    make_certificates(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def free_address():
+    """An address on loopback where nobody listens."""
+    return lambda: f"tls://127.0.0.1:{free_port()}"
+
+
+@pytest.fixture(scope="session")
+def start_worker(certificates):
+    def start(address, name, **more):
+        return Worker(address, more.pop("certificates", certificates), name, **more)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory, certificates, free_address, start_worker, until):
+    """The server's jobs, which start the scheduler, and the machines by name."""
+    address = free_address()
+    machines = {name: start_worker(address, name) for name in ("gpu-1", "gpu-2")}
+    jobs = JobScheduler(tmp_path_factory.mktemp("runs"), slots=0, warm=False, fleet=DaskFleet(address, certificates))
+    try:
+        until(lambda: len(jobs.fleet.machines) == 2)
+        yield jobs, machines
+    finally:
+        jobs.close()
+        for machine in machines.values():
+            machine.said()
+
+
+@pytest.fixture
+def jobs(cluster, until):
+    jobs, machines = cluster
+    until(lambda: len(jobs.fleet.machines) == len(machines))
+    yield jobs
+    for key, _ in jobs.running_for():
+        jobs.stop(*key)
+    until(lambda: not jobs.running_for())
+
+
+@pytest.fixture
+def machines(cluster):
+    return cluster[1]
+
+
+@pytest.fixture(scope="session", name="descendants")
+def descendants_of():
+    return descendants
+
+
+@pytest.fixture(scope="session", name="alive")
+def lives():
+    return alive

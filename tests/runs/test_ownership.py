@@ -1,0 +1,154 @@
+"""Who holds a run, who else sees it, and what is left when one of them deletes it."""
+
+import os
+import threading
+
+import pytest
+
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.runs.ownership import Ownership
+
+RUN = "0123456789abcdef"
+
+
+@pytest.fixture
+def owners(tmp_path):
+    return Ownership(tmp_path)
+
+
+def give(owners, holder, **more):
+    owners.add(RUN, holder=holder, name=holder.title(), title=f"{holder}'s run", **more)
+
+
+def test_a_run_is_its_holder_s_only(owners):
+    give(owners, "ada")
+    assert owners.visible_entry(RUN, "ada").title == "ada's run"
+    assert owners.visible_entry(RUN, "bob") is None
+    assert owners.visible_entry("fedcba9876543210", "ada") is None
+
+
+def test_two_who_train_the_same_have_an_entry_each(owners):
+    give(owners, "ada")
+    give(owners, "bob")
+    owners.change(RUN, "bob", title="Bob's", tags=("x",))
+    assert owners.entry(RUN, "ada").title == "ada's run"
+    assert owners.visible_entry(RUN, "bob").tags == ("x",)
+    assert owners.remove(RUN, "ada") is False
+    assert owners.visible_entry(RUN, "ada") is None
+    assert owners.remove(RUN, "bob") is True
+    owners.restore(RUN, "bob")
+    assert owners.entry(RUN, "bob").title == "Bob's"
+
+
+def test_holding_it_twice_changes_nothing(owners):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "shelf")
+    give(owners, "ada")
+    assert owners.entry(RUN, "ada").visibility == "shelf"
+
+
+def test_everyone_sees_the_shelf(owners):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "shelf")
+    assert owners.visible_entry(RUN, "bob").holder == "ada"
+
+
+def test_a_link_opens_for_those_who_have_it_until_it_is_taken_back(owners):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "link")
+    key = owners.entry(RUN, "ada").key
+    assert len(key) > 20
+    assert owners.visible_entry(RUN, "bob") is None
+    for wrong in ("", "x", key[:-1], "é"):
+        assert not owners.open_link(RUN, wrong, "bob")
+    assert owners.open_link(RUN, key, "bob")
+    assert owners.visible_entry(RUN, "bob").holder == "ada"
+    owners.forget_link(RUN, "bob")
+    assert owners.visible_entry(RUN, "bob") is None
+    owners.open_link(RUN, key, "bob")
+    owners.share(RUN, "ada", "private")
+    assert owners.visible_entry(RUN, "bob") is None
+    owners.share(RUN, "ada", "link")
+    assert owners.entry(RUN, "ada").key != key
+    assert not owners.open_link(RUN, key, "bob")
+    assert owners.visible_entry(RUN, "bob") is None
+
+
+def test_one_s_own_entry_comes_before_the_shelf_s(owners):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "shelf")
+    give(owners, "bob")
+    assert owners.visible_entry(RUN, "bob").holder == "bob"
+
+
+def test_what_is_deleted_is_not_shared_any_more(owners):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "shelf")
+    owners.remove(RUN, "ada")
+    assert owners.visible_entry(RUN, "bob") is None
+    owners.restore(RUN, "ada")
+    assert owners.visible_entry(RUN, "bob") is None
+
+
+def test_only_a_holder_changes_an_entry(owners):
+    give(owners, "ada")
+    for change in (
+        lambda: owners.change(RUN, "bob", title="mine now"),
+        lambda: owners.remove(RUN, "bob"),
+        lambda: owners.restore(RUN, "bob"),
+    ):
+        with pytest.raises(UserError):
+            change()
+    owners.share(RUN, "bob", "shelf")
+    assert owners.entry(RUN, "ada").visibility == "private"
+
+
+def test_a_guest_s_entries_expire(owners):
+    give(owners, "ada")
+    give(owners, "guest", temporary=True)
+    assert owners.expired(3600) == []
+    ((item, entry),) = owners.expired(3600, now=owners.entry(RUN, "guest").added + 3601)
+    assert (item, entry.holder) == (RUN, "guest")
+
+
+def test_a_damaged_file_hides_the_run_and_is_not_overwritten(owners):
+    give(owners, "ada")
+    path = owners.folder / f"{RUN}.json"
+    path.write_text('[{"holder": "ada"')
+    assert owners.visible_entry(RUN, "ada") is None
+    with pytest.raises(DamagedFileError):
+        give(owners, "bob")
+    assert path.read_text() == '[{"holder": "ada"'
+
+
+@pytest.mark.parametrize("item", ["", "../x", "a/b", ".owners", "x.json", "A"])
+def test_no_name_leads_out_of_the_folder(owners, item):
+    with pytest.raises(UserError):
+        owners.add(item, holder="ada", name="Ada", title="x")
+
+
+def test_nothing_is_lost_when_many_write_at_once(owners):
+    def join(number):
+        other = Ownership(owners.folder.parent)  # as another process has it
+        for turn in range(5):
+            other.add(RUN, holder=f"p{number}-{turn}", name="P", title="t")
+
+    threads = [threading.Thread(target=join, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(owners.entries(RUN)) == 30
+
+
+def test_what_is_gone_is_forgotten(owners):
+    give(owners, "ada")
+    give(owners, "bob")
+    owners.remove(RUN, "bob")
+    owners.sweep(lambda item: True, retention_s=60)
+    assert len(owners.all_entries(RUN)) == 2
+    owners.sweep(lambda item: True, retention_s=-60)
+    assert [entry.holder for entry in owners.all_entries(RUN)] == ["ada"]
+    owners.sweep(lambda item: False, retention_s=60)
+    assert [*owners.items()] == []
+    assert os.listdir(owners.folder) == ["lock"]
