@@ -14,6 +14,7 @@ from app.api.headers import NO_STORE
 from app.runtime.services import services
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.errors import UserError
+from dmlviz.storage.text import one_line
 
 MAX_BODY_BYTES = 200_000
 _REQUIRED: dict[str, set[str]] = {
@@ -38,7 +39,7 @@ async def picture(request: Request) -> Response:
     """Values and slopes of a loss on a few points."""
     kind, loss = request.path_params["picture"], LOSSES[request.path_params["loss"]]
     if kind not in _ALLOWED:
-        raise UserError(f"A loss is drawn as {', '.join(_ALLOWED)}; got {kind[:40]}.")
+        raise UserError(f"A loss is drawn as {', '.join(_ALLOWED)}; got {one_line(kind, 40)}.")
     fields = await _question(request, kind)
     fields["params"] = loss.with_defaults(fields.get("params", {}))
     question = json.dumps({"loss": kind, "name": loss.name} | fields, sort_keys=True)

@@ -167,6 +167,8 @@ def run(table: Table, times: int, seed: int) -> None:
     _warm_up(work / "warm")
     try:
         for number in range(times):
+            if table.over:
+                break
             folder = work / str(number)
             folder.mkdir()
             entrance = ("query", "zip", "table", "archive")[number % 4]
@@ -246,5 +248,6 @@ def new_table() -> Table:
 if __name__ == "__main__":
     chosen = options(__doc__ or "", 1000)
     table = new_table()
+    table.seconds = chosen.seconds
     run(table, chosen.times, chosen.seed)
     sys.exit(table.finish(chosen.write))

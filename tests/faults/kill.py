@@ -169,6 +169,8 @@ def run(table: Table, times: int, seed: int) -> None:
         faults = Faults(Path(folder), table, random.Random(seed))
         try:
             for number in range(times):
+                if table.over:
+                    break
                 faults.kill(victims[number % len(victims)])
         finally:
             faults.close()
@@ -177,5 +179,6 @@ def run(table: Table, times: int, seed: int) -> None:
 if __name__ == "__main__":
     chosen = options(__doc__ or "", 200)
     table = new_table()
+    table.seconds = chosen.seconds
     run(table, chosen.times, chosen.seed)
     sys.exit(table.finish(chosen.write))

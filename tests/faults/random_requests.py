@@ -13,6 +13,7 @@ from probe import OTHER, Probe, data_folder
 from starlette.routing import Route
 
 from app.api import routes
+from app.payloads.protocol.common import ROUTES
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.export import FORMATS
 
@@ -51,23 +52,34 @@ class Requests:
 
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
-        self.paths = [route for route in routes.routes() if isinstance(route, Route) and "/events" not in route.path]
+        (mount,) = routes.routes()
+        known = [route for route in mount.routes if isinstance(route, Route)]
+        self.paths = [(mount.path + route.path, route.methods or {"GET"}) for route in known if _ends(route.path)]
 
     def ask(self, draw: random.Random) -> str:
         """Ask one thing; return what is wrong with the answer."""
-        route = draw.choice(self.paths)
-        path = re.sub(r"\{(\w+)[^}]*\}", lambda match: _part(draw, match[1]), route.path) + draw.choice(QUERIES)
-        method = draw.choice([*sorted((route.methods or {"GET"}) - {"HEAD"}) * 4, "GET", "POST", "PUT", "DELETE"])
+        route, methods = draw.choice(self.paths)
+        path = re.sub(r"\{(\w+)[^}]*\}", lambda match: _part(draw, match[1]), route) + draw.choice(QUERIES)
+        method = draw.choice([*sorted(methods - {"HEAD"}) * 4, "GET", "POST", "PUT", "DELETE"])
         body = draw.choice([json.dumps(draw.choice(BODIES)).encode(), draw.choice(RAW_BODIES)])
         try:
             answer = self.probe.client.request(method, path, content=body if method in ("POST", "PUT") else None)
         except Exception as error:
             return f"{method} {path[:120]} {body[:60]!r}: {type(error).__name__} ({str(error)[:80]})"
-        if answer.status_code >= 500:
+        if answer.status_code >= 500 and not route.endswith("/ready"):
             return f"{method} {path[:120]} answered {answer.status_code}"
-        if answer.status_code in (404, 410) and answer.url.path.startswith("/api/") and not _is_sentence(answer.text):
+        if (
+            answer.status_code in (404, 410)
+            and answer.url.path.startswith(f"/{ROUTES}/")
+            and not _is_sentence(answer.text)
+        ):
             return f"{method} {path[:120]} answered {answer.text[:100]!r}"
         return ""
+
+
+def _ends(path: str) -> bool:
+    """Whether a route answers at once: an event stream does not end."""
+    return "events" not in path and "stream" not in path and "classroom" not in path
 
 
 def _part(draw: random.Random, name: str) -> str:

@@ -217,6 +217,8 @@ def run(table: Table, times: int, seed: int) -> None:
         for _ in range(times // 5):
             table.add("addresses of routes", asked.ask(draw))
     for number in range(times - times // 5):
+        if table.over:
+            break
         kind = number % 8
         if kind in (0, 1, 2):
             table.add("settings of a training", try_config(TrainConfig, hostile(draw, TrainConfig)))
@@ -247,5 +249,6 @@ def new_table() -> Table:
 if __name__ == "__main__":
     chosen = options(__doc__ or "", 2000)
     table = new_table()
+    table.seconds = chosen.seconds
     run(table, chosen.times, chosen.seed)
     sys.exit(table.finish(chosen.write))

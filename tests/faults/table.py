@@ -36,6 +36,7 @@ class Table:
     def __init__(self, row: str, title: str, promise: str, command: str) -> None:
         self.row, self.title, self.promise, self.command = row, title, promise, command
         self.cases: dict[str, Case] = {}
+        self.seconds = float("inf")  # after which no more faults are made
         self._start = time.monotonic()
 
     def add(self, case: str, broken: str = "", **figures: float) -> None:
@@ -51,6 +52,11 @@ class Table:
         entry.broken += [broken] if broken else []
         for unit, value in figures.items():
             entry.worst[unit] = max(value, entry.worst.get(unit, 0.0))
+
+    @property
+    def over(self) -> bool:
+        """Whether the time for it is used up."""
+        return time.monotonic() - self._start > self.seconds
 
     @property
     def broken(self) -> list[str]:
@@ -95,12 +101,11 @@ class Table:
             path.write_text(f"{text.rstrip()}\n\n{block}")
 
 
-def options(description: str, times: int, **more: float) -> argparse.Namespace:
-    """Read the command line that all commands of this folder have: --times, --seed, --write, and `more` numbers."""
+def options(description: str, times: int) -> argparse.Namespace:
+    """Read the command line that all commands of this folder have: --times, --seconds, --seed, --write."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--times", type=int, default=times, help=f"how many faults ({times})")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same faults (0)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/FAULTS.md")
-    for name, default in more.items():
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"({default})")
+    parser.add_argument("--seconds", type=float, default=1800, help="make no more faults after that (1800)")
     return parser.parse_args()

@@ -5,7 +5,7 @@ import sys
 import time
 
 import pytest
-from kill import LEFT_S, LONG, SERVER, _alive, _descendants, _wait, new_table, run
+from kill import LEFT_S, LONG, SERVER, _alive, _descendants, _wait
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every worker is a process of its own")
@@ -18,11 +18,3 @@ def test_a_server_killed_during_the_imports_of_its_fork_server_leaves_nothing(tm
         time.sleep(0.5)  # it has begun to import
         server.kill()
     assert _wait(lambda: not any(map(_alive, children))) < LEFT_S / 3
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no fork server elsewhere")
-def test_killed_workers_and_fork_servers_break_no_promise():
-    table = new_table()
-    run(table, 4, seed=5)
-    assert table.broken == []
-    assert set(table.cases) == {"a worker killed", "a server killed", "a fork server killed"}

@@ -56,9 +56,9 @@ def test_a_body_nested_too_deep_and_control_characters_get_a_sentence(monkeypatc
     monkeypatch.setenv("DMLVIZ_DATA", "")
     with requests() as asked:
         client = asked.probe.client
-        answer = client.post("/api/losses/triplet/curve.json", content=b"[" * 50_000)
+        answer = client.post("/dmlviz/losses/triplet/curve.json", content=b"[" * 50_000)
         assert (answer.status_code, "is not JSON" in answer.json()["error"]) == (404, True)
-        for path in ("/api/a%00b", "/api/runs/a595b9fc5e418cf1/values/live/a%00b.f32"):
+        for path in ("/dmlviz/a%00b", "/dmlviz/runs/a595b9fc5e418cf1/values/live/a%00b.f32"):
             assert client.get(path).json()["error"].isprintable()
 
 
