@@ -1,4 +1,4 @@
-"""The token that a browser must know to get in, where the server is open to a network."""
+"""The token that a browser must know to get in, where the server is open to a network; the code of a class will do."""
 
 import hashlib
 import hmac
@@ -10,9 +10,11 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.payloads.protocol.common import ROUTES
+from app.runtime.services import services
 
 COOKIE = "dmlviz_access"
 PARAMETER = "token"
+CODE = "code"  # the part of a link that has the code of a class
 MAX_FORM_BYTES = 1000
 _YEAR_S = 365 * 24 * 3600
 NO_STORE = {"Cache-Control": "no-store"}
@@ -32,7 +34,8 @@ _FORM = """<!doctype html>
   [role=alert] {{ color: light-dark(#b3261e, #ff8a80); }}
 </style>
 <h1>This server asks for its access token</h1>
-<p>It is the last part of the link that <code>dmlviz serve</code> printed: what follows <code>token=</code>.</p>
+<p>It is the last part of the link that <code>dmlviz serve</code> printed: what follows <code>token=</code>.
+  In a class, it is the code on the board.</p>
 <form method="post">
   <input type="password" name="token" aria-label="Access token" autocomplete="current-password" autofocus required>
   <button>Open</button>
@@ -45,6 +48,8 @@ _WRONG = '<p role="alert">This is not the token of this server.</p>'
 
 class AccessTokenMiddleware:
     """ASGI middleware: lets in who shows the token, in the address once, in a cookie from then on, or in a header.
+
+    A class's code does the same while the class is open, so that students need no token.
 
     Health routes stay open, so that a container's own check needs no token; the metrics check for themselves who asks.
     """
@@ -66,6 +71,8 @@ class AccessTokenMiddleware:
             await welcome(asked.url, self.mark, self.path)(scope, receive, send)
         elif self.is_admitted(asked):
             await self.app(scope, receive, send)
+        elif scope["type"] == "http" and is_class_code(asked.query_params.get(CODE, "")):
+            await welcome(asked.url, self.mark, self.path)(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "access token"})
@@ -87,13 +94,20 @@ class AccessTokenMiddleware:
     async def answer(self, request: Request) -> Response:
         """A form for who opens a page, a sentence for other questions; the way on for who sends the right form."""
         sent = request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
-        if sent and self.is_token(await _form_token(request)):
-            return welcome(request.url, self.mark, self.path)
+        if sent:
+            given = await _form_token(request)
+            if self.is_token(given) or is_class_code(given):
+                return welcome(request.url, self.mark, self.path)
         if "text/html" not in request.headers.get("accept", ""):
             sentence = "This server asks for its access token: open the link that it printed when it started."
             return JSONResponse({"error": sentence}, 401, NO_STORE)
         note = _WRONG if sent or PARAMETER in request.query_params else ""
         return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
+
+
+def is_class_code(text: str) -> bool:
+    """Whether this is the code of a class that is open."""
+    return services().classrooms.is_code(text)
 
 
 def welcome(url: URL, mark: str, path: str) -> Response:

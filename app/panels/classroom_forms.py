@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from app.panels import navigation
 from app.payloads.protocol.common import ROUTES
 from app.runtime.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
 from app.runtime.classroom_sharing import show_to_class
@@ -25,8 +24,6 @@ def entrance(services: Services, ui: ClassroomState) -> None:
     if may_open:
         with right:
             _open_form(services)
-    elif ui.code and services.person.may(Role.MEMBER):
-        navigation.link("classroom", "Open a class of your own", {})
     message = st.session_state.pop(_MESSAGE, "")
     if message:
         st.caption(f":orange[{escape_markdown(message)}]")
@@ -76,18 +73,17 @@ class _message:
 
 
 def _past_classes(services: Services) -> None:
-    rooms = [
-        room for room in services.classrooms.taught_by(services.person.id) if not services.classrooms.is_open(room)
-    ]
+    rooms = services.classrooms.past(services.person.id)
     if not rooms:
         return
     st.markdown("**Your classes of the last days**")
     for room in rooms:
         url = f"{ROUTES}/classrooms/{room.code}"
-        st.markdown(
-            f"{escape_markdown(room.title)}, {len(room.members)} students: "
-            f"[CSV]({url}/class.csv) · [hand-ins (zip)]({url}/hand-ins.zip)"
-        )
+        if room.teacher == services.person.id:
+            files = f"{len(room.members)} students: [CSV]({url}/class.csv) · [hand-ins (zip)]({url}/hand-ins.zip)"
+        else:
+            files = f"[my hand-in]({url}/hand-in.json)"
+        st.markdown(f"{escape_markdown(room.title)}, {files}")
 
 
 def student_page(services: Services, room: Classroom) -> None:

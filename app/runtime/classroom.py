@@ -164,10 +164,11 @@ class Classrooms:
                 raise class_not_found(code)
             return room
 
-    def taught_by(self, person: str) -> list[Classroom]:
-        """Return the classes that somebody opened, the newest first."""
+    def past(self, person: str) -> list[Classroom]:
+        """Return the ended classes in which somebody was, as teacher or student, the newest first."""
         with self._lock:
-            rooms = [room for room in self._rooms.values() if person and room.teacher == person]
+            ended = [room for room in self._rooms.values() if not self._is_open(room)]
+            rooms = [room for room in ended if person and (room.teacher == person or person in room.members)]
             return sorted(rooms, key=lambda room: -room.opened)
 
     def is_open(self, room: Classroom) -> bool:
@@ -190,6 +191,12 @@ class Classrooms:
     def is_online(self, person: str) -> bool:
         """Whether somebody has a page open."""
         return self._watchers[person] > 0
+
+    def is_code(self, text: str) -> bool:
+        """Whether this is the code of an open class."""
+        with self._lock:
+            room = self._rooms.get(normal_code(text))
+            return room is not None and self._is_open(room)
 
     # ---- opening, joining, leaving
 

@@ -199,3 +199,19 @@ def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
     shutil.rmtree(here.settings.runs)
     assert "folder of runs: No such file" in client.get("/dmlviz/health/ready").json()["reasons"][0]
     assert client.get("/dmlviz/health").status_code == 200  # alive all the same
+
+
+def test_the_code_of_an_open_class_lets_students_in(stranger, here):
+    room = here.classrooms.open("teacher", "Monday", 1)
+    assert stranger.get("/x/y/classroom?code=WRONG2", headers=PAGE).status_code == 401
+    answer = stranger.get(f"/x/y/classroom?code={room.code}", headers=PAGE)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"./classroom?code={room.code}")
+    assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+def test_the_code_of_a_class_is_typed_instead_of_the_token_until_it_ends(stranger, here):
+    room = here.classrooms.open("teacher", "Monday", 1)
+    here.classrooms.end(room.code, "teacher")
+    assert stranger.post("/x/y/", data={"token": room.code}, headers=PAGE).status_code == 401
+    other = here.classrooms.open("teacher", "Tuesday", 1)
+    assert stranger.post("/x/y/", data={"token": other.code.lower()}, headers=PAGE).status_code == 303

@@ -50,10 +50,10 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visit(url: str, query: str = ""):
-    """A visitor with a cookie of its own."""
+async def visit(url: str, query: str = "", cookie: str = ""):
+    """A visitor with a cookie of its own, or one that the server gave."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
-    cookie = {"Cookie": f"dmlviz_browser={os.urandom(16).hex()}"}
+    cookie = {"Cookie": f"dmlviz_browser={cookie or os.urandom(16).hex()}"}
     async with connect(
         address, subprotocols=["streamlit"], max_size=None, origin=url, additional_headers=cookie
     ) as socket:
@@ -61,8 +61,8 @@ async def visit(url: str, query: str = ""):
 
 
 @contextmanager
-def serving(runs: Path, *, trivial: bool = False) -> Iterator[tuple[str, int]]:
-    """Address and process id of `dmlviz serve`; or of a page that shows next to nothing, with the same options."""
+def serving(runs: Path, *more: str, trivial: bool = False) -> Iterator[tuple[str, int]]:
+    """Address and process id of `dmlviz serve` (with `more` options), or of a page that shows next to nothing."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     if trivial:
         page = runs / "trivial.py"
@@ -71,7 +71,7 @@ def serving(runs: Path, *, trivial: bool = False) -> Iterator[tuple[str, int]]:
         options = ["--server.headless=true", "--server.port", port, "--runner.postScriptGC=false"]
         command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address=127.0.0.1", *options]
     else:
-        command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--runs", str(runs)]
+        command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--runs", str(runs), *more]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=runs
     )

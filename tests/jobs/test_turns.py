@@ -74,8 +74,13 @@ class Classroom:
             told.append([self.owner[worker.run] for worker in now])
             for worker in now:
                 self.pool.events.put(WorkerEvent(worker, None))
-            self.until(lambda now=now: not set(now) & set(self.jobs._active))
+            self.until(lambda now=now: not self.at_work(now))
         return told
+
+    def at_work(self, workers):
+        """Those of the workers that the scheduler still counts; not between an end and what it then starts."""
+        with self.jobs._change:
+            return set(workers) & set(self.jobs._active)
 
 
 @pytest.fixture

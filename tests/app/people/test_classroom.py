@@ -174,10 +174,13 @@ def test_a_class_ends_by_its_teacher_or_by_itself_and_is_deleted_later(rooms, ro
     second = rooms.open("teacher", "Again", 1)
     rooms.end(second.code, "teacher")
     assert not rooms.is_open(second)
-    assert [each.title for each in rooms.taught_by("teacher")] == ["Again", "Monday"]
+    assert [each.title for each in rooms.past("teacher")] == ["Again", "Monday"]
+    assert rooms.past("ada") == [room], "with the hand-in"
+    assert rooms.past("stranger") == rooms.past("") == []
     clock.now += RETENTION_S + 3600
     third = rooms.open("teacher", "Third", 1)
-    assert rooms.taught_by("teacher") == [third]
+    assert rooms.past("teacher") == []
+    assert rooms.of_person("teacher") is third
     assert len([*(tmp_path / ".classrooms").glob("*.json")]) == 1
 
 

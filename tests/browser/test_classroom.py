@@ -1,0 +1,147 @@
+"""A class: a teacher at a projector, two students at laptops, one on a phone; each with a browser of their own."""
+
+import csv
+import io
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dmlviz.runs.store import Runs
+from tests.browser.conftest import Server
+
+pytestmark = pytest.mark.browser
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+def come(chromium: Browser) -> Iterator:
+    """`come(width, height)`: a page of somebody with a browser of their own."""
+    contexts, errors = [], []
+
+    def somebody(width: int = 1280, height: int = 720) -> Page:
+        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce"))
+        contexts[-1].set_default_timeout(60_000)
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        return page
+
+    yield somebody
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def school(serve, tmp_path: Path) -> Server:
+    """A server that several people share, behind a token."""
+    return serve("--shared", "--token", TOKEN, "--runs", tmp_path / "runs", "--data", tmp_path / "data")
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def map_has(page: Page, **values: str) -> None:
+    for name, value in values.items():
+        expect(page.locator(".map")).to_have_attribute(f"data-{name}", value)
+
+
+def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, school, tmp_path):
+    url = school.url.partition("?")[0].rstrip("/")
+    teacher, ada, bob, cyd = come(), come(), come(), come(390, 780)
+    students = (ada, bob, cyd)
+    teacher.goto(f"{url}/classroom?token={TOKEN}")
+    teacher.get_by_role("textbox", name="Title").fill("Monday")
+    press(teacher, "Open")
+    board = teacher.locator(".board")
+    expect(board).to_have_attribute("data-ready", "true")
+    code = board.get_attribute("data-code") or ""
+    expect(board.locator(".code")).to_have_text(f"{code[:3]} {code[3:]}")
+    box = board.locator(".qr").bounding_box()
+    assert box
+    assert box["width"] > 250, "to be read from the last row"
+
+    # The code on the board is all that a student needs, not the token.
+    for page, nickname in zip(students, ("Ada", "Bob", "Cyd"), strict=True):
+        page.goto(f"{url}/classroom?code={code}")
+        page.get_by_role("textbox", name="Nickname").fill(nickname)
+        press(page, "Join")
+        expect(page.locator(".classroom-bar")).to_have_attribute("data-ready", "true")
+    expect(board).to_have_attribute("data-online", "3")
+    assert "Ada" not in board.inner_text(), "the board is on the projector"
+
+    # A task for all; nobody sees the answer before the teacher shows it.
+    press(teacher, "Set for all")
+    for page, guess in zip(students, ("About 100", "Millions", "Millions"), strict=True):
+        task = page.locator(".st-key-lesson")
+        task.get_by_text(guess, exact=True).click()
+        press(page, "Commit and train")
+        expect(task).to_contain_text("when your teacher shows it")
+        assert page.locator(".map").count() == 0
+    expect(board).to_have_attribute("data-guessed", "3")
+    assert board.locator(".histogram li").evaluate_all("bars => bars.map((bar) => bar.dataset.count)") == [
+        "0",
+        "1",
+        "2",
+    ]
+    expect(board.locator(".histogram .right")).to_have_count(0)
+    runs = Runs(tmp_path / "runs")
+    (run,) = [run for run in runs.list() if not runs.is_bundled(run)]  # one for all three
+    ended = time.monotonic() + 60
+    while runs.get(run.id).state != "finished":
+        assert time.monotonic() < ended
+        time.sleep(0.2)
+    board.get_by_role("button", name="Show the answer").click()
+    expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Millions.")
+    expect(cyd.locator(".st-key-lesson")).to_contain_text("Correct.")
+    expect(board.locator(".histogram .right")).to_contain_text("Millions")
+
+    # Where the teacher goes, they go.
+    press(teacher, "Follow me")
+    teacher.get_by_role("link", name="Learn", exact=True).click()
+    for page in students:
+        expect(page).to_have_url(re.compile("/learn$"))
+    teacher.get_by_role("link", name="Explore", exact=True).click()
+    map_has(teacher, ready="true")
+    shown = teacher.locator(".map").get_attribute("data-run") or ""
+    for page in students:
+        map_has(page, ready="true", run=shown)
+    teacher.locator(".map").evaluate("root => root.map.playback.seek(1)")
+    step = teacher.locator(".map").get_attribute("data-step") or ""
+    for page in students:
+        map_has(page, step=step)
+    x, y = teacher.locator(".map").evaluate("root => root.map.clientOf(7)")
+    teacher.mouse.click(x, y)
+    expect(teacher.locator(".map")).not_to_have_attribute("data-pinned", "")
+    pinned = teacher.locator(".map").get_attribute("data-pinned") or ""
+    for page in students:
+        map_has(page, pinned=pinned)
+
+    # One explores alone, and comes back.
+    press(ada, "Explore on your own")
+    expect(ada.get_by_role("button", name="Follow the teacher")).to_be_visible()
+    teacher.locator(".map").evaluate("root => root.map.playback.seek(3)")
+    later = teacher.locator(".map").get_attribute("data-step") or ""
+    map_has(bob, step=later)
+    map_has(ada, step=step)
+    press(ada, "Follow the teacher")
+    map_has(ada, step=later)
+
+    table = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.text())")
+    rows = [(row["nickname"], row["guess"], row["correct"]) for row in csv.DictReader(io.StringIO(table))]
+    assert rows == [("Ada", "About 100", "False"), ("Bob", "Millions", "True"), ("Cyd", "Millions", "True")]
+    assert ada.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.status)") == 404
+
+    teacher.get_by_role("link", name="Class", exact=True).click()
+    press(teacher, "End the class")
+    press(teacher, "End it for everybody?")
+    for page in students:
+        expect(page.locator(".classroom-bar")).to_have_count(0)
+    for page, link in ((teacher, "CSV"), (ada, "my hand-in")):
+        page.goto(f"{url}/classroom")
+        address = page.get_by_role("link", name=link, exact=True).evaluate("link => link.href")
+        assert page.evaluate("address => fetch(address).then((answer) => answer.status)", address) == 200, address
