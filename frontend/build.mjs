@@ -27,7 +27,12 @@ const OPTIONS = {
 async function bundles() {
   const [page, standalone, style] = await Promise.all([
     build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
-    build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.ts"], plugins: [styleAsText] }),
+    build({
+      ...OPTIONS,
+      entryPoints: ["src/standalone/standalone.ts"],
+      plugins: [styleAsText],
+      define: { "import.meta.url": JSON.stringify("") }, // the exported page asks no server
+    }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
   ]);
   const [{ exports: components }] = Object.values(page.metafile.outputs);

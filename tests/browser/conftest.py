@@ -142,7 +142,9 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py"), "--server.port", str(port)]
+    script = str(ROOT / "app" / "main.py")
+    listen = ["--server.address", "127.0.0.1", "--server.port", str(port)]  # everywhere, it would be for several people
+    command = [sys.executable, "-m", "streamlit", "run", script, *listen]
     folders = {"DMLVIZ_RUNS": str(runs), "DMLVIZ_DATA": str(tmp_path)}
     started = Server(command, folders)
     yield started
