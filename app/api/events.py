@@ -14,7 +14,7 @@ from app.api.headers import PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
 from app.runtime.event_stream import StreamHub
 from app.runtime.metrics import FIRST_FRAMES
 from app.runtime.services import Services
-from dmlviz.jobs.scheduler import Status
+from dmlviz.jobs.job import Status
 from dmlviz.runs.run import EventLogDir
 
 event_hub = StreamHub()

@@ -24,7 +24,7 @@ from app.runtime.metrics import REGISTRY, REQUESTS
 from app.runtime.processes import process_use
 from app.runtime.readiness import obstacles
 from app.runtime.services import services
-from dmlviz.jobs.scheduler import JobState
+from dmlviz.jobs.job import JobState
 from dmlviz.runs.quota import total_size
 
 LOOPBACK = ("127.0.0.1", "::1")

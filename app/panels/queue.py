@@ -6,7 +6,7 @@ from app.runtime.people import Role
 from app.runtime.services import Services
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
-from dmlviz.jobs.scheduler import Key
+from dmlviz.jobs.job import Key
 from dmlviz.runs.run import RunNotFoundError
 
 REFRESH_S = 3.0  # seconds

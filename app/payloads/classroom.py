@@ -10,7 +10,8 @@ from hashlib import sha256
 from typing import Any
 
 from app.content.lessons import LESSONS, Task
-from app.runtime.classroom import Classroom, Classrooms, Member, Place
+from app.runtime.classroom import Classroom, Member, Place
+from app.runtime.classrooms import Classrooms
 from app.runtime.services import Services
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Entry

@@ -9,8 +9,9 @@ import numpy as np
 from app.runtime.people import Person, Role
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.jobs.job import Key, Status
 from dmlviz.jobs.pool import RpcWorker
-from dmlviz.jobs.scheduler import JobScheduler, Key, Status
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
 

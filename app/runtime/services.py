@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
-from app.runtime.classroom import Classrooms
+from app.runtime.classrooms import Classrooms
 from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity

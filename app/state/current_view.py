@@ -9,7 +9,7 @@ from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import Status
+from dmlviz.jobs.job import Status
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 
 

@@ -9,14 +9,14 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job import Job, JobState, Key, Status
 from dmlviz.jobs.job_report import JobListener, JobReport
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
@@ -26,54 +26,11 @@ from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 
-JobState = Literal[
-    "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
-]
-
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
 STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 MAX_ATTEMPTS = 3  # times that a training is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped.
-
-    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` says which
-    machine was lost, so that the job was begun again.
-    """
-
-    phase: JobState
-    position: int | None = None
-    of: int | None = None
-    reason: str = ""
-    machine: str = ""
-    lost: str = ""
-
-
-class Key(NamedTuple):
-    """A training by the id of its run, or a projection of that run by its own id."""
-
-    run: str
-    projection: str | None = None
-
-
-@dataclass(eq=False)
-class _Job:
-    key: Key
-    record: EventLogDir
-    request: dict[str, Any]
-    dataset: str
-    owners: list[str]
-    worker: JobWorker | None = None
-    stopping: bool = False
-    attempts: int = 1
-    lost: str = ""
-    timers: list[threading.Timer] = field(default_factory=list)
-    submitted: float = field(default_factory=time.monotonic)
-    started: float | None = None  # when a worker got it, as `submitted`
 
 
 class JobScheduler:
@@ -112,10 +69,10 @@ class JobScheduler:
         self.fleet = fleet
         self._inference = inference and warm
         self._change = threading.Condition(threading.RLock())
-        self._queue: list[_Job] = []
+        self._queue: list[Job] = []
         self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
         self._started = 0
-        self._active: dict[JobWorker, _Job] = {}
+        self._active: dict[JobWorker, Job] = {}
         self._closed = False
         self._events: EventQueue = queue.SimpleQueue()
         self.pool = WorkerPool(data_root, warm, likely, self._events)
@@ -132,13 +89,13 @@ class JobScheduler:
         """
         key = Key(config.id)
 
-        def prepare() -> _Job | None:
+        def prepare() -> Job | None:
             with contextlib.suppress(RunNotFoundError):
                 if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
                     return None
             run = self.runs.create(config)
             order = {"job": "train", "folder": str(run.path)}
-            return _Job(key, run, order, config.dataset, [owner])
+            return Job(key, run, order, config.dataset, [owner])
 
         self._submit_job(key, owner, prepare)
         return key.run
@@ -168,7 +125,7 @@ class JobScheduler:
         check(config, *embeddings.shape)
         key = Key(run, config.id)
 
-        def prepare() -> _Job | None:
+        def prepare() -> Job | None:
             with contextlib.suppress(RunNotFoundError):
                 drawing = source_run.drawing(config.id)
                 if drawing.state in ("finished", "running"):
@@ -177,7 +134,7 @@ class JobScheduler:
                     return self._resumed(key, drawing, resume_state[0], source_run.config.dataset, owner)
             drawing = self.runs.create_projection(source_run, config)
             order = {"job": "project", "folder": str(drawing.path)}
-            return _Job(key, drawing, order, source_run.config.dataset, [owner])
+            return Job(key, drawing, order, source_run.config.dataset, [owner])
 
         self._submit_job(key, owner, prepare)
         return config.id
@@ -317,10 +274,10 @@ class JobScheduler:
         run = self.runs.get(key.run)
         return run if key.projection is None else run.drawing(key.projection)
 
-    def _find(self, key: Key) -> _Job | None:
+    def _find(self, key: Key) -> Job | None:
         return next((job for job in [*self._active.values(), *self._queue] if job.key == key), None)
 
-    def _submit_job(self, key: Key, owner: str, prepare: Callable[[], _Job | None]) -> None:
+    def _submit_job(self, key: Key, owner: str, prepare: Callable[[], Job | None]) -> None:
         """Share the job of that key, or queue the one that `prepare` makes unless it finds the result on disk."""
         with self._change:
             self._wait_until_stopped(key)
@@ -337,11 +294,11 @@ class JobScheduler:
                 self._dispatch()
 
     @staticmethod
-    def _resumed(key: Key, drawing: ProjectionRun, iteration: int, dataset: str, owner: str) -> _Job:
+    def _resumed(key: Key, drawing: ProjectionRun, iteration: int, dataset: str, owner: str) -> Job:
         (drawing.path / "projection.json").touch()  # readers follow its events from the start again
         iterations = drawing.config.params.get("iterations")
         drawing.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
-        return _Job(key, drawing, {"job": "project", "folder": str(drawing.path)}, dataset, [owner])
+        return Job(key, drawing, {"job": "project", "folder": str(drawing.path)}, dataset, [owner])
 
     def _wait_until_stopped(self, key: Key) -> None:
         """A job that is being stopped, or is over but for its process, is not shared: the wish is for a new one."""
@@ -389,7 +346,7 @@ class JobScheduler:
             self._schedule(job, PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
 
-    def _in_turn(self) -> list[_Job]:
+    def _in_turn(self) -> list[Job]:
         """Return what waits, in the order of its turns.
 
         A job whose machine was lost comes first. Then every owner's first job, of those who were served longest ago
@@ -404,7 +361,7 @@ class JobScheduler:
             waiting[owner] += 1
         return [job for _, job in sorted(turns, key=lambda pair: pair[0])]
 
-    def _place(self, job: _Job) -> JobWorker | None:
+    def _place(self, job: Job) -> JobWorker | None:
         """Give a job to a machine of the fleet, or else to a worker of this one; None when there is no room."""
         slots = self.slots
         if self.fleet is not None and isinstance(job.record, Run):
@@ -459,7 +416,7 @@ class JobScheduler:
         if job is not None:
             self._report_end(job)
 
-    def _report(self, job: _Job, state: str, **more: Any) -> None:
+    def _report(self, job: Job, state: str, **more: Any) -> None:
         report = JobReport(
             kind=job.request["job"],
             run=job.key.run,
@@ -474,7 +431,7 @@ class JobScheduler:
         except Exception:  # whoever listens must not stop the jobs
             logging.getLogger(__name__).exception("a job could not be reported")
 
-    def _report_end(self, job: _Job) -> None:
+    def _report_end(self, job: Job) -> None:
         end = None
         with contextlib.suppress(DamagedFileError):
             end = job.record.end
@@ -486,7 +443,7 @@ class JobScheduler:
             reason="" if end is None else end.get("reason", ""),
         )
 
-    def _end(self, job: _Job, event: WorkerEvent) -> None:
+    def _end(self, job: Job, event: WorkerEvent) -> None:
         """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""
         if job.stopping:
             self._write_end(job, "stopped", "stopped by hand")
@@ -499,7 +456,7 @@ class JobScheduler:
             job.worker, job.attempts, job.lost = None, job.attempts + 1, event.why
             self._queue.insert(0, job)
 
-    def _write_end(self, job: _Job, event: str, reason: str) -> None:
+    def _write_end(self, job: Job, event: str, reason: str) -> None:
         step = 0
         with contextlib.suppress(DamagedFileError):
             step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
@@ -509,14 +466,14 @@ class JobScheduler:
         ):  # its folder may be gone
             writer.event(event, step=step, metrics={}, reason=reason)
 
-    def _schedule(self, job: _Job, seconds: float, do: Callable[[], object]) -> None:
+    def _schedule(self, job: Job, seconds: float, do: Callable[[], object]) -> None:
         timer = threading.Timer(seconds, do)
         timer.daemon = True
         job.timers.append(timer)
         timer.start()
 
     @staticmethod
-    def _cancel_timers(job: _Job) -> None:
+    def _cancel_timers(job: Job) -> None:
         for timer in job.timers:
             timer.cancel()
         job.timers.clear()

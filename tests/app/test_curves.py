@@ -14,7 +14,7 @@ from app.state.explore_options import CURVES
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
-from dmlviz.jobs.scheduler import Status
+from dmlviz.jobs.job import Status
 
 MAIN = Path(app.__file__).parent / "page.py"
 

@@ -13,7 +13,7 @@ from app.state.selection import Selection
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
-from dmlviz.jobs.scheduler import Status
+from dmlviz.jobs.job import Status
 
 MAIN = Path(app.__file__).parent / "page.py"
 

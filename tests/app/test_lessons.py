@@ -109,7 +109,7 @@ class Pupil:
 @pytest.fixture
 def pupil(here, write, monkeypatch):
     """Somebody at the first task of "why a margin"; the training that is asked for is written at once."""
-    from dmlviz.jobs.scheduler import Status
+    from dmlviz.jobs.job import Status
 
     def submit(config, owner=""):
         return write(here.runs, config).id

@@ -17,7 +17,7 @@ import httpx
 from visitors import cpu, serving, visit
 
 from app.runtime.browser_cookie import COOKIE, BrowserCookie, load_key, public_id
-from app.runtime.classroom import Classrooms
+from app.runtime.classrooms import Classrooms
 from app.runtime.people import BROWSER
 from dmlviz.config import TrainConfig
 from dmlviz.jobs.placement import WorkerEvent

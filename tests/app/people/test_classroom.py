@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 from app.content.lessons import LESSONS
 from app.payloads.classroom import classroom_event
 from app.payloads.protocol.classroom import ClassroomEvent
-from app.runtime.classroom import MAX_MEMBERS, RETENTION_S, Classrooms, Place
+from app.runtime.classroom import MAX_MEMBERS, RETENTION_S, Place
+from app.runtime.classrooms import Classrooms
 from app.state.explore import UIState
 from app.state.task_progress import task_progress
 from dmlviz.errors import UserError

@@ -13,7 +13,7 @@ from app.state import run_list
 from app.state.run_list import RunListState
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import Key, Status
+from dmlviz.jobs.job import Key, Status
 from dmlviz.runs.archive import export_run
 from dmlviz.runs.run import RunNotFoundError
 

@@ -1,0 +1,310 @@
+"""The classes of a server: a teacher opens one, students join with a code, and everybody's page follows.
+
+One small file for each.
+"""
+
+import logging
+import re
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from app.runtime.changes import Changes
+from app.runtime.classroom import (
+    ALPHABET,
+    CODE_LENGTH,
+    MAX_HOURS,
+    MAX_MEMBERS,
+    MAX_NICKNAME,
+    RETENTION_S,
+    Classroom,
+    Guess,
+    Member,
+    Place,
+    normal_code,
+)
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.files import ensure_dir, write_json
+from dmlviz.storage.run_schema.validation import read
+from dmlviz.storage.text import one_line
+
+_FILE: TypeAdapter[Classroom] = TypeAdapter(Classroom)
+
+
+class Classrooms:
+    """The classes of a server. Safe for several threads.
+
+    Args:
+        folder: The runs folder; the files lie in its subfolder `.classrooms`.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self.folder = Path(folder) / ".classrooms"
+        self.changes: dict[str, Changes] = {}
+        self.places: dict[str, Place] = {}  # by person; not kept over a restart
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._rooms: dict[str, Classroom] = {}
+        self._watchers: Counter[str] = Counter()  # pages that follow the class, by person
+        for path in self.folder.glob("*.json"):
+            self._load(path)
+
+    # ---- who is where
+
+    def of_person(self, person: str) -> Classroom | None:
+        """Return the open class in which somebody is, as its teacher or as a student."""
+        if not person:
+            return None
+        with self._lock:
+            open_rooms = [room for room in self._rooms.values() if self._is_open(room)]
+            return next((r for r in open_rooms if r.teacher == person or person in r.present), None)
+
+    def get(self, code: str, person: str) -> Classroom:
+        """Return a class that somebody is or was in, open or ended; raise UserError otherwise."""
+        with self._lock:
+            room = self._rooms.get(code)
+            if room is None or not person or (room.teacher != person and person not in room.members):
+                raise class_not_found(code)
+            return room
+
+    def past(self, person: str) -> list[Classroom]:
+        """Return the ended classes in which somebody was, as teacher or student, the newest first."""
+        with self._lock:
+            ended = [room for room in self._rooms.values() if not self._is_open(room)]
+            rooms = [room for room in ended if person and (room.teacher == person or person in room.members)]
+            return sorted(rooms, key=lambda room: -room.opened)
+
+    def is_open(self, room: Classroom) -> bool:
+        """Whether a class has not ended."""
+        with self._lock:
+            return self._is_open(room)
+
+    @contextmanager
+    def watched(self, room: Classroom, person: str) -> Iterator[Changes]:
+        """Count one more page of somebody that follows the class, until it is closed."""
+        changes = self.changes[room.code]
+        self._watchers[person] += 1
+        changes.announce()
+        try:
+            yield changes
+        finally:
+            self._watchers[person] -= 1
+            changes.announce()
+
+    def is_online(self, person: str) -> bool:
+        """Whether somebody has a page open."""
+        return self._watchers[person] > 0
+
+    def is_code(self, text: str) -> bool:
+        """Whether this is the code of an open class."""
+        with self._lock:
+            room = self._rooms.get(normal_code(text))
+            return room is not None and self._is_open(room)
+
+    # ---- opening, joining, leaving
+
+    def open(self, teacher: str, title: str, hours: float) -> Classroom:
+        """Open a class; its teacher has one at a time.
+
+        Args:
+            teacher: ID of the person who opens it.
+            title: Its title.
+            hours: Hours after which it ends by itself.
+
+        Returns:
+            The class.
+
+        Raises:
+            UserError: If the person has no ID, is in a class already, or asks for too many hours.
+        """
+        if not teacher:
+            raise no_cookie()
+        if not 0 < hours <= MAX_HOURS:
+            raise UserError(f"A class lasts up to {MAX_HOURS} hours; got {hours:g}.")
+        with self._lock:
+            if self.of_person(teacher) is not None:
+                raise UserError("You are in a class already; end or leave it first.")
+            self._sweep()
+            code = next(code for code in iter(_new_code, "") if code not in self._rooms)
+            now = self._clock()
+            title = one_line(title, 60) or "Class"
+            room = Classroom(code=code, title=title, teacher=teacher, opened=now, expires=now + 3600 * hours)
+            self._rooms[code], self.changes[code] = room, Changes()
+            self._save(room)
+            return room
+
+    def join(self, code: str, person: str, nickname: str) -> Classroom:
+        """Add a student to a class; raise UserError for a wrong code, an empty nickname or a full class."""
+        name, code = one_line(nickname, MAX_NICKNAME), normal_code(code)
+        with self._lock:
+            room = self._rooms.get(code)
+            if room is None or not self._is_open(room):
+                raise UserError("There is no open class with this code; check it with your teacher.")
+            if not person:
+                raise no_cookie()
+            if not name:
+                raise UserError("Choose a nickname; only your teacher sees it.")
+            if room.teacher == person:
+                raise UserError("You opened this class; join from another browser to try it.")
+            other = self.of_person(person)
+            if other is not None and other is not room:
+                raise UserError("You are in another class; leave it first.")
+            if person not in room.present and len(room.present) >= MAX_MEMBERS:
+                raise UserError(f"A class has at most {MAX_MEMBERS} students, and this one is full.")
+            member = room.members.get(person)
+            if member is None:
+                room.members[person] = Member(nickname=name, joined=self._clock())
+            else:
+                member.nickname, member.gone = name, False
+            self._save(room)
+            return room
+
+    def leave(self, person: str) -> None:
+        """Take a student out of the class; what they have done stays in the teacher's files."""
+        with self._lock:
+            room = self.of_person(person)
+            if room is not None and person in room.present:
+                room.members[person].gone = True
+                self._save(room)
+
+    def end(self, code: str, teacher: str) -> None:
+        """End a class, for everybody."""
+        with self._taught(code, teacher) as room:
+            room.ended, room.leading = self._clock(), False
+
+    # ---- what the teacher does
+
+    def set_task(self, code: str, teacher: str, lesson: str | None, task: int = 1) -> None:
+        """Set a task of a lesson for all, or none; the caller checks that there is such a task."""
+        with self._taught(code, teacher) as room:
+            room.lesson, room.task = lesson, task
+            room.turn += 1
+
+    def reveal(self, code: str, teacher: str) -> None:
+        """Show the answer of the task to all."""
+        with self._taught(code, teacher) as room:
+            if room.task_key is not None and room.task_key not in room.revealed:
+                room.revealed.append(room.task_key)
+
+    def set_leading(self, code: str, teacher: str, leading: bool) -> None:
+        """Let pages follow the teacher, or not any more; at its start everybody follows."""
+        with self._taught(code, teacher) as room:
+            if leading and not room.leading:
+                for member in room.members.values():
+                    member.following = True
+                room.lead_number = self._next_lead(room)
+            room.leading = leading
+
+    def move(self, code: str, person: str, place: Place) -> None:
+        """Note where somebody is; a teacher who leads takes the pages along."""
+        with self._lock:
+            room = self.get(code, person)
+            if not self._is_open(room) or self.places.get(person) == place:
+                return
+            before, self.places[person] = self.places.get(person), place
+            if person == room.teacher:
+                moved = room.lead is None or (room.lead.page, room.lead.query) != (place.page, place.query)
+                room.lead, room.lead_number = place, self._next_lead(room)
+                if moved and room.leading:
+                    self._write(room)
+                if not room.leading:
+                    return
+            elif before is not None and (before.page, before.query) == (place.page, place.query):
+                return
+            self.changes[code].announce()
+
+    # ---- what students do
+
+    def set_following(self, code: str, person: str, following: bool) -> None:
+        """Follow the teacher, or explore on one's own."""
+        with self._lock:
+            room = self.get(code, person)
+            member = room.present.get(person)
+            if member is not None and member.following != following:
+                member.following = following
+                self._save(room)
+
+    def guess(self, person: str, lesson: str, task: int, number: int) -> None:
+        """Note a student's guess in a task of the class's lesson; the first counts."""
+        with self._lock:
+            room = self.of_person(person)
+            member = None if room is None else room.present.get(person)
+            if room is None or member is None or f"{lesson}/{task}" in member.guesses:
+                return
+            member.guesses[f"{lesson}/{task}"] = Guess(number=number, time=self._clock())
+            self._save(room)
+
+    def guess_of(self, person: str, lesson: str, task: int) -> int | None:
+        """Return a student's guess; None if they made none or are in no class."""
+        room = self.of_person(person)
+        member = None if room is None else room.present.get(person)
+        guess = None if member is None else member.guesses.get(f"{lesson}/{task}")
+        return None if guess is None else guess.number
+
+    def holds_back(self, person: str, lesson: str, task: int) -> bool:
+        """Whether a person is a student whose teacher has not shown the answer of a task yet."""
+        room = self.of_person(person)
+        return room is not None and room.teacher != person and room.holds_back(lesson, task)
+
+    # ---- files
+
+    @contextmanager
+    def _taught(self, code: str, teacher: str) -> Iterator[Classroom]:
+        with self._lock:
+            room = self._rooms.get(code)
+            if room is None or not teacher or room.teacher != teacher or not self._is_open(room):
+                raise class_not_found(code)
+            yield room
+            self._save(room)
+
+    def _is_open(self, room: Classroom) -> bool:
+        return room.ended is None and self._clock() < room.expires
+
+    def _next_lead(self, room: Classroom) -> int:
+        return max(room.lead_number + 1, round(1000 * self._clock()))
+
+    def _save(self, room: Classroom) -> None:
+        self._write(room)
+        self.changes[room.code].announce()
+
+    def _write(self, room: Classroom) -> None:
+        ensure_dir(self.folder)
+        write_json(self.folder / f"{room.code}.json", _FILE.dump_python(room, mode="json"))
+
+    def _load(self, path: Path) -> None:
+        try:
+            room = read(_FILE, path)
+        except (OSError, DamagedFileError) as error:
+            logging.getLogger("dmlviz").error("A class could not be read: %s", error)
+            return
+        if room.code == path.stem and re.fullmatch(f"[{ALPHABET}]{{{CODE_LENGTH}}}", room.code):
+            self._rooms[room.code], self.changes[room.code] = room, Changes()
+
+    def _sweep(self) -> None:
+        """Delete the files of classes that ended long ago."""
+        before = self._clock() - RETENTION_S
+        for code, room in [*self._rooms.items()]:
+            if (room.ended or room.expires) < before:
+                del self._rooms[code]
+                (self.folder / f"{code}.json").unlink(missing_ok=True)
+
+
+def class_not_found(code: str) -> UserError:
+    """Return the error for a class that does not exist or is not this person's."""
+    return UserError(f"There is no class {one_line(code, 20)!r}.")
+
+
+def no_cookie() -> UserError:
+    """Return the error for a browser that cannot be told from others."""
+    return UserError("Your browser sends no cookie: allow cookies to take part in a class.")
+
+
+def _new_code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

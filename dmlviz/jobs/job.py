@@ -1,0 +1,54 @@
+"""A job: what it is called, what was asked, and how it stands."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from dmlviz.jobs.placement import JobWorker
+from dmlviz.runs.run import EventLogDir
+
+JobState = Literal[
+    "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
+]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped.
+
+    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` says which
+    machine was lost, so that the job was begun again.
+    """
+
+    phase: JobState
+    position: int | None = None
+    of: int | None = None
+    reason: str = ""
+    machine: str = ""
+    lost: str = ""
+
+
+class Key(NamedTuple):
+    """A training by the id of its run, or a projection of that run by its own id."""
+
+    run: str
+    projection: str | None = None
+
+
+@dataclass(eq=False)
+class Job:
+    """A training or a projection from its request to its end."""
+
+    key: Key
+    record: EventLogDir
+    request: dict[str, Any]
+    dataset: str
+    owners: list[str]
+    worker: JobWorker | None = None
+    stopping: bool = False
+    attempts: int = 1
+    lost: str = ""
+    timers: list[threading.Timer] = field(default_factory=list)
+    submitted: float = field(default_factory=time.monotonic)
+    started: float | None = None  # when a worker got it, as `submitted`
