@@ -131,6 +131,9 @@ def test_data_net_miner_sampler_metric_and_projection_of_ones_own(person, plugin
     expect(person.map.locator(".class .name")).to_have_text(["across", "along"])
     expect(page.locator("[data-score=precision_at_1] .value")).to_have_text("1.000")
 
+    # The page runs once more when a training has ended, and a click in that moment is lost.
+    expect(page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     person.choose("Random plane")
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
