@@ -208,7 +208,8 @@ class Person:
         return page
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        # Chromium gives up on a file by itself, before it asks the server, when a busy machine keeps its cache waiting.
+        if message.type == "error" and "net::ERR_TOO_MANY_RETRIES" not in message.text:
             self.errors.append(f"{message.text} {message.location['url']}")
 
     def open(self, query: str = "") -> None:
