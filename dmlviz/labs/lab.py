@@ -1,0 +1,125 @@
+"""What a lab is: a question, the trials that answer it, and the figures that grow from the results. Loads no torch."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dmlviz.catalog.parameters import Spec
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRow:
+    """One point or bar of a figure.
+
+    Attributes:
+        figure: Name of the figure.
+        series: The line or the color that it belongs to.
+        x: Where it is on the first axis: a number or a category.
+        y: The value.
+        low: Lower end of its interval; None where there is none (one run has no interval).
+        high: Upper end of its interval.
+        n: How many things the value is the mean of; what they are stands in the caption of the figure.
+    """
+
+    figure: str
+    series: str
+    x: float | str
+    y: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureSpec:
+    """How a figure of a lab is drawn.
+
+    Attributes:
+        name: Its name in `FigureRow.figure`.
+        title: Title above it.
+        caption: Which images, how many, after which training, what `n` counts, the kind of interval.
+        kind: "line" joins the points of a series; "bar" groups bars by x; "points" joins nothing; "cells" is a table
+            of colored cells with x as columns and series as rows.
+        x_title: Title of the first axis.
+        y_title: Title of the second axis, or of the color.
+        log_x: Whether the first axis is logarithmic.
+        log_y: Whether the second axis is logarithmic.
+    """
+
+    name: str
+    title: str
+    caption: str
+    kind: Literal["line", "bar", "points", "cells"]
+    x_title: str
+    y_title: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedRow(FigureRow):
+    """A value printed in a paper, shown beside ours and never mixed with it; `source` says where it is printed."""
+
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """What a visitor is asked before the answer.
+
+    Attributes:
+        question: The question.
+        options: The answers to choose from.
+        answer: What came out, in one or two sentences, given the finished results; shown after the guess.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    answer: Callable[[Sequence[TrialResult]], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PicturePair:
+    """A picture behind a point of a figure, or two that belong together.
+
+    Attributes:
+        images: One or two arrays: uint8, h × w or h × w × 3.
+        caption: What they are, for instance "two identities, distance 0.31: accepted".
+    """
+
+    images: tuple[Any, ...]
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab(Spec):
+    """An experiment: a question, trials that answer it, figures.
+
+    Attributes:
+        question: The question that it asks, one sentence.
+        datasets: Names of the data sets that it can use, the usual one first.
+        plan: The trials wanted, given the size, the data set and the results so far. A lab whose later trials depend
+            on earlier results returns more of them when it is asked again. The same arguments give the same trials.
+        total: How many trials there will be in the end, and their processor seconds on one core: what is told before
+            the start.
+        measure: "module:function", a `dmlviz.studies.trial.Measurement`.
+        rows: The figures' rows from any part of the results, so that a figure grows.
+        figures: The figures, the most important first.
+        guess: What a visitor guesses before the answer.
+        literature: Printed values to show beside ours.
+        literature_note: What the literature found and why small data may differ.
+        pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
+    """
+
+    question: str
+    datasets: tuple[str, ...]
+    plan: Callable[[Size, str, Sequence[TrialResult]], Sequence[Trial]]
+    total: Callable[[Size, str], tuple[int, float]]
+    measure: str
+    rows: Callable[[Sequence[TrialResult]], Sequence[FigureRow]]
+    figures: tuple[FigureSpec, ...]
+    guess: Guess
+    literature: tuple[PrintedRow, ...] = ()
+    literature_note: str = ""
+    pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
