@@ -91,7 +91,13 @@ def evaluate(
 
 
 def confusion(
-    embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None
+    embeddings: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    cameras: Any = None,
+    gallery_cameras: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the confusion matrix of the nearest neighbor.
 
@@ -102,6 +108,8 @@ def confusion(
         labels: Their class ids, n.
         gallery: Embeddings to search, m × d; the queries themselves by default.
         gallery_labels: Their class ids, m.
+        cameras: Camera ids of the queries, n; same-camera matches are left out as in `evaluate`.
+        gallery_cameras: Camera ids of the gallery, m.
 
     Returns:
         Class ids (c), and counts (c × c, int64): rows are the query's class, columns its nearest neighbor's.
@@ -109,7 +117,7 @@ def confusion(
     Raises:
         UserError: For input of a wrong shape.
     """
-    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
     counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
     if queries.finite and (others is None or others.finite):
         with single_threaded_blas():
