@@ -3,7 +3,7 @@ import { ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import type { CurveAxis, LossCurve } from "../../protocol.ts";
 import { formatNumber } from "../../widgets/paramControls.ts";
-import { pointsOf } from "./curve.ts";
+import { pointsOf, slopeRange } from "./curve.ts";
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
@@ -60,13 +60,16 @@ function panel(
 ): SVGElement[] {
   const [near, far] = [pointsOf(curve, curve.near[key]), pointsOf(curve, curve.far[key])];
   const values = [...near, ...far].map(([, value]) => value);
-  const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
-  const y = scale(low, high, base, top);
+  const whole = { low: Math.min(0, ...values), high: Math.max(1e-6, ...values), cut: false };
+  const { low, high, cut } = key === "slope" ? slopeRange(values) : whole;
+  const y = scale(low, Math.max(1e-6, high), base, top);
+  const within = (value: number) => Math.min(base, Math.max(top, y(value)));
   const line = (points: [number, number][], kind: string) =>
-    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), y(value)])) });
+    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), within(value)])) });
   const across = (at: number, kind: string) =>
     svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
-  const title = key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away";
+  const cutNote = cut ? " (the steepest 2 % are cut off)" : "";
+  const title = key === "loss" ? "Loss" : `Slope: above 0 pulls nearer, below 0 pushes away${cutNote}`;
   return [
     ...ticks(low, high).flatMap((tick) => [
       svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
