@@ -18,6 +18,7 @@ CURVES = {
         "training_curves",
     )
 } | {SCORES: "All scores"}
+COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
 COLOR_MODES = {
     "class": "Class",
     "error": "Error",
