@@ -38,5 +38,5 @@ def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
     count = int(confusion.inner_text())
     confusion.click()
     person.map_has("selected", str(count))
-    own = detail.locator(".confusion th").nth(2).inner_text()
+    own = detail.locator(".confusion th").nth(3).inner_text()
     expect(legend.locator(".class").first).to_have_attribute("aria-label", f"{own}: {count} / 8")
