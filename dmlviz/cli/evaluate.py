@@ -89,7 +89,9 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool) -> None:
         raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")
     console = Console(highlight=False)
     console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    console.print(_score_table(metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)))
+    scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)
+    # What needs the weights of the loss was computed at the end of the training.
+    console.print(_score_table(scores | {key: value for key, value in selected.metrics.items() if key not in scores}))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         console.print(_confusion_table([DATASETS[selected.config.dataset].classes[name] for name in names], counts))

@@ -23,7 +23,8 @@ def test_events_come_in_order_starting_with_the_untrained_net(digits: Dataset, q
     assert [shot.step for shot in of(Snapshot, events)] == snapshot_steps(12, 4)
     assert type(events[-1]) is Finished
     assert events[0].steps == events[-1].step == 12
-    assert events[0].train_images == len(digits.train)
+    assert events[0].train_images + events[0].validation_images == len(digits.train)
+    assert events[0].validation_images == 120
     assert events[0].device == "cpu" or torch.cuda.is_available()
 
 
@@ -45,7 +46,7 @@ def test_snapshots_embed_the_tracked_images_and_the_end_all_of_them(digits: Data
 
 
 def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> None:
-    config = quick(loss="triplet", miner=None, steps=1, normalize=False)
+    config = quick(loss="triplet", miner=None, steps=1, normalize=False, validation_fraction=0)
     step = of(Step, list(train(config, data=digits)))[0]
     from dmlviz.training import sampling
 
@@ -104,7 +105,7 @@ def test_closing_the_iterator_ends_the_training_and_frees_memory(digits: Dataset
 
 def test_a_diverging_training_fails_with_a_reason_after_its_last_finite_snapshot(digits: Dataset, quick, of) -> None:
     fields = {"net": "small", "loss": "softmax", "normalize": False, "optimizer": "sgd", "learning_rate": 10}
-    config = quick(**fields, steps=300, num_snapshots=100)
+    config = quick(**fields, steps=300, num_snapshots=100, validation_fraction=0)
     events = list(train(config, data=digits))
     end = events[-1]
     assert type(end) is Failed
