@@ -1,6 +1,5 @@
 """`dmlviz evaluate`: compute all metrics of a run, or of files of queries and a gallery."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.metrics import format_score
 from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
@@ -106,15 +106,9 @@ def _score_table(scores: dict[str, float]) -> Table:
         table.add_column(name, justify="right")
     for key in (key for key in scores if "/" not in key):
         table.add_row(
-            key, *(_format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
+            key, *(format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
         )
     return table
-
-
-def _format_score(key: str, value: float) -> str:
-    if math.isnan(value):
-        return "–"  # not defined here, for instance for pairs where every image is alone in its class
-    return f"{value:,.0f}" if "queries" in key else f"{value:.4f}"
 
 
 def _confusion_table(names: list[str], counts: np.ndarray) -> Table:
