@@ -47,8 +47,8 @@ MADE = (
     DatasetSpec(
         name="sketches",
         title="Sketches",
-        summary="8,000 photographs of clothes, 28 × 28, each with a drawing of its edges: 6,000 pairs to train on, 2,000 "
-        "others to test on. Made from Fashion-MNIST in a second.",
+        summary="8,000 photographs of clothes, 28 × 28, each with a drawing of its edges: 6,000 pairs to train on, "
+        "2,000 others to test on. Made from Fashion-MNIST in a second.",
         classes=tuple(f"{number:04d}" for number in range(SKETCHED)),
         size=28,
         mean=0.2598,
@@ -61,8 +61,8 @@ MADE = (
     DatasetSpec(
         name="patches",
         title="Patches",
-        summary="Patches of 32 × 32 pixels around the points of scenes, each point in 4 views: 1,440 points to train on, "
-        "720 of other scenes to test on. Made from MNIST in a second.",
+        summary="Patches of 32 × 32 pixels around the points of scenes, each point in 4 views: 1,440 points to train "
+        "on, 720 of other scenes to test on. Made from MNIST in a second.",
         classes=tuple(f"{number:04d}" for number in range(POINTS)),
         size=32,
         mean=0.3501,
