@@ -40,6 +40,7 @@ MADE = (
         mean=0.3418,
         std=0.2534,
         framing=Framing(box=26, photographs=True),
+        most={"images_per_class": 8},
         roles={"camera": CAMERAS, "model": (), "query": ("gallery", "query")},
         class_split=ClassSplit(train=750, test=751, disjoint=True),
         recipe=Recipe(build="dmlviz.data.made.identities:build", sources=("fashion_mnist", "mnist", "digits")),

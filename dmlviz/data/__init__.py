@@ -55,7 +55,7 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
         try:
             download.download_dataset(source, data_root(root) / source.folder, files, progress)
         except DataUnavailableError as error:
-            available = " and ".join(available_datasets(root))
+            available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
             raise DataUnavailableError(
                 f"{DATASETS[name].title} is not on disk. {error} Available now: {available}."
             ) from None
