@@ -69,6 +69,7 @@ export interface StepEvent {
   positive_distance?: number;
   negative_distance?: number;
   images_per_second?: number;
+  terms_per_image?: number;
   cpu_seconds?: number;
 }
 
