@@ -18,7 +18,7 @@ from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 SECOND_MAP, SECOND_PROGRESS = "map.second", "progress.second"  # of the other engine's map
-LINK = "engines"
+LINK = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
 
 
 def progress_panel(ui: UIState, services: Services, run_view: RunView, key: str = "progress") -> None:
@@ -122,7 +122,7 @@ def _second_map(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answe
     mount(
         "map",
         key=SECOND_MAP,
-        data=component_props.map_data(run_view, ui, neighbors, answer) | {"link": LINK},
+        data=component_props.map_data(run_view, ui, neighbors, answer) | LINK,
         on_pinned_change=on_pin,
         on_color_change=lambda: _take_color(ui, SECOND_MAP),
         on_selected_change=lambda: _take_selection(ui, run_view, SECOND_MAP),
@@ -179,7 +179,7 @@ def map_view(
     mount(
         "map",
         key="map",
-        data=component_props.map_data(run_view, ui, neighbors, answer) | ({"link": LINK} if linked else {}),
+        data=component_props.map_data(run_view, ui, neighbors, answer) | (LINK if linked else {}),
         on_pinned_change=on_pin,
         on_color_change=lambda: _take_color(ui, "map"),
         on_selected_change=lambda: _take_selection(ui, run_view, "map"),

@@ -269,6 +269,7 @@ export interface MapProps {
   pinned: number | null;
   neighbors: number[];
   link?: string | null;
+  links_views?: boolean;
   height?: number | "fill";
 }
 

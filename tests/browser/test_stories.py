@@ -268,7 +268,6 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     expect(foot).to_contain_text("It was drawn with the classes")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
-    person.press("Parameters")
     form.get_by_text("dmlviz and umap-learn side by side", exact=True).click()
     expect(page).to_have_url(re.compile("beside=1"))
     second = page.locator(".map").nth(1)
