@@ -180,7 +180,7 @@ class StepAverager:
         self.pending.append(asdict(event) | {"active": event.active_fraction})
         if event.step % self.every and event.step != self.steps:
             return None
-        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
         means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
         self.pending = []
         # Six digits suffice for a curve; all digits would be half of the size of a small run.

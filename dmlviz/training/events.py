@@ -34,7 +34,10 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes."""
+    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes.
+
+    `terms_per_image` is how many loss terms the batch had for each of its images.
+    """
 
     step: int
     loss: float
@@ -43,6 +46,7 @@ class Step:
     negative_distance: float
     images_per_second: float
     cpu_seconds: float
+    terms_per_image: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

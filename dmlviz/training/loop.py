@@ -104,6 +104,7 @@ def train(
             negative_distance=stats.negative_distance,
             images_per_second=stats.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
+            terms_per_image=stats.terms / max(1, stats.images),
         )
         if step in recorded:
             batch = trainer.record_batch(step, stats)

@@ -33,13 +33,14 @@ EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the pr
 
 @dataclass(frozen=True)
 class StepStats:
-    """What one batch gave: the loss, its active share, mean distances within and between classes, images."""
+    """What one batch gave: the loss, its active share, mean distances within and between classes, images, and terms."""
 
     loss: float
     active: float
     positive_distance: float
     negative_distance: float
     images: int
+    terms: float
 
 
 class Trainer:
@@ -103,16 +104,15 @@ class Trainer:
             distances = batch.distances("euclidean")
             between = masked_mean(distances, ~batch.same_class)
             within = masked_mean(distances, batch.same_class & batch.off_diagonal)
-            value, active, within, between = torch.stack(
-                [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
-            ).tolist()
+            stats = (loss.detach(), self.loss.active, within, between, self.loss.num_terms)
+            value, active, within, between, terms = torch.stack([each.float() for each in stats]).tolist()
         self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
         if math.isfinite(value):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             self.schedule.step()
-        return StepStats(value, active, within, between, len(batch))
+        return StepStats(value, active, within, between, len(batch), terms)
 
     def record_batch(self, step: int, stats: StepStats) -> BatchRecord | None:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""

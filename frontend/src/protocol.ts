@@ -71,6 +71,7 @@ export interface StepEvent {
   positive_distance?: number;
   negative_distance?: number;
   images_per_second?: number;
+  terms_per_image?: number;
   cpu_seconds?: number;
 }
 
@@ -272,6 +273,7 @@ export interface MapProps {
   pinned: number | null;
   neighbors: number[];
   link?: string | null;
+  links_views?: boolean;
   height?: number | "fill";
 }
 

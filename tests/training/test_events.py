@@ -63,6 +63,7 @@ def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> Non
     valid = (same & others)[:, :, None] & ~same[:, None, :]
     assert step.loss == pytest.approx(violations.clamp_min(0)[valid].mean().item(), rel=1e-4)
     assert step.active_fraction == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
+    assert step.terms_per_image == pytest.approx(valid.sum().item() / len(labels))
     assert step.images_per_second > 0
 
 
