@@ -26,6 +26,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.fleet.folder import PREFIX
+from dmlviz.fleet.folder_fleet import FolderFleet, server_name
 from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
@@ -287,6 +289,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             PersonalJobs(scheduler, runs, owner, lambda dataset: None, lambda run: None),
             owner,
         )
+        scheduler.resume_fleet_jobs(lambda run: [entry.holder for entry in _services.run_owners.entries(run)])
         return _services
 
 
@@ -299,6 +302,8 @@ def _fleet(settings: Settings) -> Fleet | None:
     """The machines that train besides this one; None without any. Dask is loaded only here."""
     if settings.fleet is None:
         return None
+    if settings.fleet.startswith(PREFIX):
+        return FolderFleet(Path(settings.fleet.removeprefix(PREFIX)), server_name(settings.runs))
     from dmlviz.fleet.dask_fleet import DaskFleet
 
     return DaskFleet(settings.fleet, settings.certificates)
