@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.panels import account, classroom_bar, navigation, sidebar
+from app.runtime import url_state
 from app.runtime.metrics import RERUN
 from app.runtime.services import session_services
 from app.widgets.error_boundary import error_boundary
@@ -14,6 +15,7 @@ from app.widgets.parameters import track_interrupted_rerun
 begun = time.perf_counter()
 APP_DIR = Path(__file__).resolve().parent
 
+url_state.begin_rerun()
 st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
 st.html(APP_DIR / "page.css")
 pages = navigation.pages()

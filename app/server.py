@@ -20,6 +20,7 @@ from app.runtime import services
 from app.runtime.logs import configure_logs
 from app.runtime.services import Settings
 from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.process_setup import freeze_garbage_collector
 from dmlviz.runs.damage_cache import run_damage
@@ -88,6 +89,8 @@ def _warm_up(settings: Settings) -> None:
     for part in ("curves", "export", "settings", "inspector", "map_panel", "toolbar"):
         importlib.import_module(f"app.panels.{part}")
     for name in data.available_datasets(settings.data):
+        if name in DATASETS and DATASETS[name].recipe is not None:
+            continue  # made when somebody asks for it
         try:
             sprites.image_tiles(name, data.data_root(settings.data))
         except UserError:  # said on the page when somebody asks for it

@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dmlviz import metrics
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS, DatasetSpec, SamplerSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.metrics import METRICS, MetricSpec

@@ -21,6 +21,7 @@ ONE_THREAD_ENV = dict.fromkeys(
     "1",
 )
 NICENESS = 10
+NICENESS_VARIABLE = "DMLVIZ_NICENESS"  # in the environment: another niceness for workers
 OOM_SCORE = 500  # of -1000 (never killed) to 1000 (killed first)
 
 
@@ -50,9 +51,14 @@ def lower_priority() -> None:
     When the memory runs out, Linux ends this process before the server.
     """
     with contextlib.suppress(OSError):
-        os.nice(max(0, NICENESS - os.nice(0)))
+        os.nice(max(0, niceness() - os.nice(0)))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
+
+
+def niceness() -> int:
+    """Return the niceness of workers: 10 beside a page; a command line, which nobody waits beside, sets another."""
+    return int(os.environ.get(NICENESS_VARIABLE, NICENESS))
 
 
 def exit_when_closed(pipe: int) -> None:

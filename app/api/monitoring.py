@@ -25,13 +25,14 @@ from app.runtime.processes import process_use
 from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz.jobs.job import JobState
+from dmlviz.jobs.job_report import JobKind
 from dmlviz.jobs.placement import Fleet
 from dmlviz.runs.quota import total_size
 
 LOOPBACK = ("127.0.0.1", "::1")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers by which a proxy says that it is one
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-JOB_KINDS = ("train", "project")
+JOB_KINDS: tuple[JobKind, ...] = ("train", "project", "trial")
 JOB_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
@@ -72,7 +73,7 @@ class ServerCollector(Collector):
         here, use = services(), process_use()
         jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
         under_way = here.scheduler.running_for()
-        counts = Counter(("train" if key.projection is None else "project", status.phase) for key, status in under_way)
+        counts: Counter[tuple[JobKind, str]] = Counter((key.kind, status.phase) for key, status in under_way)
         for kind in JOB_KINDS:
             for state in JOB_STATES:
                 jobs.add_metric([kind, state], counts[kind, state])
@@ -80,8 +81,8 @@ class ServerCollector(Collector):
         memory = GaugeMetricFamily(
             "dmlviz_memory_bytes", "Memory of the server and of what it has started.", labels=["process"]
         )
-        for kind, size in use.memory.items():
-            memory.add_metric([kind], size)
+        for process, size in use.memory.items():
+            memory.add_metric([process], size)
         yield memory
         for name, explanation, value in (
             ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(here))),

@@ -19,6 +19,8 @@ from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import MetricSpec
 from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
+from dmlviz.catalog.projections import ProjectionSpec
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 
 NO_PLOT = (
@@ -37,6 +39,8 @@ def render_entry(kind: Kind, name: str) -> None:
         st.markdown(spec.summary)
         if spec.formula:
             st.markdown(rf"$\displaystyle {spec.formula}$")
+        if isinstance(spec, ProjectionSpec) and spec.explanation:
+            st.markdown(f"**In words.** {spec.explanation}")
         if spec.when_to_use:
             st.markdown(f"**When to use it.** {spec.when_to_use}")
         if caveat(spec):
@@ -46,6 +50,8 @@ def render_entry(kind: Kind, name: str) -> None:
     if isinstance(spec, LossSpec):
         _illustration(spec)
     _parameters(spec)
+    if isinstance(spec, ProjectionSpec) and name in REFERENCES:
+        _reference_engine(REFERENCES[name])
 
 
 def _facts(kind: Kind, spec: Spec) -> None:
@@ -129,10 +135,17 @@ def _prepare_config(loss: LossSpec, params: dict[str, object]) -> None:
             ui.set_param("loss", loss, parameter, parameter.check(loss.name, params[parameter.name]))
 
 
-def _parameters(spec: Spec) -> None:
+def _reference_engine(reference: ProjectionSpec) -> None:
+    st.markdown(f"##### {reference.title}")
+    st.markdown(f"{reference.summary} {reference.reference}")
+    _parameters(reference, heading=False)
+
+
+def _parameters(spec: Spec, *, heading: bool = True) -> None:
     if not spec.parameters:
         return
-    st.markdown("##### Parameters")
+    if heading:
+        st.markdown("##### Parameters")
     rows = ["| Parameter | Default | May be | |", "|---|---|---|---|"]
     rows += [
         f"| `{parameter.name}` | {default(parameter)} | {limits(parameter)} | {parameter.help} |"

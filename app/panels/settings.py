@@ -20,7 +20,6 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
 
     With `only`, the selection of a lesson, no other settings are offered.
     """
-    available = services.available()
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
     if not services.may_train_on(config.dataset):
@@ -40,7 +39,11 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
     if only is None:
         training_form.training_form(
-            ui, config, services.trainable(), available, lambda: _below_data(ui, services, config.dataset)
+            ui,
+            config,
+            services.trainable(),
+            services.dataset_note(config.dataset),
+            lambda: _below_data(ui, services, config.dataset),
         )
     else:
         training_form.selected_fields(ui, config, services.trainable(), only)

@@ -103,6 +103,7 @@ def log_job(report: JobReport) -> None:
         kind=report.kind,
         run=report.run,
         projection=report.projection,
+        trial=report.trial,
         owner=pseudonym(report.owner),
         state=report.state,
         waited=round(report.waited, 3),

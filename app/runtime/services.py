@@ -117,6 +117,10 @@ class Services:
         """Names of the data sets that are on disk and that this person may train on, as of a moment ago."""
         return list(filter(self.may_train_on, self._ttl_cache(self.data, lambda: data.available_datasets(self.data))))
 
+    def dataset_note(self, name: str) -> str:
+        """What a person should know before training on a data set, as of a moment ago; empty for most."""
+        return self._ttl_cache(("note", name), lambda: data.dataset_note(name, self.data))
+
     def trainable(self) -> list[str]:
         """Names of the data sets that this person may train on, those to download included."""
         return [name for name in DATASETS if self.may_train_on(name)]

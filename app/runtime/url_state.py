@@ -1,7 +1,8 @@
 """What a page's address and its session have in common: each page holds one state, and its address tells all of it.
 
 Links between pages carry the whole address of where they lead, and the browser's Back and Forward bring it, so that an
-address other than the one a page wrote last is always somebody's wish.
+address other than the one a page wrote last is somebody's wish. One exception: a click may be on its way while the
+server writes an address. It comes with the address before that one, which is then nobody's wish.
 """
 
 from collections.abc import Mapping
@@ -29,12 +30,15 @@ class UrlState(Protocol):
 
 S = TypeVar("S", bound=UrlState)
 
+_ADDRESSES = "address.unconfirmed"  # queries: the one that the browser sent last, then those written since
+_EVENT = "address.event"  # the query that came with a component's event
+
 
 def get_or_create(kind: type[S], key: str) -> S:
     """This session's state of the page that runs; made from the address at first, and when that says otherwise."""
     query = _query()
     state = peek(kind, key)
-    if state is None or query not in (state.last_query, state.to_query()):
+    if state is None or (query not in (state.last_query, state.to_query()) and not _is_outdated(query, state)):
         state = st.session_state[key] = kind.from_query(query)
         state.last_query = query
     return state
@@ -48,11 +52,32 @@ def peek(kind: type[S], key: str) -> S | None:
 
 def write_url(state: UrlState) -> None:
     """Write the state to the address, where it changed."""
+    st.session_state.pop(_EVENT, None)
     query = state.to_query()
     if query != state.last_query:
         if query != _query():
             st.query_params.from_dict(query)
+            st.session_state.setdefault(_ADDRESSES, []).append(query)
         state.last_query = query
+
+
+def begin_rerun() -> None:
+    """Note which address the browser sent. Call it before the page reads or writes one."""
+    query, sent = _query(), st.session_state.get(_ADDRESSES, [])
+    st.session_state[_ADDRESSES] = sent[sent.index(query) :] if query in sent else [query]
+
+
+def note_event() -> None:
+    """Note that a component, not a link, causes the rerun that follows. Call it in the component's callback."""
+    begin_rerun()
+    st.session_state[_EVENT] = _query()
+
+
+def _is_outdated(query: dict[str, str], state: UrlState) -> bool:
+    """Whether the browser sent this address with a click or an event, before it had the one written last."""
+    sent = st.session_state.get(_ADDRESSES, [])
+    is_behind = len(sent) > 1 and query == sent[0]
+    return is_behind and (state.to_query() != state.last_query or st.session_state.get(_EVENT) == query)
 
 
 def _query() -> dict[str, str]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import streamlit as st
 
+from app.runtime import url_state
+
 
 def mount(
     name: str,
@@ -35,7 +37,16 @@ def mount(
         TypeError: If `data` is not JSON: Streamlit would silently send it as one string.
     """
     json.dumps(data)
-    return _renderer(name)(key=key, data=data, default=default, height=height, **callbacks)
+    on_change = {event: _noting(callback) for event, callback in callbacks.items()}
+    return _renderer(name)(key=key, data=data, default=default, height=height, **on_change)
+
+
+def _noting(callback: Callable[[], None]) -> Callable[[], None]:
+    def call() -> None:
+        url_state.note_event()
+        callback()
+
+    return call
 
 
 @cache

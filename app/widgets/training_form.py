@@ -27,12 +27,12 @@ def training_form(
     ui: UIState,
     config: TrainConfig,
     offered: Sequence[str],
-    available: Sequence[str],
+    dataset_note: str,
     below_data: Callable[[], object],
 ) -> None:
-    """Render every setting of the next training: `config` as it is now, data sets `offered`, and those `available`."""
+    """Render every setting of the next training: `config` as it is now, data sets `offered`, a note on the chosen."""
     form = _Form(ui, config)
-    form.data(offered, note="" if config.dataset in available else _download_note(config.dataset))
+    form.data(offered, dataset_note)
     below_data()
     form.choice("net", "Net", NETS)
     left, right = st.columns(2)
@@ -66,10 +66,6 @@ def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], na
 
 
 _SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
-
-
-def _download_note(dataset: str) -> str:
-    return f"{DATASETS[dataset].title} will be downloaded when you press Train."
 
 
 class _Form:
@@ -144,6 +140,8 @@ class _Form:
     def unseen(self) -> None:
         """Render the classes held out of training."""
         names = DATASETS[self.config.dataset].classes
+        if len(DATASETS[self.config.dataset].trainable_classes) < len(names):
+            return  # it is tested on other classes anyway
         bound_widget(
             st.multiselect,
             "Held-out classes",

@@ -1,73 +1,19 @@
 """The specs of the data sets and of the samplers."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
+from dmlviz.catalog.made_datasets import MADE
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.errors import UnknownNameError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
-
-
-@dataclass(frozen=True, kw_only=True)
-class Framing:
-    """How a data set scaled and centered what its images show, so that a query image can be prepared alike.
-
-    Attributes:
-        box: Longest side of the content in pixels.
-        by_mass: Center by mass, otherwise by bounding box.
-        photographs: Keep gray levels; otherwise ink is scaled to the full range.
-        block_counts: Stretch to 32 × 32 and count the ink in blocks of 4 × 4 instead; see dmlviz/data/digit_image.py.
-    """
-
-    box: int
-    by_mass: bool = False
-    photographs: bool = False
-    block_counts: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetSpec(Spec):
-    """A data set of small images; `classes` are the class names, by label.
-
-    `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
-    on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields
-    of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
-    that were given instead of images, with nothing to train on. `framing` is None where nobody knows it.
-    """
-
-    classes: tuple[str, ...]
-    size: int
-    mean: float
-    std: float
-    channels: int = 1
-    dark_on_light: bool = False
-    first_label: int = 0
-    transposed: bool = False
-    framing: Framing | None = None
-    most: Mapping[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, for a data set that no catalog lists."""
-        told = asdict(self)
-        return {name: told[name] for name in _DESCRIBED}
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
-        """Read what `describe` gave; raise ValueError for anything else."""
-        fields = {name: told[name] for name in _DESCRIBED if name in told}
-        return TypeAdapter(cls).validate_python(fields)
-
-
-_DESCRIBED = (
-    *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    "most",
-)
 
 
 class Datasets(Catalog[DatasetSpec]):
@@ -208,6 +154,7 @@ DATASETS = Datasets(
             std=0.3757,
             framing=Framing(box=8, block_counts=True),
         ),
+        *MADE,
     ],
 )
 

@@ -67,6 +67,16 @@ METRICS = Catalog(
             "PETS 2007",
         ),
         MetricSpec(
+            name="recall_at_1_percent",
+            title="R@1 %",
+            family="retrieval",
+            summary="R@k where k is one hundredth of the images searched, rounded up.",
+            when_to_use="When a street photograph is searched among satellite pictures, or a sketch among photographs: "
+            "with one right image for each query, it says how much of a large gallery a person can leave aside.",
+            formula=r"\frac1n\sum_q \big[\,\exists\, i\le \lceil m/100\rceil:\ y_{(i)}=y_q\,\big]",
+            reference="Vo, Hays: Localizing and orienting street views using overhead imagery, ECCV 2016",
+        ),
+        MetricSpec(
             name="r_precision",
             title="R-precision",
             family="retrieval",

@@ -20,6 +20,16 @@ NETS = Catalog(
             reference="LeCun, Bottou, Bengio, Haffner 1998; Chopra, Hadsell, LeCun 2005",
         ),
         Spec(
+            name="linear",
+            title="Linear",
+            summary="One matrix W of the pixels: the distance of two images is a learned Mahalanobis distance.",
+            when_to_use="To learn a metric in the classical sense, and to look at it: each row of W is a picture. What "
+            "another net adds is the difference to this.",
+            formula=r"f(x) = Wx,\quad d^2(x, y) = (x - y)^\top A\,(x - y),\quad A = W^\top W",
+            reference="Xing, Ng, Jordan, Russell 2002; Goldberger, Roweis, Hinton, Salakhutdinov 2004; Weinberger, "
+            "Blitzer, Saul 2005",
+        ),
+        Spec(
             name="mlp",
             title="MLP",
             summary="Two hidden layers, no spatial prior: the fastest, and a baseline.",

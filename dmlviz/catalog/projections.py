@@ -14,6 +14,7 @@ class ProjectionSpec(Spec):
     A parameter called `iterations` makes it iterative: it is drawn while it forms. One called `metric` is the distance
     of the embedding that it goes by, and one called `supervised`, where true, hands it the labels.
 
+    explanation: the formula in words, for who has not met it.
     linear: whether the map is a linear function of the embedding; new points are then placed exactly.
     caution: two lines on what may not be read from its picture.
     module: the module that implements it, imported when it is needed; empty for a plug-in.
@@ -30,6 +31,7 @@ class ProjectionSpec(Spec):
 
     linear: bool
     caution: str
+    explanation: str = ""
     module: str = ""
     native: bool = False
     identity: bool = False
@@ -74,6 +76,10 @@ PROJECTIONS = Catalog(
             name="plane",
             title="Learned space",
             summary="No projection: the net's own two or three dimensions.",
+            formula=r"y_i = f_i",
+            explanation="The position on the map is the embedding itself. That is possible only for a net whose "
+            "embeddings have two or three dimensions.",
+            when_to_use="To see what a loss does, exactly: train with 2 or 3 dimensions. For good scores use more.",
             linear=True,
             native=True,
             module="dmlviz.projection.linear",
@@ -86,6 +92,13 @@ PROJECTIONS = Catalog(
             name="fan",
             title="Class fan",
             summary="A flat view without distortion, turned so that the class centers fan out, first class on top.",
+            formula=r"y_i = W(f_i-\bar f),\quad W=\arg\max_{WW^\top=I}\ \sum_{c=1}^{C} u_c^\top W(\mu_c-\bar f),"
+            r"\quad u_c=\begin{pmatrix}\sin(2\pi (c-1)/C)\\ \cos(2\pi (c-1)/C)\end{pmatrix}",
+            explanation="The directions u are spread evenly around a circle, one for each of the C classes. The map "
+            "looks at the embeddings from the side from which the class means μ come closest to these directions. "
+            "Like a photograph from the best side: it is turned, never stretched or bent.",
+            when_to_use="To watch a training with more than three dimensions: the view is made in one step and its "
+            "positions can be compared from step to step.",
             reference="Schönemann: A generalized solution of the orthogonal Procrustes problem, Psychometrika 1966",
             linear=True,
             native=True,
@@ -98,6 +111,13 @@ PROJECTIONS = Catalog(
             name="pca",
             title="PCA",
             summary="The directions in which the embeddings vary most.",
+            formula=r"y_i = W(f_i-\bar f),\quad W=\arg\max_{WW^\top=I}\ \frac1n\sum_i \|W(f_i-\bar f)\|^2",
+            explanation="The rows of W are directions at right angles to each other. The first is the direction in "
+            "which the embeddings spread most, the second the one with the largest spread that is left, and so on: "
+            "they are the eigenvectors of the covariance matrix with the largest eigenvalues. A position on the map "
+            "says how far an embedding lies along them.",
+            when_to_use="As a first look without chance and without settings that matter. New points are placed "
+            "exactly, and the share of the variance says how much is shown.",
             reference="Pearson 1901; Hotelling 1933",
             linear=True,
             module="dmlviz.projection.linear",
@@ -123,6 +143,16 @@ PROJECTIONS = Catalog(
             name="tsne",
             title="t-SNE",
             summary="Keeps near neighbors near, and lets the rest go.",
+            formula=r"\min_y\ \sum_{i\ne j} p_{ij}\log\frac{p_{ij}}{q_{ij}},\quad "
+            r"p_{j|i}=\frac{e^{-d_{ij}^2/2\sigma_i^2}}{\sum_{k\ne i} e^{-d_{ik}^2/2\sigma_i^2}},\quad "
+            r"p_{ij}=\frac{p_{j|i}+p_{i|j}}{2n},\quad "
+            r"q_{ij}=\frac{(1+\|y_i-y_j\|^2)^{-1}}{\sum_{k\ne l}(1+\|y_k-y_l\|^2)^{-1}}",
+            explanation="p says how likely two points are neighbors in the embedding, q how likely they are on the "
+            "map. The map is moved until q is close to p, measured by the Kullback-Leibler divergence. Each point has "
+            "a width σ of its own, chosen so that about as many neighbors count as the perplexity says. On the map the "
+            "probability falls slowly with the distance, which leaves room between groups.",
+            when_to_use="To see groups and who is next to whom in many dimensions. Draw it with several perplexities "
+            "and seeds before you believe a shape.",
             reference="van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008",
             linear=False,
             module="dmlviz.projection.tsne",
@@ -167,6 +197,15 @@ PROJECTIONS = Catalog(
             name="umap",
             title="UMAP",
             summary="Lays out a graph of near neighbors.",
+            formula=r"\min_y\ -\sum_{i\ne j}\big[w_{ij}\log v_{ij}+(1-w_{ij})\log(1-v_{ij})\big],\quad "
+            r"w_{j|i}=e^{-\max(0,\,d_{ij}-\rho_i)/\sigma_i},\quad w_{ij}=w_{j|i}+w_{i|j}-w_{j|i}w_{i|j},\quad "
+            r"v_{ij}=\frac{1}{1+a\|y_i-y_j\|^{2b}}",
+            explanation="w is the strength of the link between two points in the embedding: 1 for the nearest "
+            "neighbor, at the distance ρ, then falling; σ is chosen so that the strengths of the k neighbors add up "
+            "to log₂ k. v is the strength on the map; a and b follow from min_dist. Linked points attract each other, "
+            "and a few points drawn by chance repel each other (negative samples), until v is close to w.",
+            when_to_use="As t-SNE, for more points or in three dimensions. It is faster and often keeps more of how "
+            "groups lie to each other.",
             reference="McInnes, Healy, Melville: UMAP, 2018",
             linear=False,
             module="dmlviz.projection.umap",

@@ -11,7 +11,7 @@ from rich.table import Table
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
-from dmlviz.data import available_datasets, data_root
+from dmlviz.data import available_datasets, data_root, dataset_note
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.process_setup import limit_to_one_thread
@@ -23,13 +23,13 @@ EMBEDDING_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 
 @app.command("list")
 def list_datasets(data: DataFolder = None) -> None:
-    """List all data sets: those on disk, and those that are downloaded when first used."""
+    """List all data sets: those on disk or made from those, and those that are downloaded when first used."""
     root = data_root(data)
     DATASETS.add_search_path(root)
     available = available_datasets(root)
     table = Table("name", "title", "", box=None, pad_edge=False)
     for name in [*available, *(name for name in DATASETS.builtin if name not in available)]:
-        table.add_row(name, DATASETS[name].title, "" if name in available else "downloaded when first used")
+        table.add_row(name, DATASETS[name].title, dataset_note(name, root))
     Console(highlight=False).print(table)
 
 

@@ -1,6 +1,8 @@
-"""`dmlviz evaluate`: compute all metrics of a run."""
+"""`dmlviz evaluate`: compute all metrics of a run, or of files of queries and a gallery."""
 
-from typing import Annotated
+import math
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -8,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -17,11 +19,68 @@ app = single_command_app()
 
 @app.command()
 def evaluate(
-    run: RunId,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")] = None,
     runs: RunsFolder = None,
     confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
+    query: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="embeddings of queries with labels, in place of a run")
+    ] = None,
+    gallery: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="embeddings to search (default: the queries themselves)")
+    ] = None,
+    camera: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="column or array of cameras in these files: matches of one identity and one camera are left out",
+        ),
+    ] = None,
 ) -> None:
-    """Compute all metrics of a run on its test images: retrieval, clustering, verification, embedding geometry."""
+    """Compute all metrics of a run on its test images, or of queries against a gallery.
+
+    Retrieval, clustering, verification, embedding geometry. Files are npz, csv, tsv or parquet, with an array or a
+    column called label.
+    """
+    if (run is None) == (query is None):
+        given = "neither" if run is None else "both"
+        raise UserError(f"evaluate takes a run, or files by --query FILE [--gallery FILE]; got {given}: give one.")
+    if query is not None:
+        _evaluate_files(query, gallery, camera, confusion)
+    elif gallery is not None or camera is not None:
+        raise UserError("--gallery and --camera go with --query FILE; got a run: leave them out, or give files only.")
+    else:
+        _evaluate_run(str(run), runs, confusion)
+
+
+def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confusion: bool) -> None:
+    from dmlviz import metrics
+    from dmlviz.data.search_files import read_search_files
+
+    files = read_search_files(query, gallery, camera)
+    queries, others = files.queries, files.gallery
+    searched = "themselves" if others is None or gallery is None else f"{len(others.labels):,} in {gallery.name}"
+    left_out = "" if camera is None else f"; matches of one class and one {camera} left out"
+    console = Console(highlight=False)
+    console.print(
+        f"{len(queries.labels):,} queries of {query.name} ({queries.embeddings.shape[1]}-d) "
+        f"search {searched}{left_out}",
+        soft_wrap=True,
+        markup=False,
+    )
+    arrays: dict[str, Any] = {"cameras": queries.cameras}
+    if others is not None:
+        arrays |= {
+            "gallery": others.embeddings,
+            "gallery_labels": others.labels,
+            "gallery_cameras": others.cameras,
+        }
+    console.print(_score_table(metrics.evaluate(queries.embeddings, queries.labels, **arrays)))
+    if confusion:
+        names, counts = metrics.confusion(queries.embeddings, queries.labels, **arrays)
+        console.print(_confusion_table([files.classes[name] for name in names], counts))
+
+
+def _evaluate_run(run: str, runs: Path | None, confusion: bool) -> None:
     from dmlviz import metrics
 
     selected = Runs(runs_folder(runs)).get(run)
@@ -51,7 +110,9 @@ def _score_table(scores: dict[str, float]) -> Table:
 
 
 def _format_score(key: str, value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) and "queries" in key else f"{value:.4f}"
+    if math.isnan(value):
+        return "–"  # not defined here, for instance for pairs where every image is alone in its class
+    return f"{value:,.0f}" if "queries" in key else f"{value:.4f}"
 
 
 def _confusion_table(names: list[str], counts: np.ndarray) -> Table:

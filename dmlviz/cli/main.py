@@ -11,6 +11,8 @@ from dmlviz.errors import UserError
 COMMANDS = {
     "serve": "Open the app in the browser (the default command).",
     "train": "Train a net and save the run, for the app too.",
+    "lab": "Run a lab, an experiment of the field on small images; without a name, list them.",
+    "study": "List, begin, resume and stop the studies of labs.",
     "runs": "List and manage runs.",
     "data": "List data sets; add your own images or embeddings.",
     "evaluate": "Compute all metrics of a run.",

@@ -89,7 +89,7 @@ class TrainConfig(Config):
     def train_classes(self) -> tuple[int, ...]:
         """Class IDs used for training, ascending."""
         unseen = set(self.held_out_classes)
-        return tuple(label for label in range(len(DATASETS[self.dataset].classes)) if label not in unseen)
+        return tuple(label for label in DATASETS[self.dataset].trainable_classes if label not in unseen)
 
     @property
     def effective_batch_size(self) -> int:

@@ -21,6 +21,11 @@ def check_classes(config: "TrainConfig") -> None:
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:
         raise UserError(f"Class IDs of {data.title} run from 0 to {last}; got {unknown[0]} in held_out_classes.")
+    if unseen and len(data.trainable_classes) < len(data.classes):
+        raise UserError(
+            f"{data.title} tests on other classes than it trains on; got {len(unseen)} in held_out_classes: hold out "
+            "none."
+        )
     if unseen and len(config.train_classes) < 2:
         raise UserError(
             f"Training needs at least 2 classes; held_out_classes leaves {len(config.train_classes)} of "
@@ -59,7 +64,8 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
         return
     classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
     if classes > seen:
-        reason = f"{seen} of {len(data.classes)} are seen" if config.held_out_classes else f"{data.title} has {seen}"
+        count = len(data.classes)
+        reason = f"{seen} of {count} are seen" if seen < count else f"{data.title} has {seen}"
         raise UserError(f"A batch has P = {classes} classes; {reason}: use classes_per_batch ≤ {seen}.")
     if not loss.needs_pairs:
         return

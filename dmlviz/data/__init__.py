@@ -7,8 +7,9 @@ import numpy as np
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.catalog.dataset_spec import Recipe
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import download, idx
+from dmlviz.data import download, idx, made
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.loaders import load_splits
 from dmlviz.errors import DataUnavailableError, UserError
@@ -20,6 +21,7 @@ __all__ = [
     "available_datasets",
     "cache_dir",
     "data_root",
+    "dataset_note",
     "download_dataset",
     "load",
     "stratified_subset",
@@ -30,29 +32,37 @@ Progress = Callable[[int, int], object]
 
 
 def available_datasets(root: str | Path | None = None) -> list[str]:
-    """Return the names of the data sets on disk, in catalog order, then custom ones."""
+    """Return the names of the data sets on disk or made from those, in catalog order, then custom ones."""
     folder = data_root(root)
-    builtin = [name for name in DATASETS.builtin if not _missing_files(name, folder)]
+    builtin = [name for name in DATASETS.builtin if _is_available(name, folder)]
     return [*builtin, *custom_datasets.list_names(folder)]
 
 
 def download_dataset(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
-    """Download the missing files of a data set and verify their checksums; raise DataUnavailableError on failure."""
-    _ = DATASETS[name]
+    """Download the missing files of a data set, or of the one that it is made from, and verify their checksums.
+
+    Raises:
+        DataUnavailableError: On failure.
+    """
+    recipe = DATASETS[name].recipe
+    if recipe is not None:
+        if not _is_available(name, data_root(root)):
+            download_dataset(recipe.sources[0], root, progress)
+        return
     files = _missing_files(name, data_root(root))
     if files:
         source = SOURCES[name]
         try:
             download.download_dataset(source, data_root(root) / source.folder, files, progress)
         except DataUnavailableError as error:
-            available = " and ".join(available_datasets(root))
+            available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
             raise DataUnavailableError(
                 f"{DATASETS[name].title} is not on disk. {error} Available now: {available}."
             ) from None
 
 
 def load(name: str, root: str | Path | None = None, progress: Progress | None = None) -> Dataset:
-    """Load a data set, and download missing files.
+    """Load a data set; download missing files, or make the images from those of another data set.
 
     Args:
         name: Name in the catalog.
@@ -68,9 +78,20 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         (1201, 8, 8)
     """
     download_dataset(name, root, progress)
-    spec = DATASETS[name]
-    train, test = load_splits(spec, data_root(root))
+    spec, folder = DATASETS[name], data_root(root)
+    if spec.recipe is not None:
+        return made.load(spec, _source(spec.recipe, folder), folder)
+    train, test = load_splits(spec, folder)
     return Dataset(name, spec.classes, train, test, spec.mean, spec.std)
+
+
+def dataset_note(name: str, root: str | Path | None = None) -> str:
+    """Return what to know of a data set before choosing it: a download, or what it is made from; empty for most."""
+    spec, folder = DATASETS[name], data_root(root)
+    if name in DATASETS.builtin and not _is_available(name, folder):
+        title = DATASETS[spec.recipe.sources[0]].title if spec.recipe is not None else spec.title
+        return f"{title} will be downloaded when first used."
+    return "" if spec.recipe is None else made.note(spec, _source(spec.recipe, folder))
 
 
 def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
@@ -100,6 +121,18 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
         members = order[labels[order] == label]
         position[members] = (np.arange(len(members)) + 0.5) / len(members)
     return np.sort(np.argsort(position, kind="stable")[:count]).astype(np.int64)
+
+
+def _is_available(name: str, root: Path) -> bool:
+    recipe = DATASETS[name].recipe
+    if recipe is not None:
+        return any(_is_available(source, root) for source in recipe.sources)
+    return not _missing_files(name, root)
+
+
+def _source(recipe: Recipe, root: Path) -> str:
+    """Return the name of the data set to make another one from: the best that is on disk."""
+    return next((source for source in recipe.sources if _is_available(source, root)), recipe.sources[0])
 
 
 def _missing_files(name: str, root: Path) -> list[str]:

@@ -1,29 +1,38 @@
 """A data set in memory: its images and labels, to train on and to test on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Images (uint8, n × h × w or n × h × w × 3) and labels (int64, n), in the order of the data set."""
+    """Images (uint8, n × h × w or n × h × w × 3) and labels (int64, n), in the order of the data set.
+
+    `roles` holds what else is known of each image, by name: whole numbers (n), for instance its camera.
+    """
 
     images: np.ndarray
     labels: np.ndarray
+    roles: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def first(self, count: int | None) -> "Split":
         """Return the first `count` images; all if None, or if there are fewer."""
-        return Split(self.images[:count], self.labels[:count])
+        return self.select(slice(count))
+
+    def select(self, rows: "np.ndarray | slice") -> "Split":
+        """Return the images at these indices, or where a mask is true."""
+        roles = {name: values[rows] for name, values in self.roles.items()}
+        return Split(self.images[rows], self.labels[rows], roles)
 
     def select_classes(self, classes: Sequence[int]) -> "Split":
         """Return the images of these classes."""
         selected = np.isin(self.labels, classes)
-        return self if selected.all() else Split(self.images[selected], self.labels[selected])
+        return self if selected.all() else self.select(selected)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +46,8 @@ class Dataset:
         test: Test images.
         mean: Mean of the pixels, scaled to [0, 1].
         std: Standard deviation of the pixels, scaled to [0, 1].
+        roles: By role of `Split.roles`, the names of its values.
+        note: What a person should know of these images, beside the summary of the spec; mostly empty.
     """
 
     name: str
@@ -45,6 +56,8 @@ class Dataset:
     test: Split
     mean: float
     std: float
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def size(self) -> int:

@@ -1,9 +1,9 @@
 """Precomputed embeddings with labels, from npy, npz, csv or parquet."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,14 @@ class LabeledEmbeddings:
     classes: tuple[str, ...]
 
 
+class EmbeddingTable(NamedTuple):
+    """What a file holds, not validated: vectors (n × d), labels (n, numbers or texts), cameras (n, if asked for)."""
+
+    vectors: np.ndarray
+    labels: np.ndarray | None
+    cameras: np.ndarray | None = None
+
+
 def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings:
     """Read embeddings and labels.
 
@@ -50,9 +58,9 @@ def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings
         UserError: For any other content.
     """
     path = Path(path)
-    vectors, class_labels = read_table(path)
+    vectors, class_labels, _ = read_table(path)
     if labels is not None:
-        _, class_labels = _read_labels(Path(labels))
+        class_labels = _read_labels(Path(labels))
     if class_labels is None:
         raise UserError(
             f"Every vector needs a label; {path.name} has none: add a second file (npy, csv or txt, one label for each "
@@ -61,14 +69,22 @@ def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings
     return _validate(path.name, vectors, class_labels)
 
 
-def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Read the numbers of a file, and its labels if any, without validation; see `read_embeddings`."""
+def read_table(path: Path, camera: str | None = None) -> EmbeddingTable:
+    """Read the numbers of a file, and its labels if any, without validation; see `read_embeddings`.
+
+    Args:
+        path: The file.
+        camera: Name of the column or array with the camera of each vector; None for none.
+
+    Raises:
+        UserError: For a file that can't be read, or without such a column or array.
+    """
     kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     reader = kinds.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"A file of vectors ends in {', '.join(SUFFIXES)}; got {path.name}: save it as one of these.")
     try:
-        return reader(path)
+        return reader(path, camera)
     except UserError:
         raise
     except MemoryError:
@@ -78,9 +94,9 @@ def read_table(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None
 
 
-def _read_labels(path: Path) -> tuple[None, np.ndarray]:
+def _read_labels(path: Path) -> np.ndarray:
     if path.suffix.lower() == ".npy":
-        return None, _npy(path)[0]
+        return _npy(path).vectors
     if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
         raise UserError(
             f"A file of labels ends in .npy, .csv, .tsv or .txt; got {path.name}: save it as one of these, a "
@@ -88,10 +104,10 @@ def _read_labels(path: Path) -> tuple[None, np.ndarray]:
         )
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     lines = [line for line in lines if line]
-    return None, np.array(lines[1:] if lines and lines[0].lower() in LABEL_KEYS else lines, dtype=object)
+    return np.array(lines[1:] if lines and lines[0].lower() in LABEL_KEYS else lines, dtype=object)
 
 
-def _npy(path: Path) -> tuple[np.ndarray, None]:
+def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:
     # Memory-mapped, so that a truncated file fails before anything is allocated.
     try:
         vectors = read_array(path, ANY)
@@ -99,10 +115,12 @@ def _npy(path: Path) -> tuple[np.ndarray, None]:
         raise UserError(f"{path.name} could not be read as npy ({error.reason}): save it again.") from None
     if vectors is None:
         raise UserError(f"There is no file {path.name}: check the path.")
-    return vectors, None
+    if camera is not None:
+        raise UserError(f"An npy file holds vectors only; {path.name} can't have {camera!r}: save an npz file.")
+    return EmbeddingTable(vectors, None)
 
 
-def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
     try:
         array_keys = array_names(path)
         names = {name.lower(): name for name in array_keys}
@@ -113,14 +131,24 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
                 "rename one."
             )
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
-        wanted = [name for name in (vectors, labels) if name is not None]
+        if camera is not None and camera not in array_keys:
+            raise _no_camera(path, camera, array_keys)
+        wanted = [name for name in (vectors, labels, camera) if name is not None]
         arrays = read_arrays(path, ANY, wanted, lambda shape: _check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
-    return arrays[vectors], None if labels is None else arrays[labels]
+    labeled, seen = (None if name is None else arrays[name] for name in (labels, camera))
+    return EmbeddingTable(arrays[vectors], labeled, seen)
 
 
-def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def _no_camera(path: Path, camera: str, names: Sequence[str]) -> UserError:
+    return UserError(
+        f"The cameras are a column or an array of that name; {path.name} has {', '.join(names[:8])} and no {camera!r}: "
+        "name one of these."
+    )
+
+
+def _csv(path: Path, camera: str | None = None) -> EmbeddingTable:
     from pyarrow import csv
 
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -136,7 +164,7 @@ def _csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         read_options=csv.ReadOptions(autogenerate_column_names=headless),
         parse_options=csv.ParseOptions(delimiter=tab),
     )
-    return _columns(path, table)
+    return _columns(path, table, camera)
 
 
 def _check_lines(path: Path) -> None:
@@ -147,7 +175,7 @@ def _check_lines(path: Path) -> None:
         _too_many(path.name, lines, 1)
 
 
-def _parquet(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def _parquet(path: Path, camera: str | None = None) -> EmbeddingTable:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -157,14 +185,20 @@ def _parquet(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         values = sum(max(group.column(i).num_values for i in range(group.num_columns)) for group in groups)
         _check_size(path.name, metadata.num_rows, values // max(1, metadata.num_rows))  # in lists
     with parquet.ParquetFile(path, read_dictionary=texts) as file:  # a long text that is repeated is read once
-        return _columns(path, file.read())
+        return _columns(path, file.read(), camera)
 
 
-def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray | None]:
+def _columns(path: Path, table: "pyarrow.Table", camera: str | None) -> EmbeddingTable:
     import pyarrow
     import pyarrow.compute
 
     _check_size(path.name, table.num_rows, table.num_columns - MAX_OTHER_COLUMNS)
+    cameras = None
+    if camera is not None:
+        if camera not in table.column_names:
+            raise _no_camera(path, camera, table.column_names)
+        cameras = _shared_objects(table.column(camera))
+        table = table.drop_columns(camera)
     columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
     numeric = {
         name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
@@ -184,14 +218,15 @@ def _columns(path: Path, table: "pyarrow.Table") -> tuple[np.ndarray, np.ndarray
                 f"All vectors have one length; in {path.name}, those in column {name} differ: make them equal."
             )
         numbers = np.concatenate([np.asarray(chunk.flatten()) for chunk in columns[name].chunks] or [np.zeros(0)])
-        return numbers.astype(np.float32).reshape(table.num_rows, -1), labels
+        return EmbeddingTable(numbers.astype(np.float32).reshape(table.num_rows, -1), labels, cameras)
     vector_columns = [name for name, number in numeric.items() if number and name != label]
     if not vector_columns:
         raise UserError(
             f"A table of vectors has columns of numbers; those of {path.name} are {', '.join(list(columns)[:8])}: "
             "add one column for each dimension."
         )
-    return np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1), labels
+    vectors = np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1)
+    return EmbeddingTable(vectors, labels, cameras)
 
 
 def _shared_objects(column: Any) -> np.ndarray:
@@ -250,7 +285,7 @@ def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbe
         raise UserError(
             f"Vectors are finite numbers; {num_invalid:,} rows of {name} hold NaN, infinity or nothing: remove them."
         )
-    names = [_label_text(label) for label in labels.tolist()]
+    names = [label_text(label) for label in labels.tolist()]
     classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     if not 2 <= len(classes) <= MAX_CLASSES:
         raise UserError(
@@ -260,7 +295,8 @@ def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbe
     return LabeledEmbeddings(embeddings, np.array([numbers[name] for name in names], np.int64), tuple(classes))
 
 
-def _label_text(label: Any) -> str:
+def label_text(label: Any) -> str:
+    """Return the name of the class that a label of a file stands for: 3, 3.0 and "3" name one class."""
     if isinstance(label, bytes):
         label = label.decode(errors="replace")
     if isinstance(label, float) and label.is_integer():

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.image_ops import border_pixels
 
 FEW_IMAGES = 8  # training images of a class; below it the report warns

@@ -6,7 +6,8 @@ import numpy as np
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.registry import Registry
 from dmlviz.data import idx
 from dmlviz.data.dataset import Split

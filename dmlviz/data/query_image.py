@@ -11,7 +11,8 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dmlviz.catalog.custom_datasets import is_custom
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec, Framing
+from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import digit_image
 from dmlviz.data.image_ops import letterbox, upright
 from dmlviz.data.import_report import to_grayscale

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol
 
-from dmlviz.process_setup import NICENESS, ONE_THREAD_ENV, exit_when_closed, freeze_garbage_collector
+from dmlviz.process_setup import ONE_THREAD_ENV, exit_when_closed, freeze_garbage_collector, niceness
 
 MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
 SERVER_DIED = -signal.SIGKILL  # exit status of the workers of a fork server that was killed
@@ -342,7 +342,7 @@ def main() -> None:
     exit_when_closed(0)
     from dmlviz.jobs import worker
 
-    os.nice(NICENESS)  # its workers also offer their memory; were it killed, all would be
+    os.nice(niceness())  # its workers also offer their memory; were it killed, all would be
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
     for prepare in worker.warm_up_steps(forking=True):
         prepare()

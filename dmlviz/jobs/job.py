@@ -2,9 +2,11 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from dmlviz.jobs.job_report import JobKind
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.runs.run import EventLogDir
 
@@ -30,15 +32,24 @@ class Status:
 
 
 class Key(NamedTuple):
-    """A training by the id of its run, or a projection of that run by its own id."""
+    """A training by the id of its run, a projection of that run by its own id, or a trial of a study.
+
+    A trial has no run: its `run` is empty, and `trial` is "STUDY/TRIAL".
+    """
 
     run: str
     projection: str | None = None
+    trial: str | None = None
+
+    @property
+    def kind(self) -> JobKind:
+        """What the job does."""
+        return "trial" if self.trial is not None else "train" if self.projection is None else "project"
 
 
 @dataclass(eq=False)
 class Job:
-    """A training or a projection from its request to its end."""
+    """A training, a projection or a trial from its request to its end; `on_end` is called after it."""
 
     key: Key
     record: EventLogDir
@@ -54,3 +65,4 @@ class Job:
     timers: list[threading.Timer] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`
+    on_end: Callable[[], object] = lambda: None

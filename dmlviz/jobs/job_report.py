@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+JobKind: TypeAlias = Literal["train", "project", "trial"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
@@ -11,8 +13,9 @@ class JobReport:
 
     Attributes:
         kind: What the job does.
-        run: Id of the run, which is the hash of its config.
+        run: Id of the run, which is the hash of its config; empty for a trial.
         projection: Id of the projection, the hash of its config too; None for a training.
+        trial: "STUDY/TRIAL" for a trial.
         owner: Who asked for it first.
         state: "starting"; "lost" where its machine was, so that it begins again; or how it ended: "finished",
             "stopped", "failed" or "interrupted".
@@ -22,7 +25,7 @@ class JobReport:
         reason: Why it did not finish.
     """
 
-    kind: Literal["train", "project"]
+    kind: JobKind
     run: str
     projection: str | None
     owner: str
@@ -31,6 +34,7 @@ class JobReport:
     seconds: float = 0.0
     worker: str = ""
     reason: str = ""
+    trial: str | None = None
 
 
 JobListener: TypeAlias = Callable[[JobReport], object]

@@ -20,6 +20,7 @@ from dmlviz.jobs.job import Job, JobState, Key, Status
 from dmlviz.jobs.job_report import JobListener, JobReport
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
+from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.projection import check
 from dmlviz.runs.record_writer import RecordWriter
@@ -27,7 +28,7 @@ from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
-STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5}  # seconds from the wish to stop to the end by force
+STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5, "trial": 5.0}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
 PATIENCE_S = 30.0  # seconds for its machine to be back
@@ -36,9 +37,9 @@ PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before 
 
 
 class JobScheduler:
-    """Runs trainings and projections in worker processes. Safe to use from many threads; close it at the end.
+    """Runs trainings, projections and trials of studies in worker processes.
 
-    Equal requests share one job and one result.
+    Safe to use from many threads; close it at the end. Equal requests share one job and one result.
 
     Args:
         runs: The runs, or the folder that holds them.
@@ -170,14 +171,41 @@ class JobScheduler:
         self._submit_job(key, owner, prepare)
         return config.id
 
+    def try_out(
+        self, name: str, record: TrialRecord, dataset: str, owner: str = "", on_end: Callable[[], object] = lambda: None
+    ) -> Key:
+        """Start or queue a trial of a study, whose record has no events yet; what comes out stands in the record.
+
+        Args:
+            name: "STUDY/TRIAL", which is unique among the jobs under way.
+            record: The folder of the trial.
+            dataset: Name of the data set that it reads.
+            owner: Who asks.
+            on_end: Called, from another thread, when it has ended in whatever way.
+
+        Raises:
+            UserError: As in `submit`.
+        """
+        key = Key("", None, name)
+
+        def prepare() -> Job:
+            order = {"job": "trial", "folder": str(record.path)}
+            return Job(key, record, order, dataset, [owner], on_end=on_end)
+
+        self._submit_job(key, owner, prepare)
+        return key
+
     def status(self, run: str, projection: str | None = None) -> Status:
         """How a training (or a projection of it) stands, whoever asked for it and whenever."""
+        return self._status(Key(run, projection))
+
+    def _status(self, key: Key) -> Status:
         with self._change:
-            job = self._find(Key(run, projection))
+            job = self._find(key)
             if job is not None and job.worker is None:
                 return Status("queued", self._in_turn().index(job) + 1, len(self._queue), lost=job.lost)
         try:
-            record = job.record if job is not None else self._on_disk(Key(run, projection))
+            record = job.record if job is not None else self._on_disk(key)
         except RunNotFoundError as error:
             return Status("unknown", reason=str(error))
         try:
@@ -194,19 +222,22 @@ class JobScheduler:
             return Status("unknown")
         return Status(state, reason="The program ended before the run did." if state == "interrupted" else "")
 
-    def stop(self, run: str, projection: str | None = None, owner: str | None = None) -> bool:
+    def stop(
+        self, run: str, projection: str | None = None, owner: str | None = None, *, trial: str | None = None
+    ) -> bool:
         """Stop a job: between two batches, or at once when asked a second time.
 
         Args:
-            run: Id of the run.
+            run: Id of the run; empty for a trial.
             projection: Id of a projection of it; None for the training.
             owner: Who no longer wants it; a job that others asked for goes on. None stops it for everybody.
+            trial: "STUDY/TRIAL" for a trial.
 
         Returns:
             Whether the job stops; False also if there is none.
         """
         with self._change:
-            job = self._find(Key(run, projection))
+            job = self._find(Key(run, projection, trial))
             if job is None:
                 return False
             if owner is not None and {*job.owners} - {owner, ""}:  # "" is nobody who could miss it
@@ -229,7 +260,7 @@ class JobScheduler:
         """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
         with self._change:
             jobs = [*self._active.values(), *self._in_turn()]
-        return [(job.key, self.status(*job.key)) for job in jobs if owner is None or owner in job.owners]
+        return [(job.key, self._status(job.key)) for job in jobs if owner is None or owner in job.owners]
 
     def owners_of(self, key: Key) -> tuple[str, ...]:
         """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""
@@ -456,6 +487,7 @@ class JobScheduler:
             projection=job.key.projection,
             owner=job.owners[0] if job.owners else "",
             state=state,
+            trial=job.key.trial,
             waited=(job.started or time.monotonic()) - job.submitted,
             **more,
         )
@@ -475,6 +507,7 @@ class JobScheduler:
             worker=_worker_name(job.worker),
             reason="" if end is None else end.get("reason", ""),
         )
+        job.on_end()
 
     def _end(self, job: Job, event: WorkerEvent) -> None:
         """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""

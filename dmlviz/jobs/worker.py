@@ -25,6 +25,7 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
+from dmlviz.jobs.trial_record import ORDER_FILE
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
 from dmlviz.runs.run import Run
@@ -80,7 +81,9 @@ class ParentChannel:
 def main(arguments: list[str] | None = None) -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.worker", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="a run's folder, or a projection's in it")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="the folder of a run, of a projection in it, or of a trial"
+    )
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
     parser.add_argument("--serve", action="store_true", help="stay, embed pictures and sample losses")
     parser.add_argument("--data", type=Path, help="where the data sets are")
@@ -120,6 +123,9 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
             from dmlviz.runs.projection_run import run_projection
 
             run_projection(folder, stop=stop)
+        elif (folder / ORDER_FILE).exists():
+            # By its name: the room of the labs is above this one, and only a worker that does a trial loads it.
+            import_module("dmlviz.labs.trial_worker").run_trial(folder, data_root=data_root, stop=stop)
         else:
             from dmlviz.runs.training_run import train_and_record
 

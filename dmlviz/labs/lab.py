@@ -109,6 +109,7 @@ class Lab(Spec):
         guess: What a visitor guesses before the answer.
         literature: Printed values to show beside ours.
         literature_note: What the literature found and why small data may differ.
+        live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
     """
 
@@ -122,4 +123,5 @@ class Lab(Spec):
     guess: Guess
     literature: tuple[PrintedRow, ...] = ()
     literature_note: str = ""
+    live: bool = False
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None

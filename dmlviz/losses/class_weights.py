@@ -97,24 +97,35 @@ def replace_at_label(
     return values.scatter(1, labels[:, None], new[:, None].to(values.dtype))
 
 
-def cos_with_margin(cosine: Float[Tensor, " n"], m1: int, m2: float, m3: float) -> Float[Tensor, " n"]:
+def cos_with_margin(cosine: Float[Tensor, " n"], m1: float, m2: float, m3: float) -> Float[Tensor, " n"]:
     """Return cos(m₁θ + m₂) − m₃, continued so that it falls on all of 0 ≤ θ ≤ π (Deng et al. 2019).
 
     Beyond m₁θ + m₂ = π a multiplied angle goes on as (−1)^k cos(m₁θ + m₂) − 2k (Liu et al. 2017), a simple one as
-    cosθ − m₂ sin m₂. No arccosine, whose gradient is infinite where point and weight coincide.
+    cosθ − m₂ sin m₂. m₁ need not be a whole number.
     """
+    turned = _cos_of_whole_multiple(cosine, int(m1), m2) if m1 == int(m1) else _cos_of_multiple(cosine, m1, m2)
+    if m1 == 1:
+        continued = torch.where(cosine > -math.cos(m2), turned, cosine - m2 * math.sin(m2))
+    else:
+        ends = ((j * math.pi - m2) / m1 for j in range(1, math.ceil(m1) + 2))
+        k = sum((cosine <= math.cos(end)).to(cosine.dtype) for end in ends if end <= math.pi)
+        continued = (1 - 2 * (k % 2)) * turned - 2 * k
+    return continued - m3
+
+
+def _cos_of_whole_multiple(cosine: Float[Tensor, " n"], m1: int, m2: float) -> Float[Tensor, " n"]:
+    """Return cos(m₁θ + m₂) without an arccosine, whose gradient is infinite where point and weight coincide."""
     before, multiple = torch.ones_like(cosine), cosine  # Chebyshev: cos((k−1)θ), cos(kθ)
     sine_before, sine = torch.zeros_like(cosine), torch.ones_like(cosine)  # sin(kθ) / sinθ
     for _ in range(m1 - 1):
         before, multiple = multiple, 2 * cosine * multiple - before
         sine_before, sine = sine, 2 * cosine * sine - sine_before
-    turned = multiple
-    if m2:
-        turned = multiple * math.cos(m2) - safe_sqrt((1 - cosine) * (1 + cosine)) * sine * math.sin(m2)
-    if m1 == 1:
-        continued = torch.where(cosine > -math.cos(m2), turned, cosine - m2 * math.sin(m2))
-    else:
-        ends = ((j * math.pi - m2) / m1 for j in range(1, m1 + 2))
-        k = sum((cosine <= math.cos(end)).to(cosine.dtype) for end in ends if end <= math.pi)
-        continued = (1 - 2 * (k % 2)) * turned - 2 * k
-    return continued - m3
+    if not m2:
+        return multiple
+    return multiple * math.cos(m2) - safe_sqrt((1 - cosine) * (1 + cosine)) * sine * math.sin(m2)
+
+
+def _cos_of_multiple(cosine: Float[Tensor, " n"], m1: float, m2: float) -> Float[Tensor, " n"]:
+    """Return cos(m₁θ + m₂) for any m₁; at θ = 0 and θ = π, where the arccosine has no slope, the gradient is 0."""
+    nearly_one = 1 - 2 * torch.finfo(cosine.dtype).eps
+    return torch.cos(m1 * torch.acos(cosine.clamp(-nearly_one, nearly_one)) + m2)

@@ -86,7 +86,7 @@ class AngleMargin(ClassWeights):
     """Cross-entropy of cosines, that of the image's own class made worse by margins; subclasses say the lengths."""
 
     def __init__(
-        self, *, embedding_dim: int, num_classes: int, seed: int, m1: int = 1, m2: float = 0.0, m3: float = 0.0
+        self, *, embedding_dim: int, num_classes: int, seed: int, m1: float = 1.0, m2: float = 0.0, m3: float = 0.0
     ) -> None:
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.margins = m1, m2, m3
@@ -116,7 +116,7 @@ class AngleMargin(ClassWeights):
 class LargeMarginSoftmax(AngleMargin):
     """Softmax in which the own class's angle is multiplied: ‖W‖‖f‖ψ(θ) (Liu et al. 2016)."""
 
-    def __init__(self, *, margin: int, **sizes: int) -> None:
+    def __init__(self, *, margin: float, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
@@ -128,7 +128,7 @@ class LargeMarginSoftmax(AngleMargin):
 class SphereFace(AngleMargin):
     """‖f‖ψ(θ_y), ψ(θ) = (−1)^k cos(mθ) − 2k, weights of length 1 (Liu et al. 2017)."""
 
-    def __init__(self, *, margin: int, **sizes: int) -> None:
+    def __init__(self, *, margin: float, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
     def scales(self, batch: Batch) -> Tensor:
@@ -140,7 +140,7 @@ class SphereFace(AngleMargin):
 class CombinedMargin(AngleMargin):
     """s(cos(m₁θ_y + m₂) − m₃) (Deng et al. 2019)."""
 
-    def __init__(self, *, m1: int, m2: float, m3: float, scale: float, **sizes: int) -> None:
+    def __init__(self, *, m1: float, m2: float, m3: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=m1, m2=m2, m3=m3, **sizes)
         self.scale = scale
 
@@ -158,7 +158,7 @@ class CosFace(CombinedMargin):
     """s(cosθ_y − m) (Wang et al. 2018)."""
 
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
-        super().__init__(m1=1, m2=0.0, m3=margin, scale=scale, **sizes)
+        super().__init__(m1=1.0, m2=0.0, m3=margin, scale=scale, **sizes)
 
     def score_numbers(self, batch: Batch) -> Numbers:
         """Return those of the combined margin, and the margin."""
@@ -170,7 +170,7 @@ class ArcFace(CombinedMargin):
     """s·cos(θ_y + m); beyond θ = π − m: s(cosθ_y − m·sin m) (Deng et al. 2019)."""
 
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
-        super().__init__(m1=1, m2=margin, m3=0.0, scale=scale, **sizes)
+        super().__init__(m1=1.0, m2=margin, m3=0.0, scale=scale, **sizes)
 
     def score_numbers(self, batch: Batch) -> Numbers:
         """Return those of the combined margin, and the margin in degrees."""

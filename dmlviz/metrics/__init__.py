@@ -36,11 +36,17 @@ def evaluate(
     full_ranking: bool = True,
     verification: bool = True,
     unseen: Sequence[int] = (),
+    *,
+    cameras: Any = None,
+    gallery_cameras: Any = None,
 ) -> dict[str, float]:
     """Compute all metrics of embeddings by Euclidean distance, against themselves or against a gallery.
 
     Against themselves, a query is excluded by its index. Queries without a relevant item are excluded from every mean
     and counted in `queries_left_out`. For normalized embeddings the ranking equals that of the cosine.
+
+    With cameras, retrieval and classification follow the rule of Market-1501: a gallery image of the query's own class
+    and camera is left out, as if it were not in the gallery. Clusters, pairs and geometry are those of all queries.
 
     Args:
         embeddings: Queries, n × d.
@@ -52,12 +58,17 @@ def evaluate(
         full_ranking: Compute MAP over the full ranking.
         verification: Compute the pair verification metrics.
         unseen: Class ids held out of training; adds scores of seen and unseen classes, `seen/…` and `unseen/…`.
+        cameras: Camera ids of the queries, n.
+        gallery_cameras: Camera ids of the gallery, m; with a gallery, both or neither.
 
     Returns:
         Values by metric name.
 
     Raises:
         UserError: For input of a wrong shape.
+
+    Reference:
+        Zheng et al. 2015 (Market-1501: same-camera matches, CMC and mAP).
 
     Example:
         >>> scores = evaluate([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1], ks=(1,))
@@ -66,7 +77,7 @@ def evaluate(
     """
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
-    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
     parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
     result = parts(queries, others)
     if len(unseen):
@@ -80,7 +91,13 @@ def evaluate(
 
 
 def confusion(
-    embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None
+    embeddings: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    cameras: Any = None,
+    gallery_cameras: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the confusion matrix of the nearest neighbor.
 
@@ -91,6 +108,8 @@ def confusion(
         labels: Their class ids, n.
         gallery: Embeddings to search, m × d; the queries themselves by default.
         gallery_labels: Their class ids, m.
+        cameras: Camera ids of the queries, n; same-camera matches are left out as in `evaluate`.
+        gallery_cameras: Camera ids of the gallery, m.
 
     Returns:
         Class ids (c), and counts (c × c, int64): rows are the query's class, columns its nearest neighbor's.
@@ -98,7 +117,7 @@ def confusion(
     Raises:
         UserError: For input of a wrong shape.
     """
-    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
+    queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
     counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
     if queries.finite and (others is None or others.finite):
         with single_threaded_blas():

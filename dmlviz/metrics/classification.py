@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera, sum_by_group
 
 
 def majority_vote(classes: np.ndarray) -> np.ndarray:
@@ -28,6 +28,7 @@ def nearest_class_mean(
     Args:
         queries: Queries with their classes.
         gallery: Gallery whose class means are used; None for the queries, each excluded from the mean of its class.
+            With cameras, the images of its class and camera are excluded from that mean.
         points: The queries' embeddings, rescaled (see `rescale`).
         gallery_points: The gallery's embeddings, rescaled alike.
         used: Indices of the queries to count.
@@ -39,11 +40,17 @@ def nearest_class_mean(
         return float("nan")
     itself, gallery = gallery is None, gallery or queries
     points, classes = points[used], queries.classes[used]
-    sums, present = gallery.class_sums(gallery_points), gallery.counts > 0
+    sums = sum_by_group(gallery_points, gallery.classes, len(gallery.class_ids))
+    present = gallery.counts > 0
     means = sums[present] / gallery.counts[present, None]
     column = (np.cumsum(present) - 1)[classes]
     squared = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
-    if itself:
-        rest = (sums[classes] - points) / (gallery.counts[classes] - 1)[:, None]  # class means without the query
+    excluded: tuple[np.ndarray, np.ndarray | int] | None = (points, 1) if itself else None  # their sum and number
+    if gallery.cameras is not None:
+        groups, gallery_groups = class_and_camera(queries, gallery)
+        counts = np.bincount(gallery_groups, minlength=int(groups.max()) + 1)
+        excluded = sum_by_group(gallery_points, gallery_groups, len(counts))[groups[used]], counts[groups[used]]
+    if excluded is not None:
+        rest = (sums[classes] - excluded[0]) / (gallery.counts[classes] - excluded[1])[:, None]
         squared[np.arange(len(points)), column] = ((points - rest) ** 2).sum(axis=1)
     return float((squared.argmin(axis=1) == column).mean())

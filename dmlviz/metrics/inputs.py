@@ -16,11 +16,13 @@ class LabeledEmbeddings:
         points: n × d, float32 or float64.
         classes: n, int64; indices into `class_ids`.
         class_ids: The labels of the classes, ascending.
+        cameras: n, int64; the camera of each point; None where cameras don't matter.
     """
 
     points: np.ndarray
     classes: np.ndarray
     class_ids: np.ndarray
+    cameras: np.ndarray | None = None
 
     @property
     def finite(self) -> bool:
@@ -36,31 +38,62 @@ class LabeledEmbeddings:
         """Return the points of these classes (ascending indices), renumbered from 0."""
         selected = np.isin(self.classes, classes)
         return LabeledEmbeddings(
-            self.points[selected], np.searchsorted(classes, self.classes[selected]), self.class_ids[classes]
+            self.points[selected],
+            np.searchsorted(classes, self.classes[selected]),
+            self.class_ids[classes],
+            None if self.cameras is None else self.cameras[selected],
         )
 
-    def class_sums(self, points: np.ndarray) -> np.ndarray:
-        """Return the sum (classes × d, float64) of the points (n × d) of each class; 0 for an empty class."""
-        present = np.flatnonzero(self.counts)
-        starts = (np.cumsum(self.counts) - self.counts)[present]
-        sums = np.zeros((len(self.class_ids), points.shape[1]))
-        sums[present] = np.add.reduceat(points[np.argsort(self.classes, kind="stable")], starts, dtype=np.float64)
-        return sums
+
+def sum_by_group(points: np.ndarray, groups: np.ndarray, num_groups: int) -> np.ndarray:
+    """Return the sum (groups × d, float64) of the points (n × d) of each group (n, indices); 0 for an empty group."""
+    counts = np.bincount(groups, minlength=num_groups)
+    present = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[present]
+    sums = np.zeros((num_groups, points.shape[1]))
+    sums[present] = np.add.reduceat(points[np.argsort(groups, kind="stable")], starts, dtype=np.float64)
+    return sums
 
 
-def read(embeddings: Any, labels: Any) -> LabeledEmbeddings:
-    """Validate embeddings (n × d) and labels (n); raise UserError for a wrong shape, type or length."""
+def class_and_camera(queries: LabeledEmbeddings, gallery: LabeledEmbeddings) -> tuple[np.ndarray, np.ndarray]:
+    """Return one index for class and camera of each query and gallery image: equal where both are equal.
+
+    A gallery image of the same index is no match for the query, right or wrong: a photograph taken just before or
+    after it by the same camera would be too easy (the rule of Market-1501).
+    """
+    if queries.cameras is None or gallery.cameras is None:
+        raise ValueError("cameras of both sides are needed")
+    _, cameras = np.unique(np.concatenate([queries.cameras, gallery.cameras]), return_inverse=True)
+    classes = np.concatenate([queries.classes, gallery.classes])
+    _, groups = np.unique(classes * (cameras.max() + 1) + cameras, return_inverse=True)
+    return groups[: len(queries.cameras)], groups[len(queries.cameras) :]
+
+
+def read(embeddings: Any, labels: Any, cameras: Any = None) -> LabeledEmbeddings:
+    """Validate embeddings (n × d), labels (n) and cameras (n); raise UserError for a wrong shape, type or length."""
     points, class_labels = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
     class_ids, classes = np.unique(class_labels, return_inverse=True)
-    return LabeledEmbeddings(points, classes, class_ids)
+    return LabeledEmbeddings(points, classes, class_ids, _cameras(cameras, len(points), "cameras"))
 
 
 def read_query_and_gallery(
-    embeddings: Any, labels: Any, gallery: Any, gallery_labels: Any
+    embeddings: Any,
+    labels: Any,
+    gallery: Any,
+    gallery_labels: Any,
+    cameras: Any = None,
+    gallery_cameras: Any = None,
 ) -> tuple[LabeledEmbeddings, LabeledEmbeddings | None]:
     """Validate queries and gallery, with common class indices; the gallery is None if neither argument is given."""
     if gallery is None and gallery_labels is None:
-        return read(embeddings, labels), None
+        if gallery_cameras is not None:
+            raise UserError("gallery_cameras belong to a gallery; got none: give gallery and gallery_labels too.")
+        return read(embeddings, labels, cameras), None
+    if (cameras is None) != (gallery_cameras is None):
+        missing = "cameras" if cameras is None else "gallery_cameras"
+        raise UserError(
+            f"Same-camera matches need the cameras of both sides; {missing} is missing: give both or neither."
+        )
     if gallery is None or gallery_labels is None:
         missing = "gallery" if gallery is None else "gallery_labels"
         raise UserError(f"A gallery is embeddings with their labels; {missing} is missing: give both or neither.")
@@ -77,8 +110,18 @@ def read_query_and_gallery(
     kind = np.result_type(points, gallery_points)
     class_ids, classes = np.unique(np.concatenate(all_labels), return_inverse=True)
     return (
-        LabeledEmbeddings(points.astype(kind, copy=False), classes[: len(points)], class_ids),
-        LabeledEmbeddings(gallery_points.astype(kind, copy=False), classes[len(points) :], class_ids),
+        LabeledEmbeddings(
+            points.astype(kind, copy=False),
+            classes[: len(points)],
+            class_ids,
+            _cameras(cameras, len(points), "cameras"),
+        ),
+        LabeledEmbeddings(
+            gallery_points.astype(kind, copy=False),
+            classes[len(points) :],
+            class_ids,
+            _cameras(gallery_cameras, len(gallery_points), "gallery_cameras"),
+        ),
     )
 
 
@@ -103,12 +146,16 @@ def _points(values: Any, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float64 if wide else np.float32)
 
 
-def _labels(values: Any, n: int, name: str) -> np.ndarray:
+def _labels(values: Any, n: int, name: str, what: str = "class id") -> np.ndarray:
     array = _array(values, name)
     if array.ndim != 1 or len(array) != n:
-        raise UserError(f"{name} holds one class id per embedding; got shape {array.shape} for {n} embeddings.")
+        raise UserError(f"{name} holds one {what} per embedding; got shape {array.shape} for {n} embeddings.")
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
-        raise UserError(f"{name} holds class ids, which are whole numbers; got {array.dtype}.")
+        raise UserError(f"{name} holds {what}s, which are whole numbers; got {array.dtype}.")
     return array.astype(np.int64)
+
+
+def _cameras(values: Any, n: int, name: str) -> np.ndarray | None:
+    return None if values is None else _labels(values, n, name, "camera id")

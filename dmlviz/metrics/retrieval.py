@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlviz.metrics.classification import majority_vote
-from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
@@ -24,7 +24,7 @@ class RetrievalResult:
         hits_in_r: m; number of relevant items among the first R.
         average_precision_at_r: m.
         average_precision: m; None unless the full ranking was requested.
-        nearest: m × 5; gallery indices of the nearest items (fewer columns for a smaller gallery).
+        nearest: m × 5; gallery indices of the nearest items (fewer columns where a query has fewer to search).
     """
 
     queries: np.ndarray
@@ -42,6 +42,8 @@ class Ranker:
     Distance and relevance are packed into one integer: the bits of a non-negative float sort as integers do, and the
     lowest bit holds the relevance. So one plain, fast sort ranks relevance, and among ties irrelevant items come first:
     a collapsed space scores 0, whatever the order of the images.
+
+    Where the images have cameras, those of the query's class and camera are not searched.
     """
 
     def __init__(self, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, full: bool = False) -> None:
@@ -51,14 +53,19 @@ class Ranker:
         self.small_gallery = (gallery or queries).classes.astype(small)
         self.integer = np.dtype(f"i{queries.points.itemsize}")
         self.last = np.iinfo(self.integer).max - 1
-        relevant = (gallery or queries).counts[queries.classes] - int(self.itself)
+        self.groups = None if queries.cameras is None else class_and_camera(queries, gallery or queries)
+        excluded = np.full(len(queries.classes), int(self.itself))
+        if self.groups is not None:
+            excluded = np.bincount(self.groups[1], minlength=int(self.groups[0].max()) + 1)[self.groups[0]]
+        relevant = (gallery or queries).counts[queries.classes] - excluded
         self.queries = np.flatnonzero(relevant > 0)
         self.relevant = relevant[self.queries]
         n, others = len(self.queries), len(self.small_gallery) - int(self.itself)
+        least = len(self.small_gallery) - int(excluded[self.queries].max(initial=0))  # that a query has to search
         self.depth = min(others, max(int(self.relevant.max(initial=0)), NEIGHBORS))
         self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
-        self.nearest = np.zeros((n, min(NEIGHBORS, max(others, 1))), np.int64)
+        self.nearest = np.zeros((n, min(NEIGHBORS, max(others, 1), max(least, 1))), np.int64)
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for some queries.
@@ -84,11 +91,13 @@ class Ranker:
         self.nearest[rows] = k_smallest(keys, k, limit=head[:, k - 1])
 
     def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
-        """Return packed distance and relevance (rows × gallery); the query itself sorts last."""
+        """Return packed distance and relevance (rows × gallery); images that are not searched sort last."""
         keys: np.ndarray = np.bitwise_and(squared.view(self.integer), self.last)
         np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
         if self.itself:
             keys[np.arange(len(keys)), self.queries[rows]] = self.last
+        if self.groups is not None:
+            keys[self.groups[0][self.queries[rows], None] == self.groups[1]] = self.last
         return keys
 
     def ranking(self) -> RetrievalResult:
@@ -142,13 +151,17 @@ def scores(
 
     `cmc_at_k` equals `recall_at_k`, as metric learning defines it: the share of queries with a hit among the first k.
 
+    Recall@1 % is recall@k with k = 1 % of the images searched, rounded up.
+
     Reference:
-        Musgrave, Belongie, Lim 2020 (R-precision and MAP@R).
+        Musgrave, Belongie, Lim 2020 (R-precision and MAP@R); Vo and Hays 2016 (recall@1 %).
     """
     first = ranking.first_hit
     result = {"precision_at_1": mean(first == 1)}
     result |= {f"recall_at_{k}": mean(first <= k) for k in ks}
+    searched = len((gallery or queries).points) - int(gallery is None)
     result |= {
+        "recall_at_1_percent": mean(first <= -(-searched // 100)),
         "r_precision": mean(ranking.hits_in_r / ranking.relevant),
         "map_at_r": mean(ranking.average_precision_at_r),
         "mrr": mean(1 / first),

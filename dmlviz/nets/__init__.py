@@ -1,14 +1,42 @@
-"""Embedding nets: `NETS` is the catalog, `build` creates a net. Importing this package does not load torch."""
+"""Embedding nets: `NETS` is the catalog, `build` creates a net. Importing this package does not load torch.
 
-from typing import TYPE_CHECKING
+`PairNet`, `SiameseNet`, `TripletNet` and the other nets for pairs load torch when they are first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.nets import NETS
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
+    from dmlviz.nets.linear_map import mahalanobis_matrix, templates
     from dmlviz.nets.models import EmbeddingNet
+    from dmlviz.nets.pair_nets import (
+        CentralSurroundNet,
+        DecisionNet,
+        PairNet,
+        SiameseNet,
+        TripletNet,
+        TwoChannelNet,
+    )
 
-__all__ = ["NETS", "build"]
+__all__ = [
+    "NETS",
+    "CentralSurroundNet",
+    "DecisionNet",
+    "PairNet",
+    "SiameseNet",
+    "TripletNet",
+    "TwoChannelNet",
+    "build",
+    "mahalanobis_matrix",
+    "templates",
+]
+
+_HOMES = dict.fromkeys(
+    ("CentralSurroundNet", "DecisionNet", "PairNet", "SiameseNet", "TripletNet", "TwoChannelNet"), "pair_nets"
+) | dict.fromkeys(("mahalanobis_matrix", "templates"), "linear_map")
 
 MIN_SIZE = 8
 
@@ -53,3 +81,9 @@ def build(
     from dmlviz.nets.models import build_model
 
     return build_model(name, embedding_dim, normalize, channels, size, seed)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

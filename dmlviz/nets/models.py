@@ -102,6 +102,11 @@ def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
     )
 
 
+@registry.register("linear")
+def _linear(channels: int, size: int, embedding_dim: int) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(channels * size**2, embedding_dim, bias=False))
+
+
 @registry.register("mlp")
 def _mlp(channels: int, size: int, embedding_dim: int) -> nn.Module:
     return nn.Sequential(

@@ -5,7 +5,8 @@ import hashlib
 import numpy as np
 
 from dmlviz.catalog.custom_datasets import PREFIX
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.data.embedding_file import LabeledEmbeddings

@@ -21,6 +21,7 @@ from app.content.catalog_index import (
 from app.state.learn import LearnState
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 
 MAIN = Path(app.__file__).parent / "page.py"
@@ -82,6 +83,16 @@ def test_an_entry_page_shows_its_spec(here, kind, name):
         assert parameter.help in said
     assert (data(test, "loss_plot") is not None) == (kind == "loss" and name != "weighted_sum")
     assert (data(test, "force_playground") is not None) == (kind == "loss" and name != "weighted_sum")
+
+
+def test_every_map_has_a_formula_in_words_and_the_reference_engine_its_parameters(here):
+    for spec in KINDS["projection"].catalog.values():
+        assert spec.formula, spec.name
+        assert spec.explanation, spec.name
+    said = words(learn(projection="umap"))
+    assert KINDS["projection"].catalog["umap"].explanation in said
+    for parameter in REFERENCES["umap"].parameters:
+        assert f"`{parameter.name}`" in said
 
 
 def test_losses_and_miners_link_to_each_other():

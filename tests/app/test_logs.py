@@ -57,6 +57,7 @@ def test_a_job_is_one_json_object_a_line(written):
         "kind": "train",
         "run": "0123456789abcdef",
         "projection": None,
+        "trial": None,
         "owner": pseudonym("ada@school.example"),
         "state": "failed",
         "waited": 1.235,

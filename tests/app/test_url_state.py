@@ -22,7 +22,7 @@ def page(here, write):
 
 
 def query(page):
-    return {name: values[0] for name, values in page.query_params.items()}
+    return {name: value if isinstance(value, str) else value[0] for name, value in page.query_params.items()}
 
 
 def links(page):
@@ -57,3 +57,26 @@ def test_the_run_list_is_restored_from_its_url(query):
 @pytest.mark.parametrize("query", [{"sort": "color"}, {"search": ""}, {"run": "x"}])
 def test_unknown_run_list_parameters_are_ignored(query):
     assert RunListState.from_query(query).to_query() == {}
+
+
+def test_a_click_sent_with_an_address_that_was_replaced_meanwhile_is_kept(page):
+    start = query(page)
+    page.button(key="train").click().run()
+    ui = page.session_state["ui"]
+    run = ui.run
+    assert run is not None
+    assert query(page) == start | {"run": run}
+    page.query_params.clear()
+    page.query_params.update(start)  # the browser has not heard of the run yet
+    page.number_input(key="loss.triplet.margin").set_value(0.7).run()
+    assert page.session_state["ui"].to_query() == start | {"run": run, "loss.margin": "0.7"}
+    assert query(page) == start | {"run": run, "loss.margin": "0.7"}
+
+
+def test_back_is_followed_also_to_the_address_before_the_last(page):
+    start = query(page)
+    page.number_input(key="loss.triplet.margin").set_value(0.7).run()
+    page.query_params.clear()
+    page.query_params.update(start)
+    page.run()
+    assert page.session_state["ui"].to_query() == start

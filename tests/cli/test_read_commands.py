@@ -24,7 +24,7 @@ def test_evaluate_prints_the_scores_of_the_training(trained, run_cli):
     run = Runs(folder).list()[0]
     code, output, _ = run_cli("evaluate", run.id, "--confusion", "--runs", folder)
     assert code == 0
-    scores = dict(line.split() for line in output.splitlines() if re.fullmatch(r"[a-z_0-9]+ +[\d.,]+ *", line))
+    scores = printed_scores(output)
     for key in ("precision_at_1", "map_at_r", "nmi"):
         assert scores[key] == f"{run.metrics[key]:.4f}"
     assert "roc_auc" in scores
@@ -37,6 +37,63 @@ def test_evaluate_gives_seen_and_unseen_classes_a_column_each():
     with (console := Console(width=80)).capture() as output:
         console.print(_score_table(scores))
     assert output.get().split() == "all classes seen classes unseen classes nmi 0.5000 0.7500 0.2500".split()
+
+
+def search_files(folder):
+    """Queries (npz, labels as numbers) and a gallery (parquet, labels as texts), each with a camera."""
+    import pyarrow
+    from pyarrow import parquet
+
+    np.savez(folder / "q.npz", vectors=np.float32([[0.0], [10]]), labels=[7, 8], cam=[0, 0])
+    columns = {"x0": np.float32([1, 2, 3, 11]), "label": ["7", "3", "7", "8"], "cam": np.array([0, 0, 1, 1])}
+    parquet.write_table(pyarrow.table(columns), folder / "g.parquet")
+    return folder / "q.npz", folder / "g.parquet"
+
+
+def printed_scores(output):
+    return dict(line.split() for line in output.splitlines() if re.fullmatch(r"[a-z_0-9]+ +[\d.,]+ *", line))
+
+
+def test_evaluate_searches_a_gallery_and_leaves_same_camera_matches_out(run_cli, tmp_path):
+    query, gallery = search_files(tmp_path)
+    code, output, _ = run_cli("evaluate", "--query", query, "--gallery", gallery, "--camera", "cam")
+    scores = printed_scores(output)
+    assert code == 0
+    assert "2 queries of q.npz (1-d) search 4 in g.parquet; matches of one class and one cam left out" in output
+    assert (scores["queries"], scores["cmc_at_1"], scores["cmc_at_5"]) == ("2", "0.5000", "1.0000")
+    assert scores["map"] == "0.7500"  # 3 is nearer to the first query than the 7 of the other camera
+    _, output, _ = run_cli("evaluate", "--query", query, "--camera", "cam", "--gallery", gallery, "--confusion")
+    rows = [line.split() for line in output.splitlines() if re.fullmatch(r"\d(\s+[\d·]+){3}\s*", line)]
+    assert rows == [["3", "·", "·", "·"], ["7", "1", "·", "·"], ["8", "·", "·", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "got neither"),
+        (["RUN", "--query", "q.npz"], "got both"),
+        (["RUN", "--camera", "cam"], "go with --query"),
+        (["--query", "no.npz"], "no file"),
+        (["--query", "q.npz", "--camera", "lens"], "q.npz has vectors, labels, cam and no 'lens'"),
+        (["--query", "g.parquet", "--camera", "lens"], "g.parquet has x0, label, cam and no 'lens'"),
+        (["--query", "bare.npz"], "bare.npz has none"),
+        (["--query", "nan.npz"], "holds NaN"),
+        (["--query", "short.npz"], "has 1 labels for 2 vectors"),
+        (["--query", "v.npy", "--camera", "cam"], "holds vectors only"),
+    ],
+)
+def test_evaluate_says_in_a_sentence_what_is_wrong_with_files(arguments, said, run_cli, tmp_path):
+    search_files(tmp_path)
+    np.savez(tmp_path / "bare.npz", vectors=np.zeros((2, 2)))
+    np.savez(tmp_path / "nan.npz", vectors=np.full((2, 2), np.nan), labels=[0, 1])
+    np.savez(tmp_path / "short.npz", vectors=np.zeros((2, 2)), labels=[0])
+    np.save(tmp_path / "v.npy", np.zeros((2, 2)))
+    given = [
+        tmp_path / argument if argument.endswith((".npz", ".npy", ".parquet")) else argument for argument in arguments
+    ]
+    code, _, error = run_cli("evaluate", *given)
+    assert code != 0
+    assert said in " ".join(error.split())
 
 
 def test_neighbors_prints_item_class_and_distance(trained, run_cli):

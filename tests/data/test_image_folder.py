@@ -14,7 +14,8 @@ from PIL import Image
 
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.image_ops import decode_square

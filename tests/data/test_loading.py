@@ -153,11 +153,12 @@ def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path) -> None:
         idx.read(tmp_path, 3)
 
 
-def test_data_sets_on_disk_are_listed_and_digits_always(tmp_path: Path) -> None:
-    assert available_datasets(tmp_path) == ["digits"]
-    assert available_datasets(tmp_path / "not" / "there") == ["digits"]
+def test_data_sets_on_disk_are_listed_and_always_digits_and_what_is_made_from_them(tmp_path: Path) -> None:
+    from_digits = [name for name in DATASETS.builtin if "digits" in getattr(DATASETS[name].recipe, "sources", ())]
+    assert available_datasets(tmp_path) == ["digits", *from_digits]
+    assert available_datasets(tmp_path / "not" / "there") == ["digits", *from_digits]
     (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte").unlink()
-    assert available_datasets(tmp_path) == ["digits"]
+    assert available_datasets(tmp_path) == ["digits", *from_digits]
 
 
 def test_the_folder_is_the_argument_then_the_environment_then_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.query_image import decode, prepare

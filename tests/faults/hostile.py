@@ -29,7 +29,8 @@ from probe import data_folder, make_seed, unexpected_html, unexpected_python
 from table import Table, options
 
 from app.runtime import uploads
-from dmlviz.catalog.datasets import DATASETS, DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import query_image
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, write

@@ -37,12 +37,13 @@ def center(weight):
     return compute
 
 
-def angle_margin(m1, m2, m3, scale):
-    """Deng et al. 2019 by arccosine; Liu et al.'s continuation for a multiplied angle."""
+def angle_margin(m1, m2, m3, scale=None):
+    """Deng et al. 2019 by arccosine; Liu et al.'s continuation for a multiplied angle. `scale` None: ‖f‖."""
 
     def compute(case, loss):
         theta = (normalize(case.x) @ normalize(loss.weight).T).arccos()
-        scores = scale * theta.cos()
+        scales = case.x.norm(dim=1, keepdim=True) if scale is None else torch.full((len(case.x), 1), float(scale))
+        scores = scales * theta.cos()
         for i, y in enumerate(case.labels.tolist()):
             angle = m1 * theta[i, y] + m2
             k = int(angle / math.pi)
@@ -50,7 +51,7 @@ def angle_margin(m1, m2, m3, scale):
             if m1 == 1 and angle >= math.pi:
                 own = theta[i, y].cos() - m2 * math.sin(m2)
             scores = scores.clone()
-            scores[i, y] = scale * (own - m3)
+            scores[i, y] = scales[i, 0] * (own - m3)
         return cross_entropy(scores, case.labels)
 
     return compute
@@ -79,11 +80,15 @@ ORACLES = [
     ("large_margin_softmax", {"margin": 3}, peer("LargeMarginSoftmaxLoss", margin=3, scale=1), ORDER),
     ("sphereface", {}, peer("SphereFaceLoss", margin=4, scale=1), ORDER),
     ("sphereface", {"margin": 1}, peer("SphereFaceLoss", margin=1, scale=1), ORDER),
+    ("sphereface", {"margin": 1.5}, angle_margin(1.5, 0, 0), ORDER),
+    ("sphereface", {"margin": 2.7}, angle_margin(2.7, 0, 0), ORDER),
     ("cosface", {}, peer("CosFaceLoss", margin=0.35, scale=64), DIRECTIONS),
     ("arcface", {}, peer("ArcFaceLoss", margin=math.degrees(0.5), scale=64), DIRECTIONS),
     ("arcface", {"margin": 1.2, "scale": 5}, peer("ArcFaceLoss", margin=math.degrees(1.2), scale=5), DIRECTIONS),
     ("combined_margin", {}, angle_margin(1, 0.3, 0.2, 64), DIRECTIONS),
     ("combined_margin", {"m1": 3, "m2": 0.7, "m3": 0.1, "scale": 8}, angle_margin(3, 0.7, 0.1, 8), DIRECTIONS),
+    ("combined_margin", {"m1": 0.9, "m2": 0.4, "m3": 0.15}, angle_margin(0.9, 0.4, 0.15, 64), DIRECTIONS),
+    ("combined_margin", {"m1": 2.3, "m2": 0.7, "scale": 8}, angle_margin(2.3, 0.7, 0.2, 8), DIRECTIONS),
     ("combined_margin", {"m2": 1.5, "scale": 8}, angle_margin(1, 1.5, 0.2, 8), DIRECTIONS),
     ("proxy_nca", {}, peer("ProxyNCALoss", "proxies", lambda w: w, softmax_scale=9), DIRECTIONS),
     ("soft_triple", {}, peer("SoftTripleLoss", "fc"), DIRECTIONS),

@@ -71,7 +71,7 @@ def test_a_point_on_or_opposite_its_weight_has_a_finite_gradient(name, sign):
     assert all(parameter.grad.isfinite().all() for parameter in loss.parameters())
 
 
-@pytest.mark.parametrize("m1", range(1, 9))
+@pytest.mark.parametrize("m1", [*map(float, range(1, 9)), 1.5, 2.7, 3.999])
 @pytest.mark.parametrize("m2", [0.0, 0.3, 1.5])
 def test_a_margin_makes_a_score_lower_and_it_falls_with_the_angle(m1, m2):
     theta = torch.linspace(0.001, math.pi - 0.001, 4001, dtype=torch.float64)

@@ -109,6 +109,22 @@ def test_wrong_input_is_a_sentence(arguments, said):
         evaluate(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("cameras", "said"),
+    [
+        ({"cameras": [0, 1]}, "gallery_cameras is missing"),
+        ({"gallery_cameras": [0, 1]}, "cameras is missing"),
+        ({"cameras": [0], "gallery_cameras": [0, 1]}, "cameras holds one camera id per embedding"),
+        ({"cameras": [0, 1], "gallery_cameras": [0.5, 1]}, "gallery_cameras holds camera ids"),
+    ],
+)
+def test_wrong_cameras_are_a_sentence(cameras, said):
+    with pytest.raises(UserError, match=said):
+        evaluate([[1.0], [2.0]], [0, 1], [[1.0], [2.0]], [0, 1], **cameras)
+    with pytest.raises(UserError, match="belong to a gallery"):
+        evaluate([[1.0], [2.0]], [0, 1], cameras=[0, 1], gallery_cameras=[0, 1])
+
+
 def test_what_a_live_view_skips_is_missing_and_the_rest_is_the_same():
     embeddings, labels = points()
     live = evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)

@@ -199,3 +199,69 @@ def test_scores_of_a_ranking_need_no_second_search():
     got = scores(rank_gallery(queries, full=True), queries, None, (1, 5, 10))
     everything = evaluate(queries.points, queries.classes)
     assert got.items() <= everything.items()
+
+
+def with_cameras(queries, labels, cameras, gallery=None, gallery_labels=None, gallery_cameras=None):
+    """Rank each query by itself, after the images of its class and camera are taken out of the gallery by hand."""
+    itself = gallery is None
+    gallery, gallery_labels, gallery_cameras = (
+        (queries, labels, cameras) if itself else (gallery, gallery_labels, gallery_cameras)
+    )
+    rows = []
+    for query, label, camera in zip(queries, labels, cameras, strict=True):
+        searched = [j for j in range(len(gallery)) if not (gallery_labels[j] == label and gallery_cameras[j] == camera)]
+        if any(gallery_labels[j] == label for j in searched):
+            rows.append(naive(query[None], [label], gallery[searched], np.asarray(gallery_labels)[searched]))
+    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}, len(rows)
+
+
+def test_the_rule_of_market_1501_on_a_list_made_by_hand():
+    """The gallery at distances 1, 2, 3 …; the query is identity 7 from camera 0."""
+    labels = [7, 3, 7, 7, 3, 7]
+    cameras = [0, 0, 1, 0, 2, 2]  # first and fourth: its own identity and camera
+    gallery = np.arange(1.0, 7.0)[:, None]
+    got = evaluate([[0.0]], [7], gallery, labels, cameras=[0], gallery_cameras=cameras)
+    # What is left is 3, 7, 3, 7: precision 1/2 at the second and 2/4 at the fourth place.
+    assert (got["cmc_at_1"], got["cmc_at_5"], got["mrr"]) == (0, 1, 0.5)
+    assert got["map"] == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert got["r_precision"] == pytest.approx(1 / 2)
+    assert got["map_at_r"] == pytest.approx(1 / 2 / 2)
+    assert evaluate([[0.0]], [7], gallery, labels)["cmc_at_1"] == 1
+
+
+def test_an_identity_seen_by_one_camera_only_is_left_out_and_counted():
+    gallery, labels = [[1.0], [2.0]], [7, 8]
+    got = evaluate([[0.0], [3.0]], [7, 8], gallery, labels, cameras=[0, 0], gallery_cameras=[0, 1])
+    assert (got["queries"], got["queries_left_out"], got["cmc_at_1"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("searched", ["themselves", "a gallery"])
+def test_same_camera_matches_left_out_equal_a_gallery_without_them(searched):
+    embeddings, labels = points(120, 4, 6)
+    cameras = np.random.default_rng(3).integers(3, size=120)
+    data = (embeddings[:50], labels[:50], cameras[:50])
+    others = (embeddings[50:], labels[50:], cameras[50:]) if searched == "a gallery" else (None, None, None)
+    expected, queries = with_cameras(*data, *others)
+    got = evaluate(*data[:2], *others[:2], cameras=data[2], gallery_cameras=others[2], clustering=False)
+    assert got["queries"] == queries
+    assert {key: got[key] for key in expected} == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_class_mean_leaves_out_the_same_camera_too():
+    embeddings, labels = points(60, 4, 3, pull=0.5)
+    cameras = np.arange(60) % 4
+    right = []
+    for i in range(60):
+        left = (labels != labels[i]) | (cameras != cameras[i])
+        means = {c: embeddings[left & (labels == c)].mean(axis=0) for c in range(3)}
+        right.append(min(means, key=lambda c: np.linalg.norm(embeddings[i] - means[c])) == labels[i])
+    assert evaluate(embeddings, labels, cameras=cameras)["nearest_mean_accuracy"] == pytest.approx(np.mean(right))
+
+
+@pytest.mark.parametrize(("size", "k"), [(1, 1), (100, 1), (101, 2), (250, 3)])
+def test_recall_at_1_percent_looks_at_a_hundredth_of_the_gallery(size, k):
+    queries = np.array([[0.0], [0.0]])
+    gallery = np.arange(1, size + 1, dtype=float)[:, None]
+    last, first_missed = np.arange(size) == k - 1, np.arange(size) == k
+    got = evaluate(queries, [1, 2], gallery, np.where(last, 1, np.where(first_missed, 2, 0)))
+    assert got["recall_at_1_percent"] == (0.5 if size > k else 1)

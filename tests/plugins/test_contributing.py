@@ -43,7 +43,7 @@ def test_the_miner_selects(load):
 def test_the_net_embeds(load):
     torch = pytest.importorskip("torch")
     load(NET)
-    assert nets.build("linear", embedding_dim=5, size=8)(torch.zeros(2, 1, 8, 8)).shape == (2, 5)
+    assert nets.build("one_hidden_layer", embedding_dim=5, size=8)(torch.zeros(2, 1, 8, 8)).shape == (2, 5)
 
 
 def test_the_metric_is_scored(load):

@@ -116,8 +116,8 @@ def first(batch, *, count):
     n = batch.negative.int().argmax(dim=1)
     return Triplets(a[:count], p[:count], n[a[:count]])
 
-@net(title="Linear", summary="S.")
-def linear(channels, size, embedding_dim):
+@net(title="One layer", summary="S.")
+def one_layer(channels, size, embedding_dim):
     import torch
     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(channels * size**2, embedding_dim))
 
@@ -129,7 +129,7 @@ def mean_label(embeddings, labels):
     )
     mined = miners.build("first", count=2)(torch.randn(4, 2), torch.tensor([0, 0, 1, 1]))
     assert [list(map(int, row)) for row in zip(*mined, strict=True)] == [[0, 1, 2], [1, 0, 2]]
-    assert nets.build("linear", embedding_dim=3, size=8)(torch.zeros(2, 1, 8, 8)).shape == (2, 3)
+    assert nets.build("one_layer", embedding_dim=3, size=8)(torch.zeros(2, 1, 8, 8)).shape == (2, 3)
     scores = metrics.evaluate(np.ones((4, 2)), [3, 3, 7, 7], clustering=False, verification=False)
     assert scores["mean_label"] == 8
     assert np.isnan(metrics.evaluate(np.full((4, 2), np.nan), [3, 3, 7, 7])["mean_label"])

@@ -17,15 +17,15 @@ _STRONGEST = "y is its own class, c the strongest other class; the last number i
 _ARCFACE = "Deng, Guo, Xue, Zafeiriou: ArcFace, additive angular margin loss for deep face recognition, CVPR 2019"
 
 
-def _multiplier(default: int, name: str = "margin") -> Parameter:
+def _multiplier(default: float, name: str = "margin", minimum: float = 1) -> Parameter:
     return Parameter(
         name=name,
-        kind=int,
+        kind=float,
         default=default,
-        minimum=1,
+        minimum=minimum,
         maximum=8,
-        step=1,
-        help="multiplier of the angle to the true class",
+        step=0.1,
+        help="multiplier of the angle to the true class; need not be a whole number",
     )
 
 
@@ -81,14 +81,15 @@ PROXIES = [
         when_to_use="For the history of angle margins: hard to train from the start with a large multiplier, which its "
         "authors phase in. CosFace and ArcFace are the steadier heirs.",
         formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
-        r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},"
+        r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k,\ k=\lfloor m\theta/\pi\rfloor",
         term=r"z_y = <\|w_y\|>\cdot <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
         class_scores=scaled_cosine,
-        parameters=(_multiplier(4),),
+        parameters=(_multiplier(4.0),),
     ),
     _proxies(
         "sphereface",
@@ -97,13 +98,13 @@ PROXIES = [
         when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased "
         "in. CosFace and ArcFace train more easily.",
         formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
-        r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k",
+        r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k,\ k=\lfloor m\theta/\pi\rfloor",
         term=r"z_y = <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",
         recommended=_SPHERE | {"learning_rate": 2e-3},
         in_dimensions={2: _CIRCLE | {"learning_rate": 4e-3}},
         angular_margins=lambda p: (p["margin"], 0, 0),
-        parameters=(_multiplier(4),),
+        parameters=(_multiplier(4.0),),
     ),
     _proxies(
         "cosface",
@@ -158,7 +159,7 @@ PROXIES = [
         in_dimensions={2: _CIRCLE | {"loss_params": {"m2": 0.1, "m3": 0.1, "scale": 16}}},
         angular_margins=lambda p: (p["m1"], p["m2"], p["m3"]),
         parameters=(
-            _multiplier(1, "m1"),
+            _multiplier(1.0, "m1", minimum=0.5),
             _angle(0.3, "m2"),
             margin(0.2, "taken off the cosine with its own class", name="m3", maximum=2),
             scale(64, "s: how sharply the nearest class wins"),

@@ -44,6 +44,8 @@ const SIGNS: Record<string, string> = {
   "{": "{",
   "}": "}",
   approx: "≈",
+  lfloor: "⌊",
+  rfloor: "⌋",
 };
 const WORDS = new Set(["log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
 const SPACES: Record<string, number> = { ",": 0.17, ";": 0.28, "!": 0, " ": 0.3, quad: 1, qquad: 1.6 };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import spaces from "../../../app/content/three_spaces.json";
-import { pointsOf, readAt } from "../../src/learn/loss_plot/curve.ts";
+import { pointsOf, readAt, slopeRange } from "../../src/learn/loss_plot/curve.ts";
 import { NewestQuestion } from "../../src/learn/newestQuestion.ts";
 import {
   arranged,
@@ -49,6 +49,15 @@ test("a curve is read between its samples, and not beyond its ends", () => {
     [1, 1],
     [2, 0],
   ]);
+});
+
+test("a short steep piece of the slope is cut off, a slope that grows evenly is not", () => {
+  const even = Array.from({ length: 100 }, (_, i) => (i - 99) / 50);
+  assert.deepEqual(slopeRange(even), { low: -1.98, high: 0, cut: false });
+  assert.deepEqual(slopeRange([...even, -500]), { low: -1.96, high: 0, cut: true });
+  assert.deepEqual(slopeRange([0, 0, 0]), { low: 0, high: 0, cut: false });
+  assert.deepEqual(slopeRange([...Array(99).fill(0), 5]), { low: 0, high: 5, cut: false });
+  assert.deepEqual(slopeRange([]), { low: 0, high: 0, cut: false });
 });
 
 test("of questions that come while one is under way only the newest is asked", async () => {

@@ -16,7 +16,7 @@ from app.runtime.browser_cookie import COOKIE
 from app.runtime.identity import AccessSettings
 from app.runtime.services import Services, Settings
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.datasets import DatasetSpec
+from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 

@@ -26,3 +26,17 @@ export const pointsOf = ({ x }: Pick<LossCurve, "x">, values: (number | null)[])
     const value = values[i];
     return value === null ? [] : [[at, value]];
   });
+
+const OUTLIERS = 0.02; // share of the slopes at either end that may leave the picture
+const FAR_OUT = 2; // how many times the range of the other slopes they must span for that
+
+/** Lowest and highest slope to draw, 0 included. A short steep piece is cut off: it would press all others to a line. */
+export function slopeRange(slopes: number[]): { low: number; high: number; cut: boolean } {
+  const sorted = [...slopes].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+  const all = { low: Math.min(0, at(0)), high: Math.max(0, at(1)) };
+  const most = { low: Math.min(0, at(OUTLIERS)), high: Math.max(0, at(1 - OUTLIERS)) };
+  const width = most.high - most.low;
+  const cut = width > 0 && all.high - all.low > FAR_OUT * width;
+  return { ...(cut ? most : all), cut };
+}

@@ -3,7 +3,7 @@ import { ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import type { CurveAxis, LossCurve } from "../../protocol.ts";
 import { formatNumber } from "../../widgets/paramControls.ts";
-import { pointsOf } from "./curve.ts";
+import { pointsOf, slopeRange } from "./curve.ts";
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
@@ -60,20 +60,29 @@ function panel(
 ): SVGElement[] {
   const [near, far] = [pointsOf(curve, curve.near[key]), pointsOf(curve, curve.far[key])];
   const values = [...near, ...far].map(([, value]) => value);
-  const [low, high] = [Math.min(0, ...values), Math.max(1e-6, ...values)];
-  const y = scale(low, high, base, top);
+  const whole = { low: Math.min(0, ...values), high: Math.max(1e-6, ...values), cut: false };
+  const { low, high, cut } = key === "slope" ? slopeRange(values) : whole;
+  const y = scale(low, Math.max(1e-6, high), base, top);
+  const clip = `${key}-clip`;
   const line = (points: [number, number][], kind: string) =>
-    svg("path", { class: kind, d: pathOf(points.map(([at, value]) => [x(at), y(value)])) });
+    svg("path", {
+      class: kind,
+      d: pathOf(points.map(([at, value]) => [x(at), y(value)])),
+      "clip-path": cut ? `url(#${clip})` : null,
+    });
   const across = (at: number, kind: string) =>
     svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
-  const title = key === "loss" ? "Loss" : "Slope: above 0 pulls nearer, below 0 pushes away";
+  const cutNote = cut ? " (the steepest 2 % are cut off)" : "";
+  const title = key === "loss" ? "Loss" : `Slope: above 0 pulls nearer, below 0 pushes away${cutNote}`;
+  const nameY = y(0) - top < (base - top) / 2 && low < 0 ? base - 3 : top + 10; // where the curves leave more room
   return [
+    svg("clipPath", { id: clip }, svg("rect", { x: 0, y: top, width, height: base - top })),
     ...ticks(low, high).flatMap((tick) => [
       svg("text", { x: EDGE.left - 6, y: y(tick) + 3.5, "text-anchor": "end" }, formatNumber(tick)),
       across(tick, "grid"),
     ]),
     across(0, "zero"),
-    svg("text", { class: "name", x: EDGE.left + 6, y: top + 10 }, title),
+    svg("text", { class: "name", x: EDGE.left + 6, y: nameY }, title),
     line(far, "far"),
     line(near, "near"),
   ];

@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-3c930db1ccb735f0.js";

@@ -1,0 +1,1 @@
+export { map as default } from "../dmlviz.map/page-fbd602b29e5551c1.js";

@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-3c930db1ccb735f0.js";

@@ -1,0 +1,118 @@
+"""What is declared of a data set."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from pydantic import TypeAdapter
+
+from dmlviz.catalog.parameters import Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framing:
+    """How a data set scaled and centered what its images show, so that a query image can be prepared alike.
+
+    Attributes:
+        box: Longest side of the content in pixels.
+        by_mass: Center by mass, otherwise by bounding box.
+        photographs: Keep gray levels; otherwise ink is scaled to the full range.
+        block_counts: Stretch to 32 × 32 and count the ink in blocks of 4 × 4 instead; see dmlviz/data/digit_image.py.
+    """
+
+    box: int
+    by_mass: bool = False
+    photographs: bool = False
+    block_counts: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a data set is made from the images of another one.
+
+    Attributes:
+        build: "module:function" that takes the `Dataset` it is made from and returns a training and a test `Split`.
+        sources: Names of the data sets that it can be made from, the best first; the first one on disk is used.
+        version: Raised when the function gives other images, so that those kept in data folders are made again.
+    """
+
+    build: str
+    sources: tuple[str, ...]
+    version: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSplit:
+    """How many classes an experiment with unseen classes learns from, chooses by and tests on, in order of class ID.
+
+    Attributes:
+        train: Number of classes to learn from.
+        validation: Number of classes to choose by.
+        test: Number of classes to test on.
+        disjoint: Whether the training images hold no image of a test class and the test images no other.
+    """
+
+    train: int
+    validation: int = 0
+    test: int
+    disjoint: bool = False
+
+    @property
+    def parts(self) -> dict[str, range]:
+        """The class IDs of each part."""
+        ends = [0, self.train, self.train + self.validation, self.train + self.validation + self.test]
+        return {name: range(*ends[i : i + 2]) for i, name in enumerate(("train", "validation", "test"))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSpec(Spec):
+    """A data set of small images; `classes` are the class names, by label.
+
+    `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
+    on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields
+    of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
+    that were given instead of images, with nothing to train on. `framing` is None where nobody knows it.
+
+    `roles` names what else is known of each image, beside its class: by role the names of its values ("camera 1", …);
+    empty where they are the classes of the data set that this one is made from. `class_split` divides the classes for
+    experiments with unseen ones. `recipe` says how the images are made from those of another data set.
+    """
+
+    classes: tuple[str, ...]
+    size: int
+    mean: float
+    std: float
+    channels: int = 1
+    dark_on_light: bool = False
+    first_label: int = 0
+    transposed: bool = False
+    framing: Framing | None = None
+    most: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    class_split: ClassSplit | None = None
+    recipe: Recipe | None = None
+
+    @property
+    def trainable_classes(self) -> range:
+        """Class IDs that the training images have; they are the first."""
+        count = len(self.classes)
+        if self.class_split is not None and self.class_split.disjoint:
+            count -= self.class_split.test
+        return range(count)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types, for a data set that no catalog lists."""
+        told = asdict(self)
+        return {name: told[name] for name in _DESCRIBED}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+        """Read what `describe` gave; raise ValueError for anything else."""
+        fields = {name: told[name] for name in _DESCRIBED if name in told}
+        return TypeAdapter(cls).validate_python(fields)
+
+
+_DESCRIBED = (
+    *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
+    "most",
+)

@@ -1,0 +1,111 @@
+"""Data sets made from others: built once, seeded, kept in the data folder, the same on every machine. No torch.
+
+A data set is made when its spec has a `recipe` (see dmlviz/catalog/made_datasets.py). The recipe's function takes the
+data set that it is made from and returns a training and a test split; the rest follows from the spec.
+"""
+
+import shutil
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.dataset import Dataset, Split
+from dmlviz.errors import DamagedFileError
+from dmlviz.storage.arrays import read_array
+from dmlviz.storage.files import write_array
+
+FOLDER = "made"
+PARTS = ("train", "test")
+
+
+def load(spec: DatasetSpec, source: str, root: Path) -> Dataset:
+    """Load a made data set; build it first if it is not in the data folder.
+
+    Args:
+        spec: The data set, which has a recipe.
+        source: Name of the data set that it is made from.
+        root: The data folder.
+    """
+    folder = cache_folder(spec, source, root)
+    splits = _read(spec, folder)
+    if splits is None:
+        splits = build(spec, source, root)
+        _save(splits, folder)
+    train, test = splits
+    roles = {role: names or DATASETS[source].classes for role, names in spec.roles.items()}
+    mean, std = spec.mean, spec.std
+    if spec.recipe is not None and source != spec.recipe.sources[0]:  # the spec's are those of the best source
+        mean, std = float(np.mean(train.images)) / 255, float(np.std(train.images)) / 255
+    return Dataset(spec.name, spec.classes, train, test, mean, std, roles, note(spec, source))
+
+
+def build(spec: DatasetSpec, source: str, root: Path) -> tuple[Split, Split]:
+    """Make a data set from `source`, whatever the data folder holds of it already."""
+    from dmlviz import data
+
+    assert spec.recipe is not None
+    module, _, function = spec.recipe.build.partition(":")
+    train, test = getattr(import_module(module), function)(data.load(source, root))
+    for split in (train, test):
+        assert set(split.roles) == set(spec.roles), f"{spec.recipe.build} gives the roles {sorted(split.roles)}"
+        assert split.labels.max() < len(spec.classes), f"{spec.recipe.build} gives more classes than {spec.name} has"
+    return train, test
+
+
+def cache_folder(spec: DatasetSpec, source: str, root: Path) -> Path:
+    """Return where a made data set is kept."""
+    assert spec.recipe is not None
+    return root / FOLDER / f"{spec.name}-{source}-{spec.recipe.version}"
+
+
+def note(spec: DatasetSpec, source: str) -> str:
+    """Return what the images are made from; empty where that is what the spec's summary says."""
+    assert spec.recipe is not None
+    best = spec.recipe.sources[0]
+    if source == best:
+        return ""
+    return (
+        f"Made from {DATASETS[source].title}, since {DATASETS[best].title} is not on disk; it is downloaded when you "
+        "train on it."
+    )
+
+
+def _read(spec: DatasetSpec, folder: Path) -> tuple[Split, Split] | None:
+    """Return what a folder holds; None where it holds nothing, or not all of it."""
+    splits = []
+    for part in PARTS:
+        try:
+            arrays = {
+                name: read_array(folder / f"{part}_{name}.npy", shape=None)
+                for name in ("images", "labels", *spec.roles)
+            }
+        except DamagedFileError:
+            shutil.rmtree(folder, ignore_errors=True)  # made again
+            return None
+        kept = {name: np.array(values) for name, values in arrays.items() if values is not None}
+        if len(kept) < len(arrays) or len({len(values) for values in kept.values()}) > 1:
+            return None
+        splits.append(Split(kept.pop("images"), kept.pop("labels"), kept))
+    train, test = splits
+    return train, test
+
+
+def _save(splits: tuple[Split, Split], folder: Path) -> None:
+    """Keep a data set, whole or not at all; where the data folder cannot be written, it is made anew each time."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
+    except OSError:
+        return
+    try:
+        new.chmod(0o755)
+        for part, split in zip(PARTS, splits, strict=True):
+            for name, values in {"images": split.images, "labels": split.labels, **split.roles}.items():
+                write_array(new / f"{part}_{name}.npy", values)
+        new.rename(folder)
+    except OSError:  # a full disk, or somebody else was faster
+        shutil.rmtree(new, ignore_errors=True)

@@ -1,0 +1,105 @@
+"""A lab's study: its plan, how far it is, its figures' rows, and the ready-made one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.trial_record import TrialRecord
+from dmlviz.labs.lab import FigureRow, Lab
+from dmlviz.labs.registry import LABS
+from dmlviz.studies.study import Study, done_seconds
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+READY_MADE = Path(__file__).parent / "ready_made"
+
+
+def plan_trials(lab: str, size: Size, dataset: str, results: Sequence[TrialResult]) -> Sequence[Trial]:
+    """Return the trials that a lab wants, given the results so far."""
+    return LABS[lab].plan(size, dataset, results)
+
+
+def check_dataset(lab: Lab, dataset: str | None) -> str:
+    """Return the data set of a study: the one given, or the lab's usual one; raise UserError for a wrong one."""
+    if dataset is None:
+        return lab.datasets[0]
+    if dataset not in lab.datasets:
+        raise UserError(f"The lab {lab.name} uses {' or '.join(lab.datasets)}; got {dataset!r}.")
+    return dataset
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How far a study is.
+
+    Attributes:
+        done: Trials that have ended.
+        total: Trials that there will be.
+        failed: Trials that ended without a result.
+        share: Share of the work that is done, 0 to 1, trials under way included.
+        seconds_left: Wall seconds that are left, as far as one can tell.
+    """
+
+    done: int
+    total: int
+    failed: int
+    share: float
+    seconds_left: float
+
+
+def study_progress(study: Study) -> StudyProgress:
+    """Return how far a study is; the time left comes from what its trials took so far."""
+    info = study.info
+    total, seconds = LABS[info["lab"]].total(info["size"], info["dataset"])
+    results = study.results()
+    expected, taken = done_seconds([result for result in results if not result.error])
+    parts = trials_under_way(study)
+    begun = sum(trial.seconds * share for trial, share, _ in parts)
+    work = sum(result.trial.seconds for result in results) + begun
+    slowness = taken / expected if expected and taken else 1.0
+    parallel = 1 if info["owner"] else info["slots"]
+    left = max(0.0, seconds - work) * slowness / parallel
+    return StudyProgress(
+        done=len(results),
+        total=max(total, len(results)),
+        failed=sum(bool(result.error) for result in results),
+        share=min(1.0, work / seconds) if seconds else 1.0,
+        seconds_left=left,
+    )
+
+
+def trials_under_way(study: Study) -> list[tuple[Trial, float, TrialResult | None]]:
+    """Return each trial that goes on now, the share of it that is done, and what it has measured so far."""
+    if study.state != "running":
+        return []
+    done = {result.trial.name for result in study.results()}
+    parts: list[tuple[Trial, float, TrialResult | None]] = []
+    for folder in sorted((study.path / "trials").glob("*")):
+        if folder.name in done:
+            continue
+        try:
+            record = TrialRecord(folder)
+            trial, last = Trial(**record.order["trial"]), record.log.last()
+        except (DamagedFileError, TypeError):  # being made
+            continue
+        if last is None or last["event"] != "progress":
+            parts.append((trial, 0.0, None))
+            continue
+        partial = TrialResult(trial=trial, values=last["values"], folder=folder) if last["values"] else None
+        parts.append((trial, float(last["share"]), partial))
+    return parts
+
+
+def study_rows(study: Study) -> list[FigureRow]:
+    """Return the figures' rows of a study, as far as it is."""
+    lab = LABS[study.info["lab"]]
+    results = study.results()
+    if lab.live:
+        results += [partial for _, _, partial in trials_under_way(study) if partial is not None]
+    return list(lab.rows(results))
+
+
+def ready_made(lab: str) -> Study | None:
+    """Return the finished study of a lab that comes with the program; None where there is none."""
+    study = Study(READY_MADE / lab)
+    return study if study.exists else None

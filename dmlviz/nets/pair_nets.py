@@ -1,0 +1,192 @@
+"""Nets for two or three images: towers with shared weights, and nets that look at both images at once."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import avg_pool2d, interpolate
+
+from dmlviz.errors import UserError
+
+Shared = Literal["all", "first", "last", "none"]
+
+
+class PairNet(nn.Module):
+    """Two towers, one for each image of a pair, with all, the first, the last or none of their weights in common.
+
+    The layers that have weights are counted in the order of the net: "first" shares the first half of them (of an odd
+    number the smaller half), "last" the rest. A siamese net shares all, a pseudo-siamese net none.
+
+    Args:
+        a: Tower of the first image.
+        b: Tower of the second, built as the first; None for a copy of it. With `shared="all"` it is not used.
+        shared: Which weights the towers have in common.
+
+    Raises:
+        UserError: For an unknown `shared`, or towers that are built differently.
+
+    Example:
+        >>> import torch
+        >>> from dmlviz.nets import build
+        >>> net = PairNet(build("small", embedding_dim=8, seed=0), shared="last")
+        >>> a, b = net(torch.zeros(2, 1, 28, 28), torch.zeros(2, 1, 28, 28))
+        >>> a.shape
+        torch.Size([2, 8])
+    """
+
+    def __init__(self, a: nn.Module, b: nn.Module | None = None, shared: Shared = "all") -> None:
+        super().__init__()
+        if shared not in get_args(Shared):
+            raise UserError(f"Two towers share {', '.join(get_args(Shared))} of their weights; got {shared!r}.")
+        self.shared = shared
+        self.a = a
+        self.b = a if shared == "all" else deepcopy(a) if b is None else b
+        if shared in ("first", "last"):
+            _share_half(self.a, self.b, first=shared == "first")
+
+    def forward(
+        self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]
+    ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n d"]]:
+        """Return the embeddings of the first and of the second images."""
+        return self.a(first), self.b(second)
+
+
+class SiameseNet(PairNet):
+    """One net for both images of a pair (Bromley et al. 1993).
+
+    Args:
+        net: The net.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__(net)
+
+
+class TripletNet(nn.Module):
+    """One net for anchor, positive and negative (Hoffer, Ailon 2015).
+
+    Args:
+        net: The net.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(
+        self,
+        anchor: Float[Tensor, "n c h w"],
+        positive: Float[Tensor, "n c h w"],
+        negative: Float[Tensor, "n c h w"],
+    ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n d"], Float[Tensor, "n d"]]:
+        """Return the three embeddings of each triplet."""
+        return self.net(anchor), self.net(positive), self.net(negative)
+
+
+class DecisionNet(nn.Module):
+    """Descriptors of two towers, joined, and a small net that gives one score: "siam" and "pseudo-siam".
+
+    Args:
+        towers: The towers.
+        embedding_dim: Dimensions of one descriptor.
+        hidden: Units of the hidden layer.
+
+    Reference: Zagoruyko, Komodakis 2015
+    """
+
+    def __init__(self, towers: PairNet, embedding_dim: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.towers = towers
+        self.decision = nn.Sequential(nn.Linear(2 * embedding_dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
+        """Return a score for each pair; higher for two patches that match."""
+        score: Tensor = self.decision(torch.cat(self.towers(first, second), dim=1))
+        return score.squeeze(1)
+
+
+class TwoChannelNet(nn.Module):
+    """A net that sees both images as two channels of one: there is no descriptor, every pair is computed anew.
+
+    Args:
+        net: A net of twice the images' channels that gives one number.
+
+    Reference: Zagoruyko, Komodakis 2015
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
+        """Return a score for each pair; higher for two patches that match."""
+        score: Tensor = self.net(torch.cat([first, second], dim=1))
+        return score.squeeze(1)
+
+
+class CentralSurroundNet(nn.Module):
+    """Two streams: one sees the middle of the patches, one the whole at half the resolution; both two-channel.
+
+    Args:
+        central: Body of the middle: 2 · channels × size/2 × size/2 to features.
+        surround: Body of the whole, seen at the same size.
+        num_features: Features of both bodies together.
+        hidden: Units of the hidden layer.
+
+    Reference: Zagoruyko, Komodakis 2015 ("2ch-2stream")
+    """
+
+    def __init__(self, central: nn.Module, surround: nn.Module, num_features: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.central = central
+        self.surround = surround
+        self.decision = nn.Sequential(nn.Linear(num_features, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
+        """Return a score for each pair; higher for two patches that match."""
+        both = torch.cat([first, second], dim=1)
+        features = torch.cat([self.central(central_half(both)), self.surround(half_resolution(both))], dim=1)
+        score: Tensor = self.decision(features)
+        return score.squeeze(1)
+
+
+def central_half(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
+    """Return the middle of each image, half as high and half as wide, at full resolution."""
+    height, width = images.shape[-2] // 2, images.shape[-1] // 2
+    top, left = height // 2, width // 2
+    return images[..., top : top + height, left : left + width]
+
+
+def half_resolution(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
+    """Return each image at half the resolution."""
+    if images.shape[-1] % 2 == 0 and images.shape[-2] % 2 == 0:
+        return avg_pool2d(images, 2)
+    return interpolate(images, scale_factor=0.5, mode="bilinear", antialias=True)
+
+
+def _share_half(a: nn.Module, b: nn.Module, *, first: bool) -> None:
+    ours, theirs = list(_weighted(a)), list(_weighted(b))
+    if _shapes(ours) != _shapes(theirs):
+        raise UserError(
+            f"Towers that share weights are built alike; got {len(ours)} layers with weights and {len(theirs)}, or "
+            "other sizes: build both with the same name and sizes."
+        )
+    half = len(ours) // 2
+    shared = slice(half) if first else slice(half, None)
+    for (_, _, layer), (owner, name, _) in zip(ours[shared], theirs[shared], strict=True):
+        setattr(owner, name, layer)
+
+
+def _weighted(net: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Module]]:
+    """Each layer that holds weights itself: (its owner, its name there, the layer), in order."""
+    for owner in net.modules():
+        for name, layer in owner.named_children():
+            if any(True for _ in layer.parameters(recurse=False)):
+                yield owner, name, layer
+
+
+def _shapes(layers: list[tuple[nn.Module, str, nn.Module]]) -> list[list[tuple[int, ...]]]:
+    return [[tuple(weight.shape) for weight in layer.parameters(recurse=False)] for _, _, layer in layers]

@@ -1,0 +1,245 @@
+"""Runs studies through the job slots: asks for the trials wanted, hands them out, keeps their results."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeAlias
+
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job import Key
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.trial_record import TrialRecord
+from dmlviz.runs.record_writer import error_message
+from dmlviz.storage.files import FileLock
+from dmlviz.studies.study import Study, create_study, list_studies, study_id
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+Plan: TypeAlias = Callable[[str, Size, str, Sequence[TrialResult]], Sequence[Trial]]
+"""The trials wanted, from the name of a lab, the size, the data set and the results so far."""
+
+STOP_CHECK_S = 0.5  # seconds between two looks whether another process asked for the end
+
+
+class StudyRunner:
+    """The studies of a folder, and a thread for each that runs. Safe to use from many threads; close it at the end.
+
+    A study goes on where it ended, whatever ended it; the trials under way are begun again.
+
+    Args:
+        scheduler: Does the trials. It gives way to others: no more trials are handed out than there are slots.
+        folder: Where the studies are kept.
+        plan: Says which trials a study wants.
+    """
+
+    def __init__(self, scheduler: JobScheduler, folder: Path, plan: Plan) -> None:
+        self.scheduler = scheduler
+        self.folder = folder.resolve()
+        self.plan = plan
+        self._change = threading.Lock()
+        self._sittings: dict[Path, _Sitting] = {}
+        self._closed = False
+
+    def studies(self) -> list[Study]:
+        """Return all studies, newest first."""
+        return list_studies(self.folder)
+
+    def get(self, lab: str, size: Size, dataset: str) -> Study | None:
+        """Return a study; None where it was never begun."""
+        study = Study(self.folder / study_id(lab, size, dataset))
+        return study if study.exists else None
+
+    def start(
+        self, lab: str, size: Size, dataset: str, owner: str = "", *, path: Path | None = None, afresh: bool = False
+    ) -> Study:
+        """Begin a study, or go on with one that has ended early; one that runs or is finished stays as it is.
+
+        Args:
+            lab: Name of the lab.
+            size: "quick" or "full".
+            dataset: Name of the data set.
+            owner: Who asks; one owner has one trial at a time under way, an empty one as many as there are slots.
+            path: Its folder, by default one in the runner's.
+            afresh: Throw away the results of an earlier one.
+
+        Raises:
+            UserError: If another process does it, or the folder holds another study.
+        """
+        path = (path or self.folder / study_id(lab, size, dataset)).resolve()
+        with self._change:
+            if self._closed:
+                raise UserError("The server is shutting down: try again when it is back.")
+            study = create_study(path, lab, size, dataset, owner, max(1, self.scheduler.slots))
+            if path in self._sittings and self._sittings[path].is_alive():
+                return study
+            if afresh:
+                study.delete()
+                study = create_study(path, lab, size, dataset, owner, max(1, self.scheduler.slots))
+            elif study.info["state"] == "finished":
+                return study
+            lock = study.lock
+            if not lock.acquire():
+                raise UserError(f"Another process runs the study {study.id}; wait until it ends, or stop it.")
+            (path / "stop").unlink(missing_ok=True)
+            study.update(state="running", reason="")
+            sitting = _Sitting(study, self.scheduler, self.plan, lock)
+            self._sittings[path] = sitting
+            sitting.start()
+        return study
+
+    def resume_interrupted(self) -> list[Study]:
+        """Go on with every study that ran when its server ended; return them."""
+        resumed = []
+        for study in self.studies():
+            with contextlib.suppress(UserError):
+                if study.state == "interrupted":
+                    info = study.info
+                    self.start(info["lab"], info["size"], info["dataset"], info["owner"], path=study.path)
+                    resumed.append(study)
+        return resumed
+
+    def wait(self, study: Study, timeout: float | None = None) -> bool:
+        """Wait until a study no longer runs here; return whether that is so."""
+        sitting = self._sittings.get(study.path.resolve())
+        if sitting is None:
+            return True
+        sitting.join(timeout)
+        return not sitting.is_alive()
+
+    def close(self) -> None:
+        """Leave the studies that run: the next runner of the folder can go on with them."""
+        with self._change:
+            self._closed = True
+            sittings = [*self._sittings.values()]
+        for sitting in sittings:
+            sitting.leave()
+        for sitting in sittings:
+            sitting.join(5)
+
+
+class _Sitting(threading.Thread):
+    """One sitting of a study, from its start to its end or to the end of the program."""
+
+    def __init__(self, study: Study, scheduler: JobScheduler, plan: Plan, lock: FileLock) -> None:
+        super().__init__(name=f"study {study.id}", daemon=True)
+        self.study = study
+        self.scheduler = scheduler
+        self.plan = plan
+        self.lock = lock
+        self._info = study.info
+        self._under_way: dict[str, tuple[Trial, TrialRecord, Key]] = {}
+        self._news = threading.Event()
+        self._leaving = False
+
+    def leave(self) -> None:
+        """End without a word in study.json, so that the study counts as interrupted."""
+        self._leaving = True
+        self._news.set()
+
+    def run(self) -> None:
+        """Hand out trials until there are no more, or an end is asked for."""
+        begun = time.monotonic()
+        try:
+            state, reason = self._work(), ""
+        except Exception as error:
+            if not isinstance(error, UserError):
+                logging.getLogger(__name__).exception("a study failed")
+            state, reason = "failed", error_message(error)
+        try:
+            with contextlib.suppress(OSError, UserError):  # its folder may be gone
+                seconds = self._info["seconds"] + time.monotonic() - begun
+                self.study.update(seconds=round(seconds, 3))
+                if state == "finished":
+                    self.study.finish()
+                elif state:
+                    self.study.update(state=state, reason=reason)
+        finally:
+            (self.study.path / "stop").unlink(missing_ok=True)
+            self.lock.release()
+
+    def _work(self) -> str:
+        """Return how the study ended; empty when the program ends before it."""
+        results = self.study.results()
+        while True:
+            self._news.clear()
+            results += self._collect()
+            if self._leaving:
+                return ""
+            if self.study.is_stop_requested:
+                self._stop_trials()
+                self._collect()
+                return "stopped"
+            missing = self._missing(results)
+            if not missing and not self._under_way:
+                return "finished"
+            room = (1 if self._info["owner"] else max(1, self.scheduler.slots)) - len(self._under_way)
+            if all(self._hand_out(trial) for trial in missing[: max(0, room)]):
+                self._news.wait(STOP_CHECK_S)
+            else:  # the owner has enough under way
+                time.sleep(STOP_CHECK_S)
+
+    def _missing(self, results: list[TrialResult]) -> list[Trial]:
+        """Return the trials that have no result and are not under way."""
+        done = {result.trial.name: result.trial for result in results}
+        missing = []
+        for trial in self.plan(self._info["lab"], self._info["size"], self._info["dataset"], results):
+            if trial.name not in done:
+                missing += [] if trial.name in self._under_way else [trial]
+            elif dict(done[trial.name].settings) != dict(trial.settings):
+                raise UserError(
+                    f"The study {self.study.id} was begun by another version of the program: its trial {trial.name} "
+                    "had other settings. Start it anew."
+                )
+        return missing
+
+    def _hand_out(self, trial: Trial) -> bool:
+        """Give a trial to the scheduler; False when the owner may not have more under way."""
+        order = {"lab": self._info["lab"], "trial": asdict(trial) | {"settings": dict(trial.settings)}}
+        record = TrialRecord.create(self.study.trial_folder(trial.name), order)
+        try:
+            key = self.scheduler.try_out(
+                f"{self.study.id}/{trial.name}", record, trial.dataset, self._info["owner"], on_end=self._news.set
+            )
+        except UserError:
+            return False
+        self._under_way[trial.name] = trial, record, key
+        return True
+
+    def _collect(self) -> list[TrialResult]:
+        """Keep the results of the trials that have ended."""
+        results = []
+        for name, (trial, record, key) in [*self._under_way.items()]:
+            if self.scheduler.owners_of(key):
+                continue
+            try:
+                end = record.end
+            except DamagedFileError as error:
+                end = {"event": "failed", "reason": str(error)}
+            if end is None and self._leaving:
+                continue
+            del self._under_way[name]
+            end = end or {"event": "failed", "reason": "The trial ended without a result."}
+            if end["event"] == "stopped":  # by hand, without its study: it is begun again
+                continue
+            result = TrialResult(
+                trial=trial,
+                values=end.get("values", {}),
+                error=end["reason"] if end["event"] == "failed" else "",
+                seconds=end.get("seconds", 0.0),
+                folder=record.path,
+            )
+            self.study.append(result)
+            results.append(result)
+        return results
+
+    def _stop_trials(self) -> None:
+        """Stop the trials under way and wait until their workers have ended."""
+        keys = [key for _, _, key in self._under_way.values()]
+        for key in keys:
+            self.scheduler.stop("", trial=key.trial)
+        while any(map(self.scheduler.owners_of, keys)) and not self._leaving:
+            self._news.wait(STOP_CHECK_S)
+            self._news.clear()
