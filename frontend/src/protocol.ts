@@ -779,7 +779,7 @@ export interface ClassroomTask {
   guesses: string[];
 }
 
-/** A student, for the teacher only; `guess` counts from 1. */
+/** A student, for the teacher only; `guess` counts from 1, `removed` is who was taken out. */
 export interface ClassroomStudent {
   id: string;
   nickname: string;
@@ -787,6 +787,7 @@ export interface ClassroomStudent {
   following: boolean;
   place: string;
   guess: number | null;
+  removed: boolean;
 }
 
 /** How a class stands, for one person; `counts` and `answer` come to students once the answer is shown. */
