@@ -59,7 +59,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         held = data.train.select_classes(validation)
         shown = held.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
         trainer, curve = _train(_config(trial, data, train), replace(data, test=shown), context, number, not is_search)
-        embedded = trainer.embed()
+        embedded = trainer.embed(trainer.test_images)
         if not np.isfinite(embedded).all():
             raise UserError("The training diverged: its embeddings are not finite.")
         scored.append(_scores(embedded, shown))
@@ -86,6 +86,7 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
         "max_train_images": TRAIN_PER_CLASS * len(train_classes),
+        "validation_fraction": 0,  # whole classes are held out instead
         "net": "small",
         "embedding_dim": DIMENSIONS,
         "normalize": True,
@@ -119,7 +120,7 @@ def _train(
         if not math.isfinite(stats.loss):
             raise UserError(f"The training diverged: step {step} of fold {number + 1} gave a loss of {stats.loss}.")
         if step in looks:
-            curve.append(_scores(trainer.embed(), data.test)["map_at_r"])
+            curve.append(_scores(trainer.embed(trainer.test_images), data.test)["map_at_r"])
         if step % CHECK_EVERY == 0:
             if context.stop():
                 raise TrialStoppedError
