@@ -106,7 +106,11 @@ def _score_table(scores: dict[str, float]) -> Table:
         table.add_column(name, justify="right")
     for key in (key for key in scores if "/" not in key):
         table.add_row(
-            key, *(_format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
+            key,
+            *(
+                _format_score(key, scores.get(name, math.nan))
+                for name in (key, *(f"{group}/{key}" for group in groups))
+            ),
         )
     return table
 
