@@ -165,7 +165,11 @@ class Trainer:
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
         weights = {name: value.detach().float().cpu().numpy() for name, value in self.loss.named_parameters()}
         accuracy = head_accuracy(self.config, embeddings, labels, weights)
-        return scores if accuracy is None else scores | {HEAD_ACCURACY: accuracy}
+        if accuracy is not None:
+            scores[HEAD_ACCURACY] = accuracy
+            if self.config.held_out_classes:
+                scores[f"seen/{HEAD_ACCURACY}"] = accuracy
+        return scores
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""
