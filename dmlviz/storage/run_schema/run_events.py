@@ -28,7 +28,9 @@ class RunStarted(TypedDict):
     event: Literal["started"]
     steps: StepNumber
     train_images: Count
+    validation_images: Count
     test_images: Count
+    scored_images: Count
     device: Device
     view: Word
     dims: Literal[2, 3]
@@ -67,12 +69,13 @@ class Batch(TypedDict):
 
 @with_config(STRICT)
 class Snapshot(TypedDict):
-    """The tracked images were embedded."""
+    """The tracked images were embedded, and the images of `scored_on` scored."""
 
     event: Literal["snapshot"]
     step: StepNumber
     frame: Frame
     metrics: Scores
+    scored_on: Literal["validation", "test"]
     centers: NotRequired[Centers]
     time: Time
 
@@ -102,6 +105,7 @@ class AlarmOver(TypedDict):
 class _RunEnd(TypedDict):
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
+    validation_metrics: NotRequired[Scores]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
     seconds: NotRequired[Number]
