@@ -134,7 +134,9 @@ class Identity:
         """Return the person whose session runs this page; without a cookie, the session itself."""
         token = self.browsers.token(st.context.cookies)
         if token is None:
-            token = str(st.session_state.setdefault(_SESSION_TOKEN, secrets.token_hex(16)))
+            if _SESSION_TOKEN not in st.session_state:  # not `setdefault`: to ask for chance each time takes longer
+                st.session_state[_SESSION_TOKEN] = secrets.token_hex(16)
+            token = str(st.session_state[_SESSION_TOKEN])
         claims = st.user.to_dict() if self.settings.login else {}
         return self._person(st.context.headers, claims, token)
 
