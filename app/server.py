@@ -88,6 +88,7 @@ def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
     for part in ("curves", "export", "settings", "inspector", "map_panel", "toolbar"):
         importlib.import_module(f"app.panels.{part}")
+    services.services().studies.runner.resume_interrupted()
     for name in data.available_datasets(settings.data):
         if name in DATASETS and DATASETS[name].recipe is not None:
             continue  # made when somebody asks for it

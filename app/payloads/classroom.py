@@ -229,6 +229,7 @@ def _run(here: Services, run: str, entry: Entry) -> dict[str, Any]:
             "state": record.state,
             "settings": record.config.model_dump(mode="json"),
             "scores": dict(record.metrics),
+            "validation_scores": dict(record.validation_metrics),
         }
     except UserError:  # it has been deleted since, or is damaged
         return about | {"state": "unknown"}

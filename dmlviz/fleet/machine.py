@@ -205,7 +205,7 @@ def _files_of(event: dict[str, Any]) -> list[str]:
     """Return the files that a page needs when it reads this event."""
     match event["event"]:
         case "started":
-            return ["labels.npy", "tracked.npy"]
+            return ["labels.npy", "tracked.npy", "scored.npy"]
         case "snapshot":
             return [f"frames/{event['frame']['id']}.i16", f"snapshots/{event['step']}.npy"]
         case "batch":
