@@ -137,6 +137,18 @@ METRICS = Catalog(
             reference="Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, PAMI 2013",
         ),
         MetricSpec(
+            name="head_accuracy",
+            title="Head accuracy",
+            family="classification",
+            summary="The share of images whose own class has the highest class score, as the loss has learned it.",
+            when_to_use="For a loss that learns a weight for each class: what the net would reach as a classifier, "
+            "without neighbors. Compare it with kNN: a good head does not make a good metric. Images of classes held "
+            "out of training have no score and are left out.",
+            formula=r"\frac1n\sum_q \Big[\,\arg\max_c s_c(f_q)=y_q\,\Big],\quad s_c(f)=w_c^\top f+b_c\ "
+            r"\text{or}\ \cos(w_c,f)",
+            reference="Zhai, Wu: Classification is a strong baseline for deep metric learning, BMVC 2019",
+        ),
+        MetricSpec(
             name="nmi",
             three_spaces=True,
             title="NMI",
