@@ -1,6 +1,5 @@
 """`dmlviz evaluate`: compute all metrics of a run, or of files of queries and a gallery."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.metrics import format_score
 from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
@@ -89,7 +89,9 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool) -> None:
         raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")
     console = Console(highlight=False)
     console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    console.print(_score_table(metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)))
+    scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)
+    # What needs the weights of the loss was computed at the end of the training.
+    console.print(_score_table(scores | {key: value for key, value in selected.metrics.items() if key not in scores}))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         console.print(_confusion_table([DATASETS[selected.config.dataset].classes[name] for name in names], counts))
@@ -104,15 +106,9 @@ def _score_table(scores: dict[str, float]) -> Table:
         table.add_column(name, justify="right")
     for key in (key for key in scores if "/" not in key):
         table.add_row(
-            key, *(_format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
+            key, *(format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
         )
     return table
-
-
-def _format_score(key: str, value: float) -> str:
-    if math.isnan(value):
-        return "–"  # not defined here, for instance for pairs where every image is alone in its class
-    return f"{value:,.0f}" if "queries" in key else f"{value:.4f}"
 
 
 def _confusion_table(names: list[str], counts: np.ndarray) -> Table:

@@ -19,6 +19,7 @@ Damage = tuple[DamagedFileError, ...]
 PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches")
 _DEPENDENTS = {
     "metrics.json": ("scores",),
+    "scored.npy": ("scores",),
     "events.jsonl": ("map",),
     "frames/": ("map",),
     "labels.npy": ("map", "neighbors", "earlier epochs", "batches"),
@@ -61,6 +62,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     readers: dict[str, Callable[[], object]] = {
         "labels": lambda: run.labels,
         "tracked": lambda: run.tracked_indices,
+        "scored": lambda: run.scored_indices,
         "embeddings": lambda: run.embeddings,
         "metrics": lambda: run.metrics,
         "basis": lambda: run.linear_projection,
@@ -90,6 +92,8 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     """Yield the files that the log mentions and that are missing."""
     kinds = {event["event"] for event in events}
     expected = ["labels", "tracked"] if "started" in kinds else []
+    if any(event["event"] == "started" and event["validation_images"] for event in events):
+        expected.append("scored")
     complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if complete:
         expected += ["embeddings", "metrics", "basis"]

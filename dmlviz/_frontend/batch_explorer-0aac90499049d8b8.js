@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-a2fe851bd26a5770.js";
