@@ -40,7 +40,13 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
             settings={
                 "part": "newcomers",
                 "loss": loss,
-                "fields": {"loss": loss, "embedding_dim": 32, "steps": newcomer_steps, "seed": seed}
+                "fields": {
+                    "loss": loss,
+                    "embedding_dim": 32,
+                    "steps": newcomer_steps,
+                    "seed": seed,
+                    "validation_fraction": 0,
+                }
                 | ({"classes_per_batch": 7} if loss == "nt_xent" else {}),
             },
             dataset=NEWCOMER_DATASET,
