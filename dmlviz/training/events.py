@@ -71,7 +71,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The end: embeddings of all test images (n × d), their scores, and the net's weights.
+    """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
 
     `validation_metrics` are the scores of all validation images, to choose by; empty without any.
     """
@@ -85,6 +85,7 @@ class Finished:
     class_centers: np.ndarray | None = None
     reason: str = ""
     validation_metrics: dict[str, float] = field(default_factory=dict)
+    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

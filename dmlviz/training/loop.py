@@ -125,6 +125,7 @@ def train(
         ),
         validation_metrics=_validation_scores(trainer) or {},
         net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         class_centers=trainer.centers(),

@@ -143,6 +143,10 @@ class Trainer:
         parts = [self._embed_images(images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
 
+    def loss_weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the loss's learned weights by name; empty for most losses."""
+        return {name: value.detach().float().cpu().numpy().copy() for name, value in self.loss.named_parameters()}
+
     def centers(self) -> np.ndarray | None:
         """Return the class centers that the loss learns (k × d), if it has any."""
         centers = self.loss.class_centers()
@@ -163,9 +167,12 @@ class Trainer:
             **parts: options of `metrics.evaluate` that leave out slow parts.
         """
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
-        weights = {name: value.detach().float().cpu().numpy() for name, value in self.loss.named_parameters()}
-        accuracy = head_accuracy(self.config, embeddings, labels, weights)
-        return scores if accuracy is None else scores | {HEAD_ACCURACY: accuracy}
+        accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
+        if accuracy is not None:
+            scores[HEAD_ACCURACY] = accuracy
+            if self.config.held_out_classes:
+                scores[f"seen/{HEAD_ACCURACY}"] = accuracy
+        return scores
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""

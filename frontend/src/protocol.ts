@@ -328,6 +328,15 @@ export interface Vote {
   label: number;
 }
 
+/** dmlviz/runs/RUN/logits/ITEM.json: see dmlviz/runs/logits.py. */
+export interface Logits {
+  classes: number[];
+  own: number | null;
+  before: number[];
+  after: number[];
+  norm: number;
+}
+
 /** The image in question with its nearest, or the words that stand where there is none. */
 export interface InspectorProps {
   placeholder?: string;
@@ -345,6 +354,7 @@ export interface InspectorProps {
   far?: string | null;
   way?: number;
   below?: string;
+  logits?: string[];
   sheet?: boolean;
 }
 
