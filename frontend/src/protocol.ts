@@ -92,6 +92,7 @@ export interface SnapshotEvent {
   frame: FrameMeta;
   metrics?: Record<string, number>;
   scored_on?: "validation" | "test";
+  train_metrics?: Record<string, number>;
   centers?: number[][];
 }
 
@@ -175,6 +176,7 @@ export interface EndedEvent {
   step?: number;
   metrics?: Record<string, number>;
   validation_metrics?: Record<string, number>;
+  train_metrics?: Record<string, number>;
   test_images?: number;
   usual_distance?: number | null;
   seconds?: number | null;
@@ -273,6 +275,13 @@ export interface MapProps {
   neighbors: number[];
   link?: string | null;
   height?: number | "fill";
+}
+
+/** Images that a run has trained on: labels, steps, and their positions at each step (steps × n × dims). */
+export interface TrainPoints {
+  labels: number[];
+  steps: number[];
+  places: number[][][];
 }
 
 /** What the closer look needs of the test images. */
