@@ -11,6 +11,8 @@ from app.state.classroom import KEY as CLASSROOM_KEY
 from app.state.classroom import ClassroomState
 from app.state.compare import CompareState
 from app.state.explore import UIState
+from app.state.labs import KEY as LABS_KEY
+from app.state.labs import LabsState
 from app.state.learn import KEY as LEARN_KEY
 from app.state.learn import LearnState
 from app.state.run_list import RunListState
@@ -21,6 +23,7 @@ PAGES_DIR = Path(__file__).resolve().parents[1] / "screens"
 PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "explore": ("Explore", "ui", UIState),
     "compare": ("Compare", "compare", CompareState),
+    "labs": ("Labs", LABS_KEY, LabsState),
     "runs": ("Runs", "shelf", RunListState),
     "learn": ("Learn", LEARN_KEY, LearnState),
     "classroom": ("Class", CLASSROOM_KEY, ClassroomState),

@@ -18,6 +18,7 @@ from app.runtime.monitoring import Monitoring, monitoring_from_environment
 from app.runtime.people import Person, Role, sole_person
 from app.runtime.personal_jobs import PersonalJobs
 from app.runtime.personal_runs import PersonalRuns
+from app.runtime.personal_studies import PersonalStudies
 from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
@@ -26,14 +27,19 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.fleet.folder import PREFIX
+from dmlviz.fleet.folder_fleet import FolderFleet, server_name
 from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.labs.lab_study import plan_trials
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import enforce, folder_size, format_bytes, parse_limit, run_size
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, default_title, runs_folder
+from dmlviz.studies.runner import StudyRunner
+from dmlviz.studies.study import FOLDER as STUDIES
 
 T = TypeVar("T")
 HOUSEKEEPING_INTERVAL_S = 60.0
@@ -76,6 +82,7 @@ class Services:
         classrooms: The classes.
         runs: The runs that `person` sees.
         jobs: The jobs as `person` may start and stop them.
+        studies: The studies of labs as `person` may start and stop them.
         person: Who asks; the only person there is, unless `for_person` says otherwise.
         audience: Which session shows which runs.
         names: Names of the people who have been here, by ID.
@@ -92,6 +99,7 @@ class Services:
     classrooms: Classrooms
     runs: Runs
     jobs: PersonalJobs
+    studies: PersonalStudies
     person: Person
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     names: dict[str, str] = field(default_factory=dict)
@@ -103,13 +111,15 @@ class Services:
         if person.alone:
             runs = self.store
             jobs = PersonalJobs(self.scheduler, runs, person, lambda dataset: None, lambda run: None)
-            return replace(self, runs=runs, jobs=jobs, person=person)
+            studies = PersonalStudies(self.studies.runner, person, lambda dataset: None)
+            return replace(self, runs=runs, jobs=jobs, studies=studies, person=person)
         runs = PersonalRuns(
             self.store, self.run_owners, person, lambda run: self.scheduler.stop(run, owner=person.id or "nobody")
         )
         mine = replace(self, runs=runs, person=person)
         jobs = PersonalJobs(self.scheduler, runs, person, mine.check_training, mine.hold_run)
-        return replace(mine, jobs=jobs)
+        studies = PersonalStudies(self.studies.runner, person, mine.check_training)
+        return replace(mine, jobs=jobs, studies=studies)
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk and that this person may train on, as of a moment ago."""
@@ -264,8 +274,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
     global _services
     with _lock:
         if _services is not None:
-            _services.scheduler.close()
-            _services.intake.close()
+            _close(_services)
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
         runs = Runs(settings.runs)
@@ -289,8 +298,10 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             Classrooms(runs.folder),
             runs,
             PersonalJobs(scheduler, runs, owner, lambda dataset: None, lambda run: None),
+            PersonalStudies(StudyRunner(scheduler, runs.folder / STUDIES, plan_trials), owner, lambda dataset: None),
             owner,
         )
+        scheduler.resume_fleet_jobs(lambda run: [entry.holder for entry in _services.run_owners.entries(run)])
         return _services
 
 
@@ -303,6 +314,8 @@ def _fleet(settings: Settings) -> Fleet | None:
     """The machines that train besides this one; None without any. Dask is loaded only here."""
     if settings.fleet is None:
         return None
+    if settings.fleet.startswith(PREFIX):
+        return FolderFleet(Path(settings.fleet.removeprefix(PREFIX)), server_name(settings.runs))
     from dmlviz.fleet.dask_fleet import DaskFleet
 
     return DaskFleet(settings.fleet, settings.certificates)
@@ -318,9 +331,14 @@ def stop_services() -> None:
     global _services
     with _lock:
         if _services is not None:
-            _services.scheduler.close()
-            _services.intake.close()
+            _close(_services)
         _services = None
+
+
+def _close(ended: Services) -> None:
+    ended.studies.runner.close()  # first, so that trials cut off by the scheduler's end count as not begun
+    ended.scheduler.close()
+    ended.intake.close()
 
 
 def session_services() -> Services:

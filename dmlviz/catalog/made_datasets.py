@@ -13,6 +13,7 @@ NUMBERS = tuple(
     "62 89 13 57 93 19 77 84 52 26 30 58 11 98 20 69 53 47 60 56 59 85 22 99 79".split()
 )
 CAMERAS = ("camera 0", "camera 1", "camera 2", "camera 3")
+SKETCHED, POINTS, VIDEOS = 8_000, 2_160, 250
 IDENTITIES = 1501  # of which 751 to test on: the numbers of Market-1501
 
 MADE = (
@@ -43,5 +44,51 @@ MADE = (
         roles={"camera": CAMERAS, "model": (), "query": ("gallery", "query")},
         class_split=ClassSplit(train=750, test=751, disjoint=True),
         recipe=Recipe(build="dmlviz.data.made.identities:build", sources=("fashion_mnist", "mnist", "digits")),
+    ),
+    DatasetSpec(
+        name="sketches",
+        title="Sketches",
+        summary="8,000 photographs of clothes, 28 × 28, each with a drawing of its edges: 6,000 pairs to train on, "
+        "2,000 others to test on. Made from Fashion-MNIST in a second.",
+        classes=tuple(f"{number:04d}" for number in range(SKETCHED)),
+        size=28,
+        mean=0.2598,
+        std=0.3554,
+        most={"images_per_class": 2},
+        roles={"domain": ("photograph", "sketch"), "garment": (), "query": ("gallery", "query")},
+        class_split=ClassSplit(train=6_000, test=2_000, disjoint=True),
+        recipe=Recipe(build="dmlviz.data.made.sketches:build", sources=("fashion_mnist", "mnist", "digits")),
+    ),
+    DatasetSpec(
+        name="patches",
+        title="Patches",
+        summary="Patches of 32 × 32 pixels around the points of scenes, each point in 4 views: 1,440 points to train "
+        "on, 720 of other scenes to test on. Made from MNIST in a second.",
+        classes=tuple(f"{number:04d}" for number in range(POINTS)),
+        size=32,
+        mean=0.3501,
+        std=0.2853,
+        most={"images_per_class": 4},
+        roles={"view": ("view 0", "view 1", "view 2", "view 3"), "thing": (), "query": ("gallery", "query")},
+        class_split=ClassSplit(train=1_440, test=720, disjoint=True),
+        recipe=Recipe(build="dmlviz.data.made.patches:build", sources=("mnist", "fashion_mnist", "digits")),
+    ),
+    DatasetSpec(
+        name="tracks",
+        title="Tracks",
+        summary="250 digits that wander through videos among others, each shown in 8 frames, 28 × 28: 180 to train on "
+        "(0 to 5), 70 of other classes to test on (6 to 9). Made from MNIST in three seconds.",
+        classes=tuple(f"{number:03d}" for number in range(VIDEOS)),
+        size=28,
+        mean=0.2696,
+        std=0.1736,
+        most={"images_per_class": 8},
+        roles={
+            "frame": tuple(f"frame {5 * number}" for number in range(8)),
+            "thing": (),
+            "query": ("gallery", "query"),
+        },
+        class_split=ClassSplit(train=180, test=70, disjoint=True),
+        recipe=Recipe(build="dmlviz.data.made.tracks:build", sources=("mnist", "digits")),
     ),
 )

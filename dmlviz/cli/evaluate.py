@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.metrics import format_score
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -127,7 +128,7 @@ def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | No
     for name in ("", *columns):
         table.add_column(name, justify="right" if name else "left")
     for key in (key for key in single if "/" not in key):
-        table.add_row(key, *(_format_score(key, scores[key]) for scores in columns.values()))
+        table.add_row(key, *(format_score(key, scores[key]) for scores in columns.values()))
     return table
 
 
@@ -141,18 +142,9 @@ def _score_table(scores: dict[str, float]) -> Table:
     for key in (key for key in scores if "/" not in key):
         table.add_row(
             key,
-            *(
-                _format_score(key, scores.get(name, math.nan))
-                for name in (key, *(f"{group}/{key}" for group in groups))
-            ),
+            *(format_score(key, scores.get(name, math.nan)) for name in (key, *(f"{group}/{key}" for group in groups))),
         )
     return table
-
-
-def _format_score(key: str, value: float) -> str:
-    if math.isnan(value):
-        return "–"  # not defined here, for instance for pairs where every image is alone in its class
-    return f"{value:,.0f}" if "queries" in key else f"{value:.4f}"
 
 
 def _confusion_table(names: list[str], counts: np.ndarray) -> Table:

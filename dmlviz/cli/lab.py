@@ -18,8 +18,8 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
-from dmlviz.labs.lab import FigureRow, FigureSpec, Lab
-from dmlviz.labs.lab_study import check_dataset, plan_trials, study_progress
+from dmlviz.labs.lab import FigureRow, FigureSpec
+from dmlviz.labs.lab_study import check_dataset, cost_in_words, format_seconds, plan_trials, study_progress
 from dmlviz.labs.registry import LABS
 from dmlviz.process_setup import NICENESS_VARIABLE
 from dmlviz.runs.store import runs_folder
@@ -90,23 +90,9 @@ def list_labs(console: Console) -> None:
     """Print every lab with its question and what it costs."""
     table = Table("lab", "question", "quick", "full", box=None, pad_edge=False)
     for spec in LABS.values():
-        costs = (format_cost(spec, size, spec.datasets[0]) for size in ("quick", "full"))
+        costs = (cost_in_words(spec, size, spec.datasets[0]) for size in ("quick", "full"))
         table.add_row(spec.name, f"[bold]{spec.title}[/bold]\n{spec.question}", *costs)
     console.print(table)
-
-
-def format_cost(spec: Lab, size: Size, dataset: str) -> str:
-    """Return what a study costs: trials, and minutes on one core."""
-    trials, seconds = spec.total(size, dataset)
-    return f"{trials} trials, {format_seconds(seconds)}"
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a duration in words, as in "40 s", "3 min" or "1 h 40 min"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager

@@ -13,14 +13,13 @@ from dmlviz.cli.lab import (
     Quick,
     Slots,
     StudyFolder,
-    format_seconds,
     print_study,
     size_of,
     study_runner,
     watch,
 )
 from dmlviz.errors import UserError
-from dmlviz.labs.lab_study import check_dataset, study_progress
+from dmlviz.labs.lab_study import check_dataset, format_seconds, study_progress
 from dmlviz.labs.registry import LABS
 from dmlviz.runs.store import runs_folder
 from dmlviz.studies.study import FOLDER, Study, list_studies

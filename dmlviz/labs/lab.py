@@ -84,7 +84,7 @@ class PicturePair:
     """A picture behind a point of a figure, or two that belong together.
 
     Attributes:
-        images: One or two arrays: uint8, h × w or h × w × 3.
+        images: One or two arrays: uint8, h × w, or h × w × 3, or × 4 with a clear ground.
         caption: What they are, for instance "two identities, distance 0.31: accepted".
     """
 
@@ -110,6 +110,7 @@ class Lab(Spec):
         literature: Printed values to show beside ours.
         literature_note: What the literature found and why small data may differ.
         live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
+        strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
     """
 
@@ -124,4 +125,5 @@ class Lab(Spec):
     literature: tuple[PrintedRow, ...] = ()
     literature_note: str = ""
     live: bool = False
+    strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None

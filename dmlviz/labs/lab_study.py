@@ -103,3 +103,22 @@ def ready_made(lab: str) -> Study | None:
     """Return the finished study of a lab that comes with the program; None where there is none."""
     study = Study(READY_MADE / lab)
     return study if study.exists else None
+
+
+def cost_in_words(lab: Lab, size: Size, dataset: str, slots: int = 1) -> str:
+    """Return what a study costs, as in "12 trials, 2 min", with so many worker processes."""
+    trials, seconds = lab.total(size, dataset)
+    return f"{trials} trials, {format_seconds(seconds / max(1, slots))}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration in words.
+
+    Example:
+        >>> format_seconds(40), format_seconds(170), format_seconds(6000)
+        ('40 s', '3 min', '1 h 40 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -104,7 +104,11 @@ class DecisionNet(nn.Module):
 
     def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
         """Return a score for each pair; higher for two patches that match."""
-        score: Tensor = self.decision(torch.cat(self.towers(first, second), dim=1))
+        return self.score(*self.towers(first, second))
+
+    def score(self, first: Float[Tensor, "n d"], second: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """Return the scores of pairs whose descriptors are known."""
+        score: Tensor = self.decision(torch.cat([first, second], dim=1))
         return score.squeeze(1)
 
 

@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
-from dmlviz.runs.run import VALIDATION, Run
+from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
@@ -118,6 +118,8 @@ class RunRecorder:
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
         if event.net_weights:
             write_weights(path / "weights.safetensors", event.net_weights)
+        if event.loss_weights:
+            write_weights(path / LOSS_WEIGHTS, event.loss_weights)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         kept = metrics | {VALIDATION + name: value for name, value in validation.items()}
@@ -182,7 +184,7 @@ class StepAverager:
         self.pending.append(asdict(event) | {"active": event.active_fraction})
         if event.step % self.every and event.step != self.steps:
             return None
-        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
         means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
         self.pending = []
         # Six digits suffice for a curve; all digits would be half of the size of a small run.

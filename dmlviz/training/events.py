@@ -34,7 +34,10 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes."""
+    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes.
+
+    `terms_per_image` is how many loss terms the batch had for each of its images.
+    """
 
     step: int
     loss: float
@@ -43,6 +46,7 @@ class Step:
     negative_distance: float
     images_per_second: float
     cpu_seconds: float
+    terms_per_image: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The end: embeddings of all test images (n × d), their scores, and the net's weights.
+    """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
 
     `validation_metrics` are the scores of all validation images, to choose by; `train_metrics` are those of training
     images, as in snapshots. Both are empty without validation images.
@@ -86,6 +90,7 @@ class Finished:
     reason: str = ""
     validation_metrics: dict[str, float] = field(default_factory=dict)
     train_metrics: dict[str, float] = field(default_factory=dict)
+    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

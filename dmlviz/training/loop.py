@@ -117,6 +117,7 @@ def train(
             negative_distance=stats.negative_distance,
             images_per_second=stats.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
+            terms_per_image=stats.terms / max(1, stats.images),
         )
         if step in recorded:
             batch = trainer.record_batch(step, stats)
@@ -138,6 +139,7 @@ def train(
         validation_metrics=_scores_of(trainer, trainer.validation_images),
         train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
         net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         class_centers=trainer.centers(),

@@ -33,13 +33,14 @@ EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the pr
 
 @dataclass(frozen=True)
 class StepStats:
-    """What one batch gave: the loss, its active share, mean distances within and between classes, images."""
+    """What one batch gave: the loss, its active share, mean distances within and between classes, images, and terms."""
 
     loss: float
     active: float
     positive_distance: float
     negative_distance: float
     images: int
+    terms: float
 
 
 class Trainer:
@@ -104,16 +105,15 @@ class Trainer:
             distances = batch.distances("euclidean")
             between = masked_mean(distances, ~batch.same_class)
             within = masked_mean(distances, batch.same_class & batch.off_diagonal)
-            value, active, within, between = torch.stack(
-                [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
-            ).tolist()
+            stats = (loss.detach(), self.loss.active, within, between, self.loss.num_terms)
+            value, active, within, between, terms = torch.stack([each.float() for each in stats]).tolist()
         self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
         if math.isfinite(value):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             self.schedule.step()
-        return StepStats(value, active, within, between, len(batch))
+        return StepStats(value, active, within, between, len(batch), terms)
 
     def record_batch(self, step: int, stats: StepStats) -> BatchRecord | None:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
@@ -144,6 +144,10 @@ class Trainer:
         parts = [self._embed_images(images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
 
+    def loss_weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the loss's learned weights by name; empty for most losses."""
+        return {name: value.detach().float().cpu().numpy().copy() for name, value in self.loss.named_parameters()}
+
     def centers(self) -> np.ndarray | None:
         """Return the class centers that the loss learns (k × d), if it has any."""
         centers = self.loss.class_centers()
@@ -164,8 +168,7 @@ class Trainer:
             **parts: options of `metrics.evaluate` that leave out slow parts.
         """
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
-        weights = {name: value.detach().float().cpu().numpy() for name, value in self.loss.named_parameters()}
-        accuracy = head_accuracy(self.config, embeddings, labels, weights)
+        accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
         if accuracy is not None:
             scores[HEAD_ACCURACY] = accuracy
             if self.config.held_out_classes:

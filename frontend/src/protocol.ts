@@ -71,6 +71,7 @@ export interface StepEvent {
   positive_distance?: number;
   negative_distance?: number;
   images_per_second?: number;
+  terms_per_image?: number;
   cpu_seconds?: number;
 }
 
@@ -274,6 +275,7 @@ export interface MapProps {
   pinned: number | null;
   neighbors: number[];
   link?: string | null;
+  links_views?: boolean;
   height?: number | "fill";
 }
 
@@ -335,6 +337,15 @@ export interface Vote {
   label: number;
 }
 
+/** dmlviz/runs/RUN/logits/ITEM.json: see dmlviz/runs/logits.py. */
+export interface Logits {
+  classes: number[];
+  own: number | null;
+  before: number[];
+  after: number[];
+  norm: number;
+}
+
 /** The image in question with its nearest, or the words that stand where there is none. */
 export interface InspectorProps {
   placeholder?: string;
@@ -352,6 +363,7 @@ export interface InspectorProps {
   far?: string | null;
   way?: number;
   below?: string;
+  logits?: string[];
   sheet?: boolean;
 }
 
@@ -786,7 +798,7 @@ export interface ClassroomTask {
   guesses: string[];
 }
 
-/** A student, for the teacher only; `guess` counts from 1. */
+/** A student, for the teacher only; `guess` counts from 1, `removed` is who was taken out. */
 export interface ClassroomStudent {
   id: string;
   nickname: string;
@@ -794,6 +806,7 @@ export interface ClassroomStudent {
   following: boolean;
   place: string;
   guess: number | null;
+  removed: boolean;
 }
 
 /** How a class stands, for one person; `counts` and `answer` come to students once the answer is shown. */

@@ -190,7 +190,7 @@ def test_plotly_is_loaded_only_to_draw():
         "import sys",
         "from dmlviz import cli, config, export, figures, jobs, runs",
         "from dmlviz.cli import export, runs",
-        "from dmlviz.figures import data, palette",
+        "from dmlviz.figures import baselines, data, images_behind, palette",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",
         "figures.roc",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",

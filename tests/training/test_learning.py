@@ -60,7 +60,7 @@ def test_the_loss_uses_only_the_sampled_pairs_and_triplets(digits: Dataset, samp
     config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1, validation_fraction=0)
     step = of(Step, list(train(config, data=digits)))[0]
     batch = next(sampling.build(config, digits.train.labels, 0))
-    net = build("small", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
+    net = build("mlp", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
     images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
     points = net((images - digits.mean) / digits.std).detach()
     if loss == "contrastive":
@@ -85,7 +85,7 @@ def test_loss_parameters_train_at_their_own_learning_rate(digits: Dataset, quick
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear"])
 def test_a_decreasing_schedule_moves_the_weights_less(digits: Dataset, schedule: str, quick) -> None:
-    start = build("small", size=8, seed=0).state_dict()
+    start = build("mlp", size=8, seed=0).state_dict()
 
     def moved(schedule: str) -> float:
         config = quick(schedule=schedule, optimizer="sgd", momentum=0.0, learning_rate=0.1)

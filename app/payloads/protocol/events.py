@@ -51,6 +51,7 @@ class StepEvent(TypedDict):
     positive_distance: NotRequired[float]
     negative_distance: NotRequired[float]
     images_per_second: NotRequired[float]
+    terms_per_image: NotRequired[float]
     cpu_seconds: NotRequired[float]
 
 

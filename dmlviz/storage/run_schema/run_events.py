@@ -50,6 +50,7 @@ class Step(TypedDict):
     positive_distance: Number | None
     negative_distance: Number | None
     images_per_second: Number | None
+    terms_per_image: NotRequired[Number | None]  # older runs lack it
     cpu_seconds: Number | None
     time: Time
 

@@ -1,0 +1,36 @@
+"""The cards of the page Labs: question, cost, and a small picture of what came out."""
+
+import streamlit as st
+
+from app.panels import navigation
+from app.runtime.services import Services
+from app.state.labs import default_dataset
+from dmlviz.labs.lab import Lab
+from dmlviz.labs.lab_study import cost_in_words, ready_made, study_rows
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.thumbnail import thumbnail
+
+COLUMNS = 3
+
+
+def lab_cards(services: Services) -> None:
+    """Render a card for each lab."""
+    st.markdown("### Labs")
+    st.markdown(
+        "Experiments of the field, on small images. Each asks a question: guess, then look at the answer, or run the "
+        "experiment on this machine."
+    )
+    labs = list(LABS.values())
+    for start in range(0, len(labs), COLUMNS):
+        for column, lab in zip(st.columns(COLUMNS), labs[start : start + COLUMNS], strict=False):
+            with column:
+                _card(lab, services)
+
+
+def _card(lab: Lab, services: Services) -> None:
+    with st.container(border=True, gap="small", height="stretch"):
+        study = ready_made(lab.name) or services.studies.get(lab.name, "quick", default_dataset(lab, services))
+        st.html(thumbnail(lab.figures[0], [] if study is None else study_rows(study)))
+        navigation.link("labs", lab.title, {"lab": lab.name}, icon=":material/experiment:")
+        st.markdown(lab.question)
+        st.caption(f"On this machine: {cost_in_words(lab, 'quick', default_dataset(lab, services))} for the quick run.")

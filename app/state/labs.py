@@ -1,0 +1,118 @@
+"""Where a person is on the page Labs: at the cards, or in a lab, with a guess, a study and a point of a figure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.runtime.services import Services
+from dmlviz.labs.lab import FigureRow, Lab
+from dmlviz.labs.lab_study import ready_made, study_rows
+from dmlviz.labs.registry import LABS
+from dmlviz.studies.study import Study
+from dmlviz.studies.trial import Size
+
+KEY = "labs"
+SIZES: tuple[Size, ...] = ("quick", "full")
+OWN, READY_MADE = "own", "ready"
+NO_GUESS = -1  # the answer was looked at without one
+
+
+@dataclass
+class LabsState:
+    """What the page Labs shows.
+
+    Attributes:
+        lab: Name of the lab; empty at the cards.
+        size: Size of the study to run.
+        dataset: Data set of the study to run; empty for the lab's usual one.
+        source: Which results to show: "own", "ready", or empty for own ones where there are any.
+        guess: Number of the guess from 1; 0 before it, `NO_GUESS` when the answer was asked for without one.
+        figure: Name of the figure shown; empty for the main one.
+        point: Series and x (as text) of the point whose pictures are shown; None for none.
+        note: What could not be done.
+    """
+
+    lab: str = ""
+    size: Size = "quick"
+    dataset: str = ""
+    source: str = ""
+    guess: int = 0
+    figure: str = ""
+    point: tuple[str, str] | None = None
+    note: str = ""
+    last_query: dict[str, str] | None = None
+
+    def to_query(self) -> dict[str, str]:
+        """Encode the state as URL parameters, without defaults."""
+        if not self.lab:
+            return {}
+        values = {
+            "lab": self.lab,
+            "size": "" if self.size == SIZES[0] else self.size,
+            "data": self.dataset,
+            "results": self.source,
+            "guess": str(self.guess) if self.guess else "",
+            "figure": self.figure,
+        }
+        return {name: value for name, value in values.items() if value}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "LabsState":
+        """Decode URL parameters; invalid ones are ignored."""
+        name = query.get("lab", "")
+        if name not in LABS:
+            return cls()
+        lab = LABS[name]
+        size, dataset, guess = query.get("size", ""), query.get("data", ""), query.get("guess", "")
+        guesses = {str(number): number for number in (NO_GUESS, *range(1, len(lab.guess.options) + 1))}
+        return cls(
+            lab=name,
+            size=next((known for known in SIZES if known == size), SIZES[0]),
+            dataset=dataset if dataset in lab.datasets else "",
+            source=query.get("results", "") if query.get("results") in (OWN, READY_MADE) else "",
+            guess=guesses.get(guess, 0),
+            figure=query["figure"] if query.get("figure") in {figure.name for figure in lab.figures} else "",
+        )
+
+
+@dataclass(frozen=True)
+class LabView:
+    """A lab as the page shows it now.
+
+    Attributes:
+        lab: The lab.
+        dataset: Data set of the study to run.
+        own: The study with the chosen size and data set; None before it was begun.
+        kept: The ready-made study; None where there is none.
+        shown: The study whose results are shown; None where there is nothing yet.
+    """
+
+    lab: Lab
+    dataset: str
+    own: Study | None
+    kept: Study | None
+    shown: Study | None
+
+    @property
+    def is_ready_made(self) -> bool:
+        """Whether the results shown come with the program."""
+        return self.shown is not None and self.shown == self.kept
+
+
+def view_lab(ui: LabsState, services: Services) -> LabView:
+    """Return the lab that the state names, with its studies."""
+    lab = LABS[ui.lab]
+    dataset = ui.dataset or default_dataset(lab, services)
+    own, kept = services.studies.get(lab.name, ui.size, dataset), ready_made(lab.name)
+    shown = kept if ui.source == READY_MADE or own is None else own
+    return LabView(lab, dataset, own, kept, shown)
+
+
+def default_dataset(lab: Lab, services: Services) -> str:
+    """Return the first data set of a lab that is here, or its usual one."""
+    here = services.available()
+    return next((name for name in lab.datasets if name in here), lab.datasets[0])
+
+
+def view_rows(view: LabView) -> list[FigureRow]:
+    """Return the figures' rows that are shown now."""
+    return [] if view.shown is None else study_rows(view.shown)

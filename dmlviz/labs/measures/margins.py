@@ -1,0 +1,79 @@
+"""Trains in the plane with a margin on the angle, and measures how near each image is to the template of its class."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.labs.measures.training import train_to_the_end
+from dmlviz.metrics import evaluate
+from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.training.events import Event, Step
+
+KEPT_POINTS = 1500  # test images whose embeddings are kept for the pictures
+SNAPSHOTS = 12
+SCORES = ("precision_at_1",)
+
+
+def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
+    """Train one net in the plane; keep its points and templates.
+
+    Returns:
+        The values of `angles`, `precision_at_1` and `loss`, the mean of the last tenth of the training.
+    """
+    settings = dict(trial.settings)
+    config = TrainConfig(dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=KEPT_POINTS, **settings)
+    data = load(trial.dataset, context.data_root)
+    seen = np.array(config.train_classes)
+    kept = np.flatnonzero(np.isin(data.test.labels, seen))
+    losses: list[float] = []
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Step):
+            losses.append(event.loss)
+
+    end = train_to_the_end(config, data, context, on_event=on_event)
+    assert end.class_centers is not None
+    embeddings, labels = end.embeddings[kept], np.searchsorted(seen, data.test.labels[kept])
+    some = np.random.default_rng(0).permutation(len(kept))[:KEPT_POINTS]
+    np.savez(
+        context.folder / "points.npz",
+        embeddings=embeddings[some].astype(np.float16),
+        labels=labels[some].astype(np.uint8),
+        centers=end.class_centers.astype(np.float32),
+    )
+    last = losses[-max(1, len(losses) // 10) :]
+    scores = evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
+    return {
+        **angles(embeddings, labels, end.class_centers),
+        **{name: scores[name] for name in SCORES},
+        "loss": float(np.mean(last)),
+    }
+
+
+def angles(embeddings: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> dict[str, float]:
+    """Measure directions in the plane.
+
+    Args:
+        embeddings: Points (n × 2).
+        labels: Their classes (n), from 0.
+        centers: The templates (k × 2), in the order of the classes.
+
+    Returns:
+        `median_angle` and `wide_angle` (the 90th percentile) between a point and its own template, `smallest_gap`
+        between neighboring templates, all in degrees; `accuracy` of the nearest template, as the head decides.
+    """
+    points = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+    templates = centers / np.linalg.norm(centers, axis=1, keepdims=True).clip(1e-12)
+    cosines = points @ templates.T
+    own = np.degrees(np.arccos(cosines[np.arange(len(labels)), labels].clip(-1, 1)))
+    directions = np.sort(np.degrees(np.arctan2(templates[:, 1], templates[:, 0])) % 360)
+    gaps = np.diff(np.append(directions, directions[0] + 360))
+    return {
+        "median_angle": float(np.median(own)),
+        "wide_angle": float(np.percentile(own, 90)),
+        "smallest_gap": float(gaps.min()),
+        "accuracy": float((cosines.argmax(axis=1) == labels).mean()),
+    }

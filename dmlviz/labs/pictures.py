@@ -1,0 +1,70 @@
+"""Pictures of point clouds in the plane, for labs: RGBA arrays with a clear ground, for both themes."""
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from dmlviz.figures.palette import class_colors
+
+SIDE = 240  # pixels of a picture
+OVERSAMPLING = 2  # drawn larger and reduced, which smooths the edges
+GRAY = (128, 132, 140, 255)
+
+
+def circle_picture(embeddings: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Draw directions on a circle: each point's place on it, a histogram of angles outside, the templates as spokes.
+
+    Args:
+        embeddings: Points (n × 2); only their directions are drawn.
+        labels: Their classes (n), from 0.
+        centers: A template for each class (k × 2).
+
+    Returns:
+        uint8, SIDE × SIDE × 4.
+    """
+    side = SIDE * OVERSAMPLING
+    image = Image.new("RGBA", (side, side))
+    draw = ImageDraw.Draw(image)
+    middle, radius = side / 2, 0.30 * side
+    draw.ellipse([middle - radius, middle - radius, middle + radius, middle + radius], outline=GRAY, width=2)
+    colors = class_colors(len(centers), "light")
+    bins = 180
+    directions = np.arctan2(embeddings[:, 1], embeddings[:, 0])
+    highest = max(1, np.histogram(directions, bins, (-np.pi, np.pi))[0].max())
+    base = np.zeros(bins)
+    for label, color in enumerate(colors):
+        counts = np.histogram(directions[labels == label], bins, (-np.pi, np.pi))[0]
+        for number in np.flatnonzero(counts):
+            angle = -np.pi + (number + 0.5) * 2 * np.pi / bins
+            start = radius + 4 + 0.18 * side * base[number] / highest
+            end = start + 0.18 * side * counts[number] / highest
+            along = np.array([np.cos(angle), -np.sin(angle)])
+            draw.line([*(middle + start * along), *(middle + end * along)], fill=color, width=5)
+        base += counts
+    for center, color in zip(centers, colors, strict=True):
+        along = np.array([center[0], -center[1]]) / max(1e-12, float(np.linalg.norm(center)))
+        draw.line([middle, middle, *(middle + radius * along)], fill=color, width=4)
+    return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
+
+
+def plane_picture(embeddings: np.ndarray, labels: np.ndarray, extent: float | None = None) -> np.ndarray:
+    """Draw points of the plane in the colors of their classes.
+
+    Args:
+        embeddings: Points (n × 2).
+        labels: Their classes (n), from 0.
+        extent: Largest coordinate that is drawn; that of the points by default.
+
+    Returns:
+        uint8, SIDE × SIDE × 4.
+    """
+    side = SIDE * OVERSAMPLING
+    image = Image.new("RGBA", (side, side))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle([0, 0, side - 1, side - 1], outline=GRAY, width=2)
+    middle = (embeddings.max(axis=0) + embeddings.min(axis=0)) / 2 if extent is None else np.zeros(2)
+    extent = extent or float(np.abs(embeddings - middle).max()) or 1.0
+    places = (0.5 + 0.47 * (embeddings - middle) / extent * np.array([1, -1])) * side
+    colors = class_colors(int(labels.max(initial=0)) + 1, "light")
+    for (x, y), label in zip(places, labels, strict=True):
+        draw.ellipse([x - 3, y - 3, x + 3, y + 3], fill=colors[int(label)])
+    return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
