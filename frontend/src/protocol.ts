@@ -619,9 +619,20 @@ export interface SmallSpace {
   scores: Record<string, number>;
 }
 
+/** Ten results to turn over: the metric whose page it is on, and the titles of all. */
+export interface RankingToyProps {
+  metric: string;
+  titles: Record<string, string>;
+}
+
 /** Small spaces side by side. */
 export interface MapAtRProps {
   spaces: SmallSpace[];
+}
+
+/** dmlviz/scores.json: the scores of a few points, by the metric's name; null where one is not defined. */
+export interface SpaceScores {
+  scores: Record<string, number | null>;
 }
 
 /** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
@@ -877,6 +888,7 @@ export interface Props {
   loss_plot: LossPlotProps;
   force_playground: ForcePlaygroundProps;
   map_at_r_demo: MapAtRProps;
+  ranking_toy: RankingToyProps;
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
 }
