@@ -54,6 +54,7 @@ def test_every_field_changes_the_id() -> None:
         "steps": 77,
         "max_seconds": 77,
         "seed": 77,
+        "validation_fraction": 0.2,
         "eval_subset_size": 77,
         "num_snapshots": 7,
     }

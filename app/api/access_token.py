@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.payloads.protocol.common import ROUTES
 from app.runtime.services import services
+from dmlviz.errors import UserError
 
 COOKIE = "dmlviz_access"
 PARAMETER = "token"
@@ -43,7 +44,7 @@ _FORM = """<!doctype html>
 {note}
 </html>
 """
-_WRONG = '<p role="alert">This is not the token of this server.</p>'
+_NOTE = '<p role="alert">{refusal}</p>'
 
 
 class AccessTokenMiddleware:
@@ -71,7 +72,7 @@ class AccessTokenMiddleware:
             await welcome(asked.url, self.mark, self.path)(scope, receive, send)
         elif self.is_admitted(asked):
             await self.app(scope, receive, send)
-        elif scope["type"] == "http" and is_class_code(asked.query_params.get(CODE, "")):
+        elif scope["type"] == "http" and self.has_code(asked):
             await welcome(asked.url, self.mark, self.path)(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
@@ -87,6 +88,14 @@ class AccessTokenMiddleware:
             or self.is_token(asked.headers.get("authorization", "").removeprefix("Bearer "))
         )
 
+    def has_code(self, asked: HTTPConnection) -> bool:
+        """Whether its address holds the code of a class that is open."""
+        code = asked.query_params.get(CODE, "")
+        try:
+            return bool(code) and is_class_code(code, asked)
+        except UserError:  # the form says it when a code is typed
+            return False
+
     def is_token(self, given: str) -> bool:
         """Whether this is the token, found out in the same time whatever it is."""
         return hmac.compare_digest(given.encode(), self.token.encode())
@@ -94,20 +103,24 @@ class AccessTokenMiddleware:
     async def answer(self, request: Request) -> Response:
         """A form for who opens a page, a sentence for other questions; the way on for who sends the right form."""
         sent = request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
+        refusal = "This is not the token of this server."
         if sent:
             given = await _form_token(request)
-            if self.is_token(given) or is_class_code(given):
-                return welcome(request.url, self.mark, self.path)
+            try:
+                if self.is_token(given) or is_class_code(given, request):
+                    return welcome(request.url, self.mark, self.path)
+            except UserError as error:
+                refusal = str(error)
         if "text/html" not in request.headers.get("accept", ""):
             sentence = "This server asks for its access token: open the link that it printed when it started."
             return JSONResponse({"error": sentence}, 401, NO_STORE)
-        note = _WRONG if sent or PARAMETER in request.query_params else ""
+        note = _NOTE.format(refusal=refusal) if sent or PARAMETER in request.query_params else ""
         return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
 
 
-def is_class_code(text: str) -> bool:
-    """Whether this is the code of a class that is open."""
-    return services().classrooms.is_code(text)
+def is_class_code(text: str, asked: HTTPConnection) -> bool:
+    """Whether this is the code of a class that is open; raise UserError after too many wrong ones from an address."""
+    return services().classrooms.is_code(text, "" if asked.client is None else asked.client.host)
 
 
 def welcome(url: URL, mark: str, path: str) -> Response:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.requests import Request
@@ -59,14 +59,19 @@ class _Switch(_Model):
     on: bool
 
 
+class _Remove(_Model):
+    what: Literal["remove"]
+    student: Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
+    on: bool
+
+
 class _Press(_Model):
     what: Literal["reveal", "end", "leave"]
 
 
 _PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
-_ACTION: TypeAdapter[_SetTask | _Switch | _Press] = TypeAdapter(
-    Annotated[_SetTask | _Switch | _Press, Field(discriminator="what")]
-)
+_Action: TypeAlias = _SetTask | _Switch | _Remove | _Press
+_ACTION: TypeAdapter[_Action] = TypeAdapter(Annotated[_Action, Field(discriminator="what")])
 
 
 @access(Rule.VISITOR)
@@ -108,12 +113,14 @@ async def action(request: Request) -> Response:
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-def _act(here: Services, room: Classroom, wish: _SetTask | _Switch | _Press) -> None:
+def _act(here: Services, room: Classroom, wish: _Action) -> None:
     rooms, person, code = here.classrooms, here.person.id, room.code
     if isinstance(wish, _SetTask):
         if wish.lesson is not None:
             payloads.known_task(wish.lesson, wish.task)
         rooms.set_task(code, person, wish.lesson, wish.task)
+    elif isinstance(wish, _Remove):
+        rooms.set_removed(code, person, payloads.student_of(room, wish.student), wish.on)
     elif wish.what == "lead":
         assert isinstance(wish, _Switch)
         if wish.on and room.teacher == person and room.lead is not None:

@@ -17,14 +17,14 @@ from dmlviz.storage.files import is_run_id
 def routes() -> list[Route]:
     """Each address names the content by its hash, so that browsers may keep it."""
     return [
-        Route("/data/{dataset}/{hash}/labels.u8", labels),
+        Route("/data/{dataset}/{hash}/labels.u16", labels),
         Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
     ]
 
 
 @access(Rule.DATA_READER)
 async def labels(request: Request) -> Response:
-    """The class ids of a data set's test images, one byte each."""
+    """The class ids of a data set's test images, 16 bits each (little-endian)."""
     tiles = await asyncio.to_thread(_tiles, request)
     return Response(tiles.labels.tobytes(), headers=PRIVATE_IMMUTABLE, media_type="application/octet-stream")
 

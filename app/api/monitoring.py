@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -26,6 +26,7 @@ from app.runtime.readiness import obstacles
 from app.runtime.services import services
 from dmlviz.jobs.job import JobState
 from dmlviz.jobs.job_report import JobKind
+from dmlviz.jobs.placement import Fleet
 from dmlviz.runs.quota import total_size
 
 LOOPBACK = ("127.0.0.1", "::1")
@@ -93,6 +94,31 @@ class ServerCollector(Collector):
             ("dmlviz_runs_disk_limit_bytes", "Disk space that the runs may take.", here.settings.disk_limit),
         ):
             yield GaugeMetricFamily(name, explanation, value)
+        if here.scheduler.fleet is not None:
+            yield from fleet_figures(here.scheduler.fleet, Counter(status.machine for _, status in under_way))
+
+
+def fleet_figures(fleet: Fleet, jobs: Mapping[str, int]) -> Iterator[GaugeMetricFamily]:
+    """Yield the figures of the machines that train for this server.
+
+    Args:
+        fleet: The machines.
+        jobs: How many jobs of this server each has, by its name.
+    """
+    machines = fleet.machines
+    yield GaugeMetricFamily("dmlviz_fleet_connected", "1 if the fleet can be reached, else 0.", int(not fleet.trouble))
+    count = GaugeMetricFamily("dmlviz_fleet_machines", "Machines that are connected.", labels=["state"])
+    for state, refused in (("used", False), ("refused", True)):
+        count.add_metric([state], sum(bool(machine.refused) == refused for machine in machines))
+    yield count
+    slots = GaugeMetricFamily("dmlviz_fleet_slots", "Trainings that a machine takes at a time.", labels=["machine"])
+    under_way = GaugeMetricFamily("dmlviz_fleet_jobs", "Trainings of this server on a machine.", labels=["machine"])
+    for machine in machines:
+        if not machine.refused:
+            slots.add_metric([machine.name], machine.slots)
+            under_way.add_metric([machine.name], jobs.get(machine.name, 0))
+    yield slots
+    yield under_way
 
 
 REGISTRY.register(ServerCollector())

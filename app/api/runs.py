@@ -16,6 +16,7 @@ from app.payloads.neighbor_history import neighbor_history
 from app.payloads.per_query import per_query_bytes
 from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
+from app.runtime.services import services
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
@@ -32,6 +33,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/pixels.json", baseline),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
         Route("/agreement/{a}/{b}.json", agreement),
     ]
@@ -85,6 +87,14 @@ async def history(request: Request) -> Response:
     metric = request.query_params.get("metric", "euclidean")
     payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
     return JSONResponse(payload, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def logits(request: Request) -> Response:
+    """The scores of a test image with each class, before and after the margin of the loss."""
+    question = {"run": str(_run(request).path), "logits": request.path_params["item"]}
+    answer = await asyncio.to_thread(services().scheduler.inference_worker.call, question)
+    return JSONResponse(answer, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

@@ -34,7 +34,7 @@ def _join_form(services: Services, ui: ClassroomState) -> None:
     def join() -> None:
         with _message():
             code, nickname = st.session_state[_CODE], st.session_state[_NICKNAME]
-            room = services.classrooms.join(code, services.person.id, nickname)
+            room = services.classrooms.join(code, services.person.id, nickname, st.context.ip_address or "")
             ui.code = ""
             if room.leading and room.lead is not None:
                 show_to_class(services.run_owners, room, room.lead)

@@ -1,26 +1,39 @@
-"""Figures below the map: recall@k, ROC, distances, confusion matrix, training curves; computed when opened."""
+"""Figures below the map: recall@k, ROC, distances, confusion matrix, training curves, all scores; made when opened."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from app.panels import inspector
+from app.panels.score_table import score_table
+from app.payloads.baseline_curves import BaselineCurves, baseline_curves
 from app.state import explore
-from app.state.current_view import PageContext, context_key, page_context
-from app.state.curves import measured_of, step_of
-from app.state.explore_options import CURVES
+from app.state.current_view import PageContext, RunView, context_key, page_context
+from app.state.curves import measured_of, scores_of, step_of
+from app.state.explore_options import CURVES, SCORES
+from app.state.selection import Selection
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
+from dmlviz.figures.baselines import MEASURES
+from dmlviz.figures.data import Measured, images
+from dmlviz.figures.images_behind import CLICKABLE, images_behind
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 KEY = "curves"
+CHART = "curves.chart"
+LOG_X = "curves.log_x"
+BEHIND = "curves.behind"  # the selection that a click made, with the sentence that says what it is
+CLICKED = "curves.clicked"
 HEIGHT = 380  # pixels
 REFRESH_INTERVAL_S = 5.0  # seconds between two looks at a training; a figure that has not changed stays as it is
+BASELINE_INTERVAL_S = 1.0  # seconds between two looks at baselines that are being measured
 PLOTLY_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for the words
+LOGARITHMIC = ("roc",)  # with a choice of the axis
 
 
 def curves(page: PageContext) -> None:
@@ -46,7 +59,7 @@ def _drawer(now: PageContext) -> None:
         st.session_state[KEY] = ui.curves is not None
 
     def on_toggle() -> None:
-        ui.curves = CURVES[0] if st.session_state[KEY] else None
+        ui.curves = next(iter(CURVES)) if st.session_state[KEY] else None
 
     drawer = st.expander("Curves", expanded=ui.curves is not None, key=KEY, on_change=on_toggle)
     if ui.curves is None:  # nothing is measured for nobody
@@ -59,43 +72,106 @@ def _drawer(now: PageContext) -> None:
             ui.curves,
             lambda name: setattr(ui, "curves", name),
             options=list(CURVES),
-            format_func=lambda name: FIGURES[name].title,
+            format_func=lambda name: CURVES[name],
             label_visibility="collapsed",
             required=True,
         )
         live = now.run_view is not None and now.run_view.live
-        st.fragment(_figure, run_every=REFRESH_INTERVAL_S if live else None)(live)
+        pending = not live and _beside(now).pending
+        interval = REFRESH_INTERVAL_S if live else BASELINE_INTERVAL_S if pending else None
+        st.fragment(_figure, run_every=interval)(live, pending)
 
 
-def _figure(was_live: bool) -> None:
+def _figure(was_live: bool, was_pending: bool) -> None:
     with error_boundary():
         context = page_context()
         ui, run_view = context.ui, context.run_view
         if run_view is None or ui.curves is None or (was_live and not run_view.live):
             st.rerun()
+        if st.session_state.pop(CLICKED, False):
+            st.rerun()  # the map shows what is selected
+        step = step_of(run_view, ui.step)
         try:
-            data = measured_of(run_view.run, ui.curves, step_of(run_view, ui.step))
+            if ui.curves == SCORES:
+                score_table(*scores_of(run_view.run, step))
+                return
+            data = measured_of(run_view.run, ui.curves, step)
         except UserError as error:
             st.caption(str(error))
             return
+        beside = _beside(context)
+        if was_pending and not beside.pending:
+            st.rerun()
+        others = [
+            Measured(baseline.curves[ui.curves], (), "", baseline.name)
+            for baseline in beside.baselines
+            if ui.curves in baseline.curves
+        ]
+        measured = Measured(data.data, data.classes, data.about, run_view.run.title)
         from dmlviz.figures.drawing import draw  # Plotly: a third of a second, for the first who looks
 
-        figure = draw(ui.curves, data, dark=st.context.theme.type == "dark")
-        _show(ui.curves, figure)
+        dark = st.context.theme.type == "dark"
+        log_x = ui.curves in LOGARITHMIC and st.session_state.get(LOG_X, False)
+        figure = draw(ui.curves, measured, dark, others, **({"log_x": True} if log_x else {}))
+        _show(context, run_view, measured, figure, beside.pending and ui.curves in MEASURES)
 
 
-def _show(name: str, figure: "go.Figure") -> None:
+def _beside(context: PageContext) -> BaselineCurves:
+    """The baselines of what is drawn; none while a training needs the processor, or without pictures."""
+    run_view, services = context.run_view, context.services
+    if run_view is None or run_view.live or run_view.pictures is None or context.ui.curves not in MEASURES:
+        return BaselineCurves([], pending=False)
+    tracked = step_of(run_view, context.ui.step) is not None
+    return baseline_curves(run_view.run, run_view.pictures, tracked, services.data, services.cache)
+
+
+def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", pending: bool) -> None:
     """Render the figure, with its title and summary beside it."""
+    ui, name = context.ui, str(context.ui.curves)
     title, description = figure.layout.meta["title"], figure.layout.meta["about"]
     below = 48 if figure.layout.showlegend is False else 72
     figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": below}, height=HEIGHT)
+    key = f"{CHART}.{name}"
+
+    def on_click() -> None:
+        points = st.session_state[key].selection.points
+        if points:
+            _select(context, run_view, measured, points[0])
+
     left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
     with left:
+        clickable: dict[str, Any] = {"on_select": on_click, "selection_mode": "points"} if name in CLICKABLE else {}
         # In Streamlit's theme ground, lines and words follow a change of the page's at once; its words are in page.css.
         st.plotly_chart(
-            figure, theme="streamlit", config=PLOTLY_CONFIG, key="curves.chart", alt=f"{title}. {description}."
+            figure, theme="streamlit", config=PLOTLY_CONFIG, key=key, alt=f"{title}. {description}.", **clickable
         )
     with right:
         st.markdown(f"**{title}**")
         st.caption(f"{description}.")
         st.caption(FIGURES[name].summary)
+        if pending:
+            st.caption("Raw pixels and the untrained net are being measured …")
+        if name in LOGARITHMIC:
+            st.toggle("Logarithmic false positive rate", key=LOG_X)
+        behind = st.session_state.get(BEHIND)
+        if behind is not None and behind[0] == ui.selected:
+            st.caption(f"**Selected:** {behind[1]}.")
+        elif name in CLICKABLE:
+            st.caption("Click a point to select the images behind it.")
+
+
+def _select(context: PageContext, run_view: RunView, measured: Measured, point: dict[str, object]) -> None:
+    """Select the images behind a point that was clicked."""
+    ui, name = context.ui, str(context.ui.curves)
+    extra = point.get("customdata")
+    x = float(str(extra if name in ("roc", "precision_recall") and extra is not None else point["x"]))
+    try:
+        selected = images(run_view.run, step=step_of(run_view, ui.step))
+        behind = images_behind(name, selected, measured, x, "same" if point.get("curve_number") == 1 else "different")
+    except UserError as error:
+        ui.messages.append(str(error))
+        return
+    ui.selected = Selection.of(run_view.run.config.dataset, behind.items)
+    st.session_state[BEHIND] = ui.selected, behind.text
+    st.session_state[inspector.KEY] = inspector.SIDES[0]
+    st.session_state[CLICKED] = True

@@ -1,6 +1,7 @@
 """Map panel: map, progress, scores, loss curve."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -9,15 +10,18 @@ from app.payloads.query import QueryResult
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
-from app.state.explore_options import COLOR_MODES
+from app.state.explore_options import COLOR_MODES, OURS
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
+SECOND_MAP, SECOND_PROGRESS = "map.second", "progress.second"  # of the other engine's map
+LINK = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
 
-def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
+
+def progress_panel(ui: UIState, services: Services, run_view: RunView, key: str = "progress") -> None:
     """How far the run (or the projection) is, with its own Stop."""
     status = run_view.status if run_view.drawing_status is None else run_view.drawing_status
     running = run_view.drawing_live if run_view.drawing is not None else run_view.live
@@ -35,11 +39,14 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
     def cancel() -> None:
         stop()
         ui.messages.clear()
-        ui.restore_view()
+        if key == SECOND_PROGRESS:
+            ui.beside = False
+        else:
+            ui.restore_view()
 
     mount(
         "progress",
-        key="progress",
+        key=key,
         data=component_props.run_source(run_view)
         | {
             "title": run_view.run.title if projection_config is None else projection_config.declared.title,
@@ -61,28 +68,99 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView) -> None:
     )
 
 
-def map_view(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
-    """Render the map."""
+def map_views(
+    ui: UIState, services: Services, run_view: RunView, neighbors: list[Neighbor], answer: QueryResult | None
+) -> None:
+    """Render the map; beside it the same projection by the other engine, where that is asked for."""
+    if run_view.second is None:
+        map_view(ui, run_view, neighbors, answer)
+        return
+    left, right = st.columns(2, vertical_alignment="bottom")  # of their own, so that the maps stand at one height
+    with left:
+        _headline(run_view)
+    with right:
+        _headline(run_view.second, run_view)
+        if run_view.second.drawing_live:
+            progress_panel(ui, services, run_view.second, SECOND_PROGRESS)
+    left, right = st.columns(2)
+    with left:
+        map_view(ui, run_view, neighbors, answer, linked=True)
+    with right:
+        _second_map(ui, run_view.second, neighbors, answer)
+
+
+def _headline(run_view: RunView, beside: RunView | None = None) -> None:
+    """Say by what and how a map is drawn, and which value of the map `beside` it could not take over."""
+    assert run_view.drawing is not None
+    config = run_view.drawing.config
+    parameters = ", ".join(f"{name.replace('_', ' ')} {_brief(value)}" for name, value in config.params.items())
+    program = config.declared.name if config.engine != OURS else OURS
+    st.caption(f"**{program}** · {parameters}, seed {config.seed}{_not_shared(run_view, beside)}")
+
+
+def _not_shared(run_view: RunView, beside: RunView | None) -> str:
+    if beside is None or beside.drawing is None or run_view.drawing is None:
+        return ""
+    ours, theirs = run_view.drawing.config, beside.drawing.config
+    values = {name: theirs.params[name] for name in ours.params if name in theirs.params and name != "iterations"}
+    lacking = [f"{name} {_brief(value)}" for name, value in values.items() if value != ours.params[name]]
+    return "".join(f" · :orange[no {each} here: drawn with the default]" for each in lacking)
+
+
+def _brief(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}".removesuffix(".0")
+
+
+def _second_map(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answer: QueryResult | None) -> None:
+    def on_pin() -> None:
+        if "pinned" in st.session_state[SECOND_MAP]:
+            ui.pinned = st.session_state[SECOND_MAP]["pinned"]
+
+    state = st.session_state.get(SECOND_MAP)
+    if state is not None and state.get("pinned") != ui.pinned:
+        state["pinned"] = ui.pinned
+    mount(
+        "map",
+        key=SECOND_MAP,
+        data=component_props.map_data(run_view, ui, neighbors, answer) | LINK,
+        on_pinned_change=on_pin,
+        on_color_change=lambda: _take_color(ui, SECOND_MAP),
+        on_selected_change=lambda: _take_selection(ui, run_view, SECOND_MAP),
+        on_ended_change=lambda: None,
+    )
+
+
+def _take_color(ui: UIState, key: str) -> None:
+    color = st.session_state[key].get("color")
+    ui.color = color if color in COLOR_MODES else ui.color
+
+
+def _take_selection(ui: UIState, run_view: RunView, key: str) -> None:
+    values = st.session_state[key]
+    if "selected" not in values:
+        return
+    ui.selected = Selection(run_view.run.config.dataset, values["selected"]["bits"]) if values["selected"] else None
+    if ui.selected is not None:  # what is selected is shown where what is pinned is
+        st.session_state[inspector.KEY] = inspector.SIDES[0]
+
+
+def map_view(
+    ui: UIState,
+    run_view: RunView,
+    neighbors: list[Neighbor],
+    answer: QueryResult | None,
+    *,
+    linked: bool = False,
+) -> None:
+    """Render the map; what a person does on a linked one happens on the other too."""
 
     def on_pin() -> None:
         values = st.session_state["map"]
         if "pinned" in values:  # another value that the map sets comes without those that Python set
             ui.pinned = values["pinned"]
 
-    def on_color() -> None:
-        color = st.session_state["map"].get("color")
-        ui.color = color if color in COLOR_MODES else ui.color
-
     def on_step() -> None:
         ui.step = st.session_state["map"].get("step")
-
-    def on_select() -> None:
-        values = st.session_state["map"]
-        if "selected" not in values:
-            return
-        ui.selected = Selection(run_view.run.config.dataset, values["selected"]["bits"]) if values["selected"] else None
-        if ui.selected is not None:  # what is selected is shown where what is pinned is
-            st.session_state[inspector.KEY] = inspector.SIDES[0]
 
     def on_remedy() -> None:
         remedy = st.session_state["map"].get("remedy") or {}
@@ -101,10 +179,10 @@ def map_view(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answer: 
     mount(
         "map",
         key="map",
-        data=component_props.map_data(run_view, ui, neighbors, answer),
+        data=component_props.map_data(run_view, ui, neighbors, answer) | (LINK if linked else {}),
         on_pinned_change=on_pin,
-        on_color_change=on_color,
-        on_selected_change=on_select,
+        on_color_change=lambda: _take_color(ui, "map"),
+        on_selected_change=lambda: _take_selection(ui, run_view, "map"),
         on_step_change=on_step,
         on_ended_change=lambda: None,
         on_remedy_change=on_remedy,

@@ -75,6 +75,8 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
     if config is None:
         return
     engine = _engine(ui, config, run) if ui.view in REFERENCES else config.engine
+    if ui.view in REFERENCES:
+        _both_engines(ui)
     spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
         st.caption(spec.summary)
@@ -135,6 +137,22 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
         help="implementation: dmlviz shows the map while it forms; the reference library shows only the result",
     )
     return value
+
+
+def _both_engines(ui: UIState) -> None:
+    """Render the switch that shows the maps of both engines side by side."""
+
+    def on_beside(beside: bool) -> None:
+        ui.beside = beside
+
+    bound_widget(
+        st.toggle,
+        f"dmlviz and {REFERENCES[ui.view].name} side by side",
+        "view.beside",
+        ui.beside,
+        on_beside,
+        help="a second opinion: the same embeddings, seed and shared parameters, drawn by both programs",
+    )
 
 
 def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:

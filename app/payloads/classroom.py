@@ -71,6 +71,11 @@ def public_id(person: str) -> str:
     return sha256(person.encode()).hexdigest()[:12]
 
 
+def student_of(room: Classroom, public: str) -> str:
+    """Return the ID of the student whose public ID this is; empty if there is none."""
+    return next((person for person in room.members if public_id(person) == public), "")
+
+
 def known_task(lesson: str, number: int) -> Task:
     """Return a task by its lesson and number; raise UserError where there is none."""
     if lesson not in LESSONS or not 1 <= number <= len(LESSONS[lesson].tasks):
@@ -118,8 +123,10 @@ def _students(rooms: Classrooms, room: Classroom) -> list[dict[str, Any]]:
             "following": member.following,
             "place": _where(rooms.places.get(person)),
             "guess": _guess(room, member),
+            "removed": member.removed,
         }
-        for person, member in room.present.items()
+        for person, member in room.members.items()
+        if member.removed or not member.gone
     ]
 
 
@@ -222,6 +229,7 @@ def _run(here: Services, run: str, entry: Entry) -> dict[str, Any]:
             "state": record.state,
             "settings": record.config.model_dump(mode="json"),
             "scores": dict(record.metrics),
+            "validation_scores": dict(record.validation_metrics),
         }
     except UserError:  # it has been deleted since, or is damaged
         return about | {"state": "unknown"}

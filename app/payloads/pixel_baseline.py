@@ -17,7 +17,7 @@ _locks = threading.Lock()
 
 
 def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
-    """Score the run's tracked images by the distances of their pixels; waits while they are scored.
+    """Score the images that the run's snapshots score by the distances of their pixels; waits meanwhile.
 
     Args:
         run: The run.
@@ -33,7 +33,9 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, Any]:
     tracked = run.tracked_indices
     if tracked is None:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
-    path = folder / f"pixels-{hashlib.sha256(tracked.tobytes()).hexdigest()[:16]}.json"
+    scored = run.scored_indices
+    rows = b"test" + tracked.tobytes() if scored is None else b"validation" + scored.tobytes()
+    path = folder / f"pixels-{hashlib.sha256(rows).hexdigest()[:16]}.json"
     with _locks:
         scores: dict[str, Any] | None = read_json(path)
         if scores is None:

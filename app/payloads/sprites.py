@@ -1,4 +1,4 @@
-"""Test images for the browser: sprite sheets and one byte per label, built once per data set."""
+"""Test images for the browser: sprite sheets and two bytes per label, built once per data set."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ from dmlviz.storage.files import atomic_write
 
 @dataclass(frozen=True, eq=False)
 class ImageTiles:
-    """The test images of a data set (uint8 n × h × w or n × h × w × 3), their labels (uint8 n) and a content hash."""
+    """The test images of a data set (uint8 n × h × w or n × h × w × 3), their labels (uint16 n) and a content hash."""
 
     dataset: str
     classes: tuple[str, ...]
@@ -39,7 +39,7 @@ class ImageTiles:
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         tile = int(self.images.shape[1])
         sprites = {"urls": urls, "tile": tile}
-        return {"n": len(self), "labels_url": f"{base}/labels.u8", "sprites": sprites}
+        return {"n": len(self), "labels_url": f"{base}/labels.u16", "sprites": sprites}
 
     def folder(self, cache: Path) -> Path:
         """Cache folder of these images."""
@@ -75,7 +75,7 @@ def image_tiles(dataset: str, root: Path) -> ImageTiles:
                 raise UserError(f"{dataset} is not on disk here, so there are no pictures of it: train on it once.")
             dataset_arrays = data.load(dataset, root)
             test = dataset_arrays.test
-            tiles = ImageTiles(dataset, dataset_arrays.classes, test.images, test.labels.astype(np.uint8), _hash(test))
+            tiles = ImageTiles(dataset, dataset_arrays.classes, test.images, test.labels.astype("<u2"), _hash(test))
             _cache[(dataset, root)] = tiles
         return tiles
 
@@ -83,5 +83,5 @@ def image_tiles(dataset: str, root: Path) -> ImageTiles:
 def _hash(split: data.Split) -> str:
     digest = hashlib.sha256(str(split.images.shape).encode())
     digest.update(np.ascontiguousarray(split.images).data)
-    digest.update(split.labels.astype(np.uint8).tobytes())
+    digest.update(split.labels.astype("<u2").tobytes())
     return digest.hexdigest()[:16]

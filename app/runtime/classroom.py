@@ -10,6 +10,8 @@ ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # no letter that looks like anothe
 CODE_LENGTH = 6
 MAX_MEMBERS = 300
 MAX_HOURS = 12
+MAX_WRONG_CODES, WRONG_CODES_WITHIN_S = 30, 600.0  # from one address: a whole school may have one
+MAX_NEW_MEMBERS, NEW_MEMBERS_WITHIN_S = 60, 60.0  # of one class
 MAX_NICKNAME = 30  # characters
 RETENTION_S = 7 * 24 * 3600.0  # seconds for which a class that has ended can be handed in
 RUN_PARAMETERS = ("run", "a", "b")  # the parts of a page's address that name a run
@@ -50,6 +52,7 @@ class Member:
         following: Whether the student's page goes where the teacher leads.
         guesses: Guesses by task, "lesson/number".
         gone: Whether the student has left; their hand-in stays.
+        removed: Whether the teacher took the student out, who then cannot come back.
     """
 
     nickname: str
@@ -57,6 +60,7 @@ class Member:
     following: bool = True
     guesses: dict[str, Guess] = field(default_factory=dict)
     gone: bool = False
+    removed: bool = False
 
 
 @dataclass(kw_only=True)

@@ -15,14 +15,19 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from app.runtime.attempts import Attempts
 from app.runtime.changes import Changes
 from app.runtime.classroom import (
     ALPHABET,
     CODE_LENGTH,
     MAX_HOURS,
     MAX_MEMBERS,
+    MAX_NEW_MEMBERS,
     MAX_NICKNAME,
+    MAX_WRONG_CODES,
+    NEW_MEMBERS_WITHIN_S,
     RETENTION_S,
+    WRONG_CODES_WITHIN_S,
     Classroom,
     Guess,
     Member,
@@ -53,6 +58,18 @@ class Classrooms:
         self._lock = threading.RLock()
         self._rooms: dict[str, Classroom] = {}
         self._watchers: Counter[str] = Counter()  # pages that follow the class, by person
+        self._wrong_codes = Attempts(
+            MAX_WRONG_CODES,
+            WRONG_CODES_WITHIN_S,
+            "Too many wrong codes came from your address; check the code, and try again in ten minutes.",
+            clock,
+        )
+        self._new_members = Attempts(
+            MAX_NEW_MEMBERS,
+            NEW_MEMBERS_WITHIN_S,
+            "Too many students join this class at once; try again in a minute.",
+            clock,
+        )
         for path in self.folder.glob("*.json"):
             self._load(path)
 
@@ -102,11 +119,15 @@ class Classrooms:
         """Whether somebody has a page open."""
         return self._watchers[person] > 0
 
-    def is_code(self, text: str) -> bool:
-        """Whether this is the code of an open class."""
+    def is_code(self, text: str, address: str) -> bool:
+        """Whether this is the code of an open class; raise UserError after too many wrong ones from an address."""
+        self._wrong_codes.check(address)
         with self._lock:
             room = self._rooms.get(normal_code(text))
-            return room is not None and self._is_open(room)
+            if room is not None and self._is_open(room):
+                return True
+        self._wrong_codes.add(address)
+        return False
 
     # ---- opening, joining, leaving
 
@@ -140,12 +161,27 @@ class Classrooms:
             self._save(room)
             return room
 
-    def join(self, code: str, person: str, nickname: str) -> Classroom:
-        """Add a student to a class; raise UserError for a wrong code, an empty nickname or a full class."""
+    def join(self, code: str, person: str, nickname: str, address: str = "") -> Classroom:
+        """Add a student to a class.
+
+        Args:
+            code: The code of the class.
+            person: ID of the student.
+            nickname: Name that only the teacher sees.
+            address: Network address from which the student comes.
+
+        Returns:
+            The class.
+
+        Raises:
+            UserError: For a wrong code or too many of them, an empty nickname, a full class, or a student who was
+                removed from it.
+        """
         name, code = one_line(nickname, MAX_NICKNAME), normal_code(code)
+        is_code = self.is_code(code, address)
         with self._lock:
             room = self._rooms.get(code)
-            if room is None or not self._is_open(room):
+            if not is_code or room is None:
                 raise UserError("There is no open class with this code; check it with your teacher.")
             if not person:
                 raise no_cookie()
@@ -159,7 +195,11 @@ class Classrooms:
             if person not in room.present and len(room.present) >= MAX_MEMBERS:
                 raise UserError(f"A class has at most {MAX_MEMBERS} students, and this one is full.")
             member = room.members.get(person)
+            if member is not None and member.removed:
+                raise UserError("Your teacher has taken you out of this class; ask them if that was a mistake.")
             if member is None:
+                self._new_members.check(code)
+                self._new_members.add(code)
                 room.members[person] = Member(nickname=name, joined=self._clock())
             else:
                 member.nickname, member.gone = name, False
@@ -173,6 +213,15 @@ class Classrooms:
             if room is not None and person in room.present:
                 room.members[person].gone = True
                 self._save(room)
+
+    def set_removed(self, code: str, teacher: str, person: str, removed: bool) -> None:
+        """Take a student out of a class for good, or let them in again; what they have done stays."""
+        with self._taught(code, teacher) as room:
+            if person not in room.members:
+                raise UserError("This student is not in your class.")
+            member = room.members[person]
+            member.removed = removed
+            member.gone = member.gone or removed
 
     def end(self, code: str, teacher: str) -> None:
         """End a class, for everybody."""

@@ -12,6 +12,7 @@ REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
 JOBS_ENDED = Counter("dmlviz_jobs_ended", "Jobs that have ended.", ["kind", "state"], registry=REGISTRY)
+JOBS_LOST = Counter("dmlviz_fleet_jobs_lost", "Trainings whose machine was lost; they begin again.", registry=REGISTRY)
 WAITING = Histogram(
     "dmlviz_job_waiting_seconds",
     "Time from a click to a worker.",
@@ -46,8 +47,8 @@ class FirstFrames:
         self._lock = Lock()
 
     def on_job(self, report: JobReport) -> None:
-        """Note that a training begins or has ended."""
-        if report.kind != "train":
+        """Note that a training begins or has ended; one that begins again goes on counting."""
+        if report.kind != "train" or report.state == "lost":
             return
         now = time.monotonic()
         with self._lock:
@@ -74,9 +75,11 @@ FIRST_FRAMES = FirstFrames()
 
 
 def count_job(report: JobReport) -> None:
-    """Count a job that begins or has ended."""
+    """Count a job that begins, was lost, or has ended."""
     FIRST_FRAMES.on_job(report)
     if report.state == "starting":
         WAITING.labels(report.kind).observe(report.waited)
+    elif report.state == "lost":
+        JOBS_LOST.inc()
     else:
         JOBS_ENDED.labels(report.kind, report.state).inc()

@@ -27,6 +27,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.fleet.folder import PREFIX
+from dmlviz.fleet.folder_fleet import FolderFleet, server_name
 from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
@@ -299,6 +301,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             PersonalStudies(StudyRunner(scheduler, runs.folder / STUDIES, plan_trials), owner, lambda dataset: None),
             owner,
         )
+        scheduler.resume_fleet_jobs(lambda run: [entry.holder for entry in _services.run_owners.entries(run)])
         return _services
 
 
@@ -311,6 +314,8 @@ def _fleet(settings: Settings) -> Fleet | None:
     """The machines that train besides this one; None without any. Dask is loaded only here."""
     if settings.fleet is None:
         return None
+    if settings.fleet.startswith(PREFIX):
+        return FolderFleet(Path(settings.fleet.removeprefix(PREFIX)), server_name(settings.runs))
     from dmlviz.fleet.dask_fleet import DaskFleet
 
     return DaskFleet(settings.fleet, settings.certificates)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import compare_view, navigation, variant
+from app.panels import compare_curves, compare_view, navigation, variant
 from app.runtime import url_state
 from app.runtime.services import session_services
 from app.state import compare, explore
@@ -36,5 +36,15 @@ else:
             url_state.write_url(ui)
 
     maps()
+
+    @st.fragment
+    def curves() -> None:
+        """Render the curves of both runs."""
+        with error_boundary():
+            url_state.write_url(ui)  # first: a click may not come with an address from before
+            compare_curves.compare_curves(ui, page_pair)
+            url_state.write_url(ui)
+
+    curves()
 
 url_state.write_url(ui)

@@ -45,13 +45,17 @@ else:
             if fragment_context.run_view is None or context_key(fragment_context) != key:
                 st.rerun()
             neighbors = inspector.pinned_neighbors(fragment_context.ui, fragment_context.run_view)
-            left, right = st.columns([7, 3])
+            # Two maps need the whole width.
+            beside = fragment_context.run_view.second is not None
+            left, right = (st.container(), st.container()) if beside else st.columns([7, 3])
             with right:
                 answer = inspector.inspector_panel(
                     fragment_context.ui, fragment_context.services, fragment_context.run_view, neighbors
                 )
             with left:
-                map_panel.map_view(fragment_context.ui, fragment_context.run_view, neighbors, answer)
+                map_panel.map_views(
+                    fragment_context.ui, fragment_context.services, fragment_context.run_view, neighbors, answer
+                )
             explore.publish(fragment_context.ui)
 
     map_and_inspector()

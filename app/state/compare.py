@@ -11,6 +11,7 @@ from app.runtime import url_state
 from app.runtime.services import Services
 from app.state.current_view import RunView, run_images
 from app.state.explore import UIState
+from app.state.explore_options import COMPARED_CURVES
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -29,24 +30,27 @@ _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset
 
 @dataclass
 class CompareState:
-    """Ids of the two runs and the pinned image; `notes` are messages for the user."""
+    """Ids of the two runs, the pinned image, the figure in *Curves* (None while closed); `notes` are messages."""
 
     a: str | None = None
     b: str | None = None
     pinned: int | None = None
+    curves: str | None = None
     notes: list[str] = field(default_factory=list)
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters."""
-        fields = {"a": self.a, "b": self.b, "pin": None if self.pinned is None else str(self.pinned)}
+        pin = None if self.pinned is None else str(self.pinned)
+        fields = {"a": self.a, "b": self.b, "pin": pin, "curves": self.curves}
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "CompareState":
         """Decode URL parameters; invalid ones are ignored."""
         a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
-        return cls(a, b, int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None)
+        pinned = int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None
+        return cls(a, b, pinned, query["curves"] if query.get("curves") in COMPARED_CURVES else None)
 
     def select(self, a: str | None, b: str | None) -> None:
         """Select two runs; selecting the same run for both sides swaps them."""

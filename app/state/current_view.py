@@ -8,6 +8,7 @@ from app.payloads import sprites
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
+from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
@@ -15,13 +16,17 @@ from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 
 @dataclass(frozen=True)
 class RunView:
-    """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view."""
+    """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view.
+
+    `second` is the view of the same projection by the other engine, where it is shown beside.
+    """
 
     run: Run
     status: Status
     pictures: sprites.ImageTiles | None
     drawing: ProjectionRun | None = None
     drawing_status: Status | None = None
+    second: "RunView | None" = None
 
     @property
     def live(self) -> bool:
@@ -68,9 +73,11 @@ def context_key(context: PageContext) -> tuple[object, ...]:
         return ()
     view = run_view.drawing.id if run_view.drawing is not None else LIVE
     status = run_view.live, run_view.drawing_live, run_view.pictures is None
+    second = run_view.second
+    beside = None if second is None or second.drawing is None else (second.drawing.id, second.drawing_live)
     settings = repr((context.ui.settings, context.ui.params))
     settings += repr(context.ui.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
-    return run_view.run.id, view, *status, tuple(context.ui.messages), st.session_state.get("side"), settings
+    return run_view.run.id, view, beside, *status, tuple(context.ui.messages), st.session_state.get("side"), settings
 
 
 def resolve_view(ui: UIState, services: Services) -> RunView | None:
@@ -90,16 +97,22 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return None
     run_view = RunView(run, services.jobs.status(run.id), run_images(run, services))
     try:
-        return _with_drawing(run_view, ui, services)
+        run_view = _with_drawing(run_view, ui.projection(), services)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
         return run_view if ui.view == LIVE else resolve_view(ui, services)
+    try:
+        second = ui.second_projection()
+        return run_view if second is None else replace(run_view, second=_with_drawing(run_view, second, services))
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.beside = False
+        return run_view
 
 
-def _with_drawing(run_view: RunView, ui: UIState, services: Services) -> RunView:
-    config = ui.projection()
+def _with_drawing(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
     if config is None:
         return run_view
     try:

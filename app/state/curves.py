@@ -1,12 +1,14 @@
-"""Data of the figures in *Curves*: computed once per run and step, and shared by all sessions."""
+"""Data of the figures and the table in *Curves*: computed once per run and step, and shared by all sessions."""
 
 import threading
 from functools import lru_cache
 from pathlib import Path
 
 from app.state.current_view import RunView
+from dmlviz import metrics
+from dmlviz.catalog.metrics import METRICS, metric_of
 from dmlviz.export import RunExport
-from dmlviz.figures.data import Measured, measure
+from dmlviz.figures.data import Measured, images, measure
 from dmlviz.runs.run import Run
 
 _measure_lock = threading.Lock()
@@ -38,6 +40,26 @@ def _data_version(run: Run, name: str) -> int:
     if name == "training_curves":
         return run.log.path.stat().st_size if run.log.path.exists() else 0
     return int((run.path / "embeddings.npy").exists())
+
+
+def scores_of(run: Run, step: int | None) -> tuple[dict[str, float], str]:
+    """All scores of a run, those that `dmlviz evaluate` prints, and of what; raise UserError where there are none yet.
+
+    A run keeps those of its end; what it lacks is computed.
+    """
+    known = run.metrics if step is None else {}
+    if set(METRICS) <= {spec.name for key in known if (spec := metric_of(key)) is not None}:
+        return known, images(run, step=step).about
+    with _measure_lock:
+        return _scores(str(run.path), run.info["created"], _data_version(run, ""), step)
+
+
+@lru_cache(maxsize=32)
+def _scores(path: str, created: str, data_version: int, step: int | None) -> tuple[dict[str, float], str]:
+    run = Run(Path(path))
+    selected = images(run, step=step)
+    scores = metrics.evaluate(selected.embeddings, selected.labels, unseen=run.config.held_out_classes)
+    return scores, selected.about
 
 
 @lru_cache(maxsize=64)

@@ -35,6 +35,7 @@ class UIState(TrainingDraft):
         view: "live", or the name of a projection.
         previous_view: The view before this one, to which `restore_view` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
+        beside: Whether the map of the other engine is shown beside the projection's.
         color: What points are colored by, a key of `COLOR_MODES`.
         pinned: Index of the pinned test image.
         selected: The selected test images.
@@ -52,6 +53,7 @@ class UIState(TrainingDraft):
     view: str = LIVE
     previous_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
+    beside: bool = False
     color: str = "class"
     pinned: int | None = None
     selected: Selection | None = None
@@ -71,6 +73,11 @@ class UIState(TrainingDraft):
         params = self.changed_params("view", self._spec(self.projection_overrides.get("engine", OURS)).name)
         return ProjectionConfig(method=self.view, params=params, **self.projection_overrides)
 
+    def second_projection(self) -> ProjectionConfig | None:
+        """The same projection by the other engine, where it is shown beside; None otherwise."""
+        config = self.projection() if self.beside and self.view in REFERENCES else None
+        return None if config is None else config.by("reference" if config.engine == OURS else OURS)
+
     def params_with(self, engine: Engine) -> dict[str, Any]:
         """The parameters that the shown method has, or would have, when this engine draws it."""
         spec = self._spec(engine)
@@ -84,11 +91,12 @@ class UIState(TrainingDraft):
         self.previous_view, self.view = self.view, view
         if view not in REFERENCES:
             self.projection_overrides.pop("engine", None)
+            self.beside = False
 
     def restore_view(self) -> None:
         """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
         self.view = self.previous_view if self.previous_view != self.view else LIVE
-        self.previous_view, self.projection_overrides = LIVE, {}
+        self.previous_view, self.projection_overrides, self.beside = LIVE, {}, False
 
     def set_projection(self, **fields: Any) -> None:
         """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
@@ -129,6 +137,7 @@ class UIState(TrainingDraft):
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
+        self.beside = False
         self.pinned = self.step = None
 
     def to_query(self) -> dict[str, str]:

@@ -1,11 +1,24 @@
 """What Explore offers to choose from: figures, projections, colors."""
 
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.projection_engines import Engine
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 
-# What the drawer below the map shows, first what it opens with.
-CURVES = ("recall_at_k", "roc", "distance_histogram", "confusion_matrix", "training_curves")
+# What the drawer below the map shows, by title, first what it opens with: figures, and the table of all scores.
+SCORES = "scores"
+CURVES = {
+    name: FIGURES[name].title
+    for name in (
+        "recall_at_k",
+        "roc",
+        "precision_recall",
+        "distance_histogram",
+        "confusion_matrix",
+        "training_curves",
+    )
+} | {SCORES: "All scores"}
+COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
 COLOR_MODES = {
     "class": "Class",
     "error": "Error",

@@ -10,6 +10,7 @@ from app.content.lessons import LESSONS, Task
 from app.state.explore_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, projection_views
 from app.state.selection import Selection
 from app.state.training_form import SETTINGS
+from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
@@ -18,7 +19,9 @@ from dmlviz.storage.files import is_run_id
 if TYPE_CHECKING:
     from app.state.explore import UIState
 
-_RESERVED_KEYS = ("run", "view", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess")
+_RESERVED_KEYS = (
+    "run", "view", "beside", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess"
+)  # fmt: skip
 _ROLES = ("loss", "miner", "view")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
@@ -33,6 +36,8 @@ def encode(state: "UIState") -> dict[str, str]:
     if state.view != LIVE:
         query["view"] = state.view
         query |= {f"map.{name}": _text(value) for name, value in state.projection_overrides.items()}
+    if state.beside:
+        query["beside"] = "1"
     if state.color != "class":
         query["color"] = state.color
     if state.pinned is not None:
@@ -100,6 +105,7 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.run = query["run"]
     if query.get("view") in projection_views():
         state.view = query["view"]
+        state.beside = query.get("beside") == "1" and state.view in REFERENCES
     if query.get("color") in COLOR_MODES:
         state.color = query["color"]
     if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):

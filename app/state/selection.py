@@ -6,6 +6,8 @@ from binascii import Error
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
 MAX_BYTES = 1 << 17  # a bit for each of a million images
 
 
@@ -15,6 +17,15 @@ class Selection:
 
     dataset: str
     bits: str
+
+    @classmethod
+    def of(cls, dataset: str, items: np.ndarray) -> Self | None:
+        """Select the images at these indices; None for none."""
+        if not len(items):
+            return None
+        bits = np.zeros(int(items.max()) + 1, np.uint8)
+        bits[items] = 1
+        return cls(dataset, b64encode(np.packbits(bits, bitorder="little").tobytes()).decode())
 
     @property
     def encode(self) -> str:

@@ -47,6 +47,7 @@ def training_form(
         with expander:
             form.batches()
             form.unseen()
+            form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
             form._optimizer()
 
 

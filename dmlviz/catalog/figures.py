@@ -37,7 +37,7 @@ FIGURES = Catalog(
         Spec(
             name="training_curves",
             title="Training",
-            summary="The loss of the batches, and the scores of the test images that were embedded on the way.",
+            summary="The loss of the batches, and the scores of the validation images on the way.",
         ),
         Spec(name="map", title="Map", summary="Where the images lie, colored by class."),
     ],

@@ -1,5 +1,6 @@
 """The specs of the metrics."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -136,6 +137,18 @@ METRICS = Catalog(
             reference="Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, PAMI 2013",
         ),
         MetricSpec(
+            name="head_accuracy",
+            title="Head accuracy",
+            family="classification",
+            summary="The share of images whose own class has the highest class score, as the loss has learned it.",
+            when_to_use="For a loss that learns a weight for each class: what the net would reach as a classifier, "
+            "without neighbors. Compare it with kNN: a good head does not make a good metric. Images of classes held "
+            "out of training have no score and are left out.",
+            formula=r"\frac1n\sum_q \Big[\,\arg\max_c s_c(f_q)=y_q\,\Big],\quad s_c(f)=w_c^\top f+b_c\ "
+            r"\text{or}\ \cos(w_c,f)",
+            reference="Zhai, Wu: Classification is a strong baseline for deep metric learning, BMVC 2019",
+        ),
+        MetricSpec(
             name="nmi",
             three_spaces=True,
             title="NMI",
@@ -265,6 +278,17 @@ METRICS = Catalog(
 )
 
 
+def metric_of(key: str) -> MetricSpec | None:
+    """Return the spec of a key that `evaluate` gives; None for what is no metric, as the number of queries.
+
+    Example:
+        >>> metric_of("seen/recall_at_5").name
+        'recall_at_k'
+    """
+    name = re.sub(r"_at_\d+$", "_at_k", key.rpartition("/")[2])
+    return next((METRICS[known] for known in (key.rpartition("/")[2], name) if known in METRICS), None)
+
+
 def metric_title(key: str) -> str:
     """Return what the page calls the metric of a key that `evaluate` gives.
 
@@ -272,7 +296,14 @@ def metric_title(key: str) -> str:
         >>> metric_title("recall_at_5")
         'R@5'
     """
-    number = re.fullmatch(r"(.+_at_)(\d+)", key)
-    if key in METRICS or number is None:
-        return METRICS[key].title
-    return METRICS[f"{number[1]}k"].title.replace("k", number[2])
+    metric, number = metric_of(key), re.search(r"_at_(\d+)$", key)
+    if metric is None:
+        return METRICS[key].title  # raises the sentence for an unknown name
+    return metric.title if number is None or metric.name == key else metric.title.replace("k", number[1])
+
+
+def format_score(key: str, value: float) -> str:
+    """Return a score as the command line and the page print it; a dash where it is not defined."""
+    if math.isnan(value):
+        return "–"  # for instance of pairs where every image is alone in its class
+    return f"{value:,.0f}" if "queries" in key else f"{value:.4f}"

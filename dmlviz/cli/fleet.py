@@ -1,6 +1,7 @@
 """`dmlviz fleet`: the machines that train for a server."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from rich.table import Table
 
 from dmlviz.cli import CertificatesFolder, single_command_app
 from dmlviz.errors import UserError
+from dmlviz.fleet.folder import PREFIX
+from dmlviz.jobs.placement import MachineInfo
 
 app = single_command_app()
 
@@ -19,7 +22,10 @@ app = single_command_app()
 def list_fleet(
     context: typer.Context,
     fleet: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="address of the fleet: tls://HOST:PORT")
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="address of the fleet: tls://HOST:PORT or folder:DIR"
+        ),
     ] = None,
     certificates: CertificatesFolder = None,
 ) -> None:
@@ -28,19 +34,11 @@ def list_fleet(
         return
     if fleet is None:
         raise UserError("Which fleet? Give its address: dmlviz fleet --fleet tls://HOST:PORT.")
-    from dmlviz.fleet.certificates import load_security
-    from dmlviz.fleet.dask_config import check_address
-    from dmlviz.fleet.dask_fleet import connect, list_machines
-
-    address = check_address(fleet)
-    client = connect(address, load_security(certificates))
-    try:
-        machines = list_machines(client)
-    finally:
-        client.close()
+    machines = _in_folder(fleet) if fleet.startswith(PREFIX) else _at_address(fleet, certificates)
     console = Console(highlight=False, soft_wrap=True)
     if not machines:
-        console.print(f"No machine has joined the fleet at {address} yet: dmlviz worker {address}")
+        way = f"--folder {fleet.removeprefix(PREFIX)}" if fleet.startswith(PREFIX) else fleet
+        console.print(f"No machine has joined the fleet at {fleet} yet: dmlviz worker {way}")
         return
     table = Table("machine", "busy", "slots", "GPUs", "dmlviz", "torch", "Python", "", box=None, pad_edge=False)
     for machine in machines:
@@ -50,6 +48,28 @@ def list_fleet(
             f"not used: {escape(machine.refused)}" if machine.refused else "",
         )
     console.print(table)
+
+
+def _at_address(fleet: str, certificates: Path | None) -> list[MachineInfo]:
+    from dmlviz.fleet.certificates import load_security
+    from dmlviz.fleet.dask_config import check_address
+    from dmlviz.fleet.dask_fleet import connect, list_machines
+
+    client = connect(check_address(fleet), load_security(certificates))
+    try:
+        return list_machines(client)
+    finally:
+        client.close()
+
+
+def _in_folder(fleet: str) -> list[MachineInfo]:
+    from dmlviz.fleet.folder import BEAT_S, Pulse, check_folder
+    from dmlviz.fleet.folder_fleet import list_machines
+
+    pulse = Pulse(check_folder(Path(fleet.removeprefix(PREFIX))) / "machines", benefit=False)
+    list_machines(pulse)
+    time.sleep(2 * BEAT_S)  # who lives has said so again by then
+    return list_machines(pulse)
 
 
 @app.command()

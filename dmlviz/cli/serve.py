@@ -40,7 +40,11 @@ def serve(
     ] = None,
     fleet: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="train on the machines at tls://HOST:PORT first"),
+        typer.Option(
+            metavar="ADDRESS",
+            envvar="DMLVIZ_FLEET",
+            help="train first on the machines at tls://HOST:PORT, or that share folder:DIR",
+        ),
     ] = None,
     certificates: CertificatesFolder = None,
     shared: Annotated[

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -45,9 +45,9 @@ PANELS = {
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
     "Length and seed": ("steps", "max_seconds", "seed"),
-    "Evaluation during training": ("eval_subset_size", "num_snapshots"),
+    "Evaluation during training": ("validation_fraction", "eval_subset_size", "num_snapshots"),
 }
-SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi")
+SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", "head_accuracy")
 LIVE_SCORES = ("precision_at_1", "map_at_r")
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
 NUM_PROGRESS_LINES = 10  # of a training whose output is not a terminal
@@ -60,7 +60,9 @@ def train(
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="title of the run")] = None,
     retrain: Annotated[bool, typer.Option("--retrain", help="train again even if this run exists")] = False,
 ) -> None:
-    """Train a net, print scores on the test images, and save the run. Ctrl-C stops early and saves it too.
+    """Train a net, print its scores, and save the run. Ctrl-C stops early and saves it too.
+
+    Scores while training are of validation images, held out of the training images; the last ones of the test images.
 
     Defaults are the values recommended for the loss, else those in parentheses. Equal settings are one run: a second
     call shows the existing one.
@@ -88,9 +90,11 @@ def train(
         verb = "Stopped after" if isinstance(last, Stopped) else "Finished"
         console.print(f"{verb} {last.step:,} steps in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
+        if last.validation_metrics:
+            console.print(f"{_scores(last.validation_metrics)} on the validation images, held out of training")
         for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
-            scores = _scores({key: last.metrics[f"{group}/{key}"] for key in SCORES})
-            console.print(f"{scores} on the {group} classes only")
+            scores = _scores({key: last.metrics.get(f"{group}/{key}") for key in SCORES})
+            console.print(f"{scores} on the test images of {group} classes")
     console.print(str(run.path))
     if stop():
         raise typer.Exit(130)
@@ -132,7 +136,7 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
         *(BarColumn(bar_width=16), TextColumn("{task.completed:,.0f}/{task.total:,.0f}")),
         *(TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")),
     )
-    event, loss, scores, due = None, float("nan"), "", 0.0
+    event, loss, scores, images, due = None, float("nan"), "", "", 0.0
     terminal = console.is_terminal
     with Progress(*columns, console=console, disable=not terminal) as progress:
         task = progress.add_task("starting", total=config.steps)
@@ -142,9 +146,10 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
                 console.print(_alarm_text(alarm, config))
             match event:
                 case Started():
-                    console.print(f"{event.train_images:,} training images, {event.test_images:,} test images")
+                    console.print(_image_counts(event))
+                    images = "validation" if event.validation_images else "test"
                 case Snapshot():
-                    scores = _scores(event.metrics, LIVE_SCORES)
+                    scores = f"{_scores(event.metrics, LIVE_SCORES)} ({images})"
                 case Step():
                     loss = event.loss if loss != loss else 0.9 * loss + 0.1 * event.loss
                     if terminal and time.monotonic() >= due:
@@ -154,9 +159,17 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
                         console.print(f"step {event.step:,}: loss {loss:.4f}, {scores or 'no scores yet'}")
         if terminal and isinstance(event, Finished):
             progress.update(
-                task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE_SCORES)}"
+                task, completed=event.step, description=f"loss {loss:.3f}  {_scores(event.metrics, LIVE_SCORES)} (test)"
             )
     return event
+
+
+def _image_counts(event: Started) -> str:
+    """Return how many images there are of each kind, and which are scored while training."""
+    counts = f"{event.train_images:,} training images, {event.test_images:,} test images"
+    if event.validation_images:
+        return f"{counts}, {event.validation_images:,} validation images, which are scored while training"
+    return f"{counts}; no validation images, so test images are scored while training"
 
 
 def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
@@ -165,6 +178,6 @@ def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
     return f"{alarm.message} Try {remedies}." if remedies else alarm.message
 
 
-def _scores(metrics: dict[str, float], keys: Iterable[str] = SCORES) -> str:
+def _scores(metrics: Mapping[str, float | None], keys: Iterable[str] = SCORES) -> str:
     scores = [f"{metric_title(key)} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
     return "  ".join(scores) or "no scores"

@@ -42,6 +42,33 @@ class ProjectionConfig(Config):
         """Whether a stopped projection can continue where it was stopped."""
         return self.declared.resumable and not self.all_epochs
 
+    def by(self, engine: Engine) -> "ProjectionConfig":
+        """Return the same map drawn by another engine.
+
+        Parameters that both engines have keep their values; the number of iterations, whose meaning differs, and the
+        parameters that only the other engine has are at their defaults. So is a value that the other engine lacks.
+
+        Args:
+            engine: "dmlviz" or "reference".
+
+        Raises:
+            UserError: If the reference engine does not know the method.
+
+        Example:
+            >>> ours = ProjectionConfig(method="umap", params={"neighbors": 30})
+            >>> ours.by("reference").params["neighbors"]
+            30
+        """
+        params: dict[str, Any] = {}
+        for parameter in declaration(self.method, engine).parameters:
+            if parameter.name in self.params and parameter.name != "iterations":
+                try:
+                    params[parameter.name] = parameter.check(self.method, self.params[parameter.name])
+                except UserError:
+                    continue  # as a metric that only one of them knows
+        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "all_epochs")}
+        return ProjectionConfig(**fields, engine=engine, params=params)
+
     @property
     def axes(self) -> tuple[int, ...]:
         """The principal components on the axes x, y (and z) of a PCA; empty for other projections."""

@@ -80,6 +80,13 @@ class TrainConfig(Config):
     max_seconds: float | None = Field(None, gt=0, description="time limit in seconds (default: none)")
     seed: int = Field(0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
 
+    validation_fraction: float = Field(
+        0.1,
+        ge=0,
+        le=0.5,
+        description="share of the training images held out of training, on which scores are computed meanwhile; "
+        "0: on test images",
+    )
     eval_subset_size: int = Field(
         2000, ge=2, le=MAX_IMAGES, description="number of test images embedded at each snapshot; all at the end"
     )

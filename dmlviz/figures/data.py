@@ -38,11 +38,12 @@ class Images:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured data of a figure, class names, and a caption."""
+    """Measured data of a figure, class names, and a caption; `name` for the legend where it is one of several."""
 
     data: Any
     classes: tuple[str, ...]
     about: str
+    name: str = ""
 
 
 def images(embeddings: Any, labels: Any = None, step: int | None = None) -> Images:

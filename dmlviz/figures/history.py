@@ -22,7 +22,7 @@ class History:
         losses: mean loss of each group.
         every: steps per group.
         looks: steps of the snapshots.
-        scores: scores at the snapshots by title, also of unseen classes; NaN if missing.
+        scores: scores at the snapshots by title and images, also of unseen classes; NaN if missing.
         about: caption.
     """
 
@@ -58,8 +58,9 @@ def history(run: Run) -> History:
     starts = np.arange(0, len(steps), every)
     ends = np.minimum(starts + every, len(steps))
     means = np.add.reduceat(losses, starts) / (ends - starts) if len(steps) else losses
+    images = "validation" if run.scored_indices is not None else "test"
     scores = {
-        title: np.array([_number(event["metrics"].get(key)) for event in snapshots], float)
+        f"{title}, {images}": np.array([_number(event["metrics"].get(key)) for event in snapshots], float)
         for key, title in _titles(snapshots).items()
     }
     looks = np.array([event["step"] for event in snapshots], np.int64)
@@ -75,8 +76,10 @@ def _titles(snapshots: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _about(run: Run, steps: np.ndarray) -> str:
-    tracked = run.tracked_indices
+    tracked, validation = run.tracked_indices, run.scored_indices
     scored = "" if tracked is None else f"; scores of the {len(tracked):,} tracked test images"
+    if validation is not None:
+        scored = f"; scores of {len(validation):,} validation images"
     of = "" if run.end is not None else f" of {run.config.steps:,}"
     return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{scored}"
 

@@ -1,13 +1,15 @@
 """Verification figures: ROC, precision-recall, distance histograms."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, images
 from dmlviz.figures.palette import DIFFERENT, SAME
-from dmlviz.figures.style import ACCENT, MUTED, SQUARE, figure, theme_of
+from dmlviz.figures.style import MUTED, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
 
@@ -32,68 +34,116 @@ def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: b
     return draw_roc(Measured(curves.roc(selected.embeddings, selected.labels), selected.classes, selected.about), dark)
 
 
-def draw_roc(measured: Measured, dark: bool = False) -> go.Figure:
-    """Draw a measured curve."""
-    curve, theme = measured.data, theme_of(dark)
-    drawn = curves.outline(curve.false_positives, curve.recall)
-    line = go.Scatter(
-        x=curve.false_positives[drawn],
-        y=curve.recall[drawn],
-        customdata=_readable_thresholds(curve.thresholds[drawn]),
-        mode="lines",
-        line={"color": ACCENT[theme], "width": 2},
-        hovertemplate="up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>"
-        "%{x:.2%} of the pairs of two<extra></extra>",
+def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] = (), log_x: bool = False) -> go.Figure:
+    """Draw a measured curve, and others beside it; `log_x` for a logarithmic axis of the false positive rate."""
+    roc, theme = measured.data, theme_of(dark)
+    line = _roc_curve(roc, log_x)
+    traces: list[Any] = [
+        curve(
+            line["x"],
+            line["y"],
+            f"{measured.name}: area {roc.area:.4f}",
+            theme,
+            customdata=line["distance"],
+            hovertemplate="up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>"
+            "%{x:.2%} of the pairs of two<extra></extra>",
+        )
+    ]
+    for other in beside:
+        points = _roc_curve(other.data, log_x)
+        traces.append(
+            curve_beside(
+                points["x"],
+                points["y"],
+                other.name,
+                f"{other.name}: area {other.data.area:.4f}",
+                theme,
+                hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
+            )
+        )
+    lowest = 1 / roc.pairs
+    chance = np.geomspace(lowest, 1, 60) if log_x else np.array([0, 0.5, 1])
+    traces.append(
+        go.Scatter(
+            x=chance,
+            y=chance,
+            mode="lines+text",
+            text=["" if i != len(chance) // 2 else "chance" for i in range(len(chance))],
+            textposition="bottom right",
+            textfont={"color": MUTED[theme]},
+            line={"color": MUTED[theme], "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+            showlegend=False,
+        )
     )
-    chance = go.Scatter(
-        x=[0, 0.5, 1],
-        y=[0, 0.5, 1],
-        mode="lines+text",
-        text=["", "chance", ""],
-        textposition="bottom right",
-        textfont={"color": MUTED[theme]},
-        line={"color": MUTED[theme], "width": 1, "dash": "dot"},
-        hoverinfo="skip",
-    )
+    x_axis: dict[str, Any] = {"title": "false positive rate", "range": [-0.01, 1.01], **SQUARE}
+    y_axis: dict[str, Any] = {"title": "recall (true positive rate)", "range": [-0.01, 1.01]}
+    if log_x:
+        x_axis |= {"type": "log", "range": [np.log10(lowest), 0.01], "dtick": 1, "tickformat": ".0e"}
+    else:
+        y_axis["scaleanchor"] = "x"
     return figure(
-        [line, chance],
-        f"ROC of the distance: area {curve.area:.4f}",
-        f"{measured.about}; {_pairs_text(curve)}",
+        traces,
+        f"ROC of the distance: area {roc.area:.4f}",
+        f"{measured.about}; {_pairs_text(roc)}",
         theme,
-        xaxis={"title": "false positive rate", "range": [-0.01, 1.01], **SQUARE},
-        yaxis={"title": "recall (true positive rate)", "range": [-0.01, 1.01], "scaleanchor": "x"},
-        showlegend=False,
+        xaxis=x_axis,
+        yaxis=y_axis,
+        showlegend=bool(beside),
     )
+
+
+def _roc_curve(roc: curves.Roc, log_x: bool) -> dict[str, np.ndarray]:
+    """Return what is drawn of a curve; on a logarithmic axis from the first false positive on."""
+    x, y, distance = roc.false_positives, roc.recall, _readable_thresholds(roc.thresholds)
+    if log_x:
+        x, y, distance = (values[roc.false_positives > 0] for values in (x, y, distance))
+    scaled = 1 + np.log10(x) / np.log10(roc.pairs) if log_x and len(x) and roc.pairs > 1 else x
+    drawn = curves.outline(scaled, y) if len(x) else np.zeros(0, np.int64)
+    return {"x": x[drawn], "y": y[drawn], "distance": distance[drawn]}
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
     """Draw precision over recall of the pairs in `roc`, with the same arguments and errors."""
     selected = images(embeddings, labels, step)
-    curve = curves.precision_recall(selected.embeddings, selected.labels)
-    return draw_precision_recall(Measured(curve, selected.classes, selected.about), dark)
+    measured = curves.precision_recall(selected.embeddings, selected.labels)
+    return draw_precision_recall(Measured(measured, selected.classes, selected.about), dark)
 
 
-def draw_precision_recall(measured: Measured, dark: bool = False) -> go.Figure:
-    """Draw a measured curve."""
-    curve, theme = measured.data, theme_of(dark)
-    drawn = curves.outline(curve.recall, curve.precision)
-    line = go.Scatter(
-        x=curve.recall[drawn],
-        y=curve.precision[drawn],
-        customdata=_readable_thresholds(curve.thresholds[drawn]),
-        mode="lines",
-        line={"color": ACCENT[theme], "width": 2},
+def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
+    """Draw a measured curve, and others beside it."""
+    precision, theme = measured.data, theme_of(dark)
+    drawn = curves.outline(precision.recall, precision.precision)
+    line = curve(
+        precision.recall[drawn],
+        precision.precision[drawn],
+        f"{measured.name}: average precision {precision.average_precision:.4f}",
+        theme,
+        customdata=_readable_thresholds(precision.thresholds[drawn]),
         hovertemplate="up to distance %{customdata:.3f}:<br>%{x:.2%} of the pairs of one class are found,<br>"
         "%{y:.2%} of what is found is of one class<extra></extra>",
     )
+    others = []
+    for other in beside:
+        part = curves.outline(other.data.recall, other.data.precision)
+        others.append(
+            curve_beside(
+                other.data.recall[part],
+                other.data.precision[part],
+                other.name,
+                f"{other.name}: average precision {other.data.average_precision:.4f}",
+                theme,
+                hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
+            )
+        )
     return figure(
-        [line],
-        f"Precision over recall: average precision {curve.average_precision:.4f}",
-        f"{measured.about}; {_pairs_text(curve)}",
+        [line, *others],
+        f"Precision over recall: average precision {precision.average_precision:.4f}",
+        f"{measured.about}; {_pairs_text(precision)}",
         theme,
         xaxis={"title": "recall", "range": [-0.01, 1.01]},
         yaxis={"title": "precision", "rangemode": "tozero"},
-        showlegend=False,
+        showlegend=bool(beside),
     )
 
 
@@ -114,27 +164,45 @@ def distance_histogram(
     return draw_distance_histogram(Measured(counted, selected.classes, selected.about), dark)
 
 
-def draw_distance_histogram(measured: Measured, dark: bool = False) -> go.Figure:
-    """Draw counted pairs as fractions of each kind, since most pairs are between classes."""
+def draw_distance_histogram(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
+    """Draw counted pairs as fractions of each kind, since most pairs are between classes; others beside as lines."""
     counted, theme = measured.data, theme_of(dark)
     middles, width = (counted.edges[1:] + counted.edges[:-1]) / 2, float(counted.edges[1])
-    kinds = [("two classes", counted.different, DIFFERENT), ("one class", counted.same, SAME)]
-    bars = [
-        go.Bar(
-            x=middles,
-            y=counts / max(int(counts.sum()), 1),
-            width=width,
-            name=f"pairs of {name}: {int(counts.sum()):,}",
-            customdata=np.stack([counted.edges[:-1], counted.edges[1:], counts], axis=1),
-            marker={"color": color[theme], "opacity": 0.55, "line": {"width": 0}},
-            hovertemplate=f"distance %{{customdata[0]:.3f}} to %{{customdata[1]:.3f}}:<br>%{{y:.2%}} of the pairs of "
-            f"{name},<br>%{{customdata[2]:,.0f}} of them<extra></extra>",
+    kinds = [("two classes", "different", DIFFERENT), ("one class", "same", SAME)]
+    of = f"{measured.name}, " if beside else ""
+    traces: list[Any] = []
+    for name, kind, color in kinds:
+        counts = getattr(counted, kind)
+        traces.append(
+            go.Bar(
+                x=middles,
+                y=counts / max(int(counts.sum()), 1),
+                width=width,
+                name=f"{of}pairs of {name}: {int(counts.sum()):,}",
+                customdata=np.stack([counted.edges[:-1], counted.edges[1:], counts], axis=1),
+                marker={"color": color[theme], "opacity": 0.55, "line": {"width": 0}},
+                hovertemplate=f"distance %{{customdata[0]:.3f}} to %{{customdata[1]:.3f}}:<br>%{{y:.2%}} of the pairs "
+                f"of {name},<br>%{{customdata[2]:,.0f}} of them<extra></extra>",
+            )
         )
-        for name, counts, color in kinds
-    ]
+    for other in beside:
+        for name, kind, color in kinds:
+            counts, edges = getattr(other.data, kind), other.data.edges
+            # As a density of bars as wide as the first's, so that heights compare.
+            shares = counts / max(int(counts.sum()), 1) * width / float(edges[1])
+            traces.append(
+                go.Scatter(
+                    x=edges,
+                    y=np.append(shares, 0),
+                    mode="lines",
+                    line={"color": color[theme], "width": 1.5, "shape": "hv"},
+                    name=f"{other.name}, pairs of {name}",
+                    hovertemplate=f"{other.name}: %{{y:.2%}} of the pairs of {name}<extra></extra>",
+                )
+            )
     total = int(counted.same.sum() + counted.different.sum())
     return figure(
-        bars,
+        traces,
         "Distances within and between classes",
         f"{measured.about}; all {total:,} pairs, none sampled",
         theme,

@@ -12,6 +12,8 @@ PALETTE: dict[Theme, tuple[str, ...]] = {
 # Pairs within and between classes, as in "What the loss sees".
 SAME: dict[Theme, str] = {"light": "#1f8a7c", "dark": "#3ebeac"}
 DIFFERENT: dict[Theme, str] = {"light": "#c93e55", "dark": "#f06e80"}
+# What a net is compared with, and how its line is dashed.
+BASELINES = {"raw pixels": "dot", "untrained net": "dash"}
 
 
 def class_colors(count: int, theme: Theme) -> list[str]:

@@ -1,13 +1,15 @@
 """Retrieval figures: recall@k and the confusion matrix of nearest neighbors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dmlviz import metrics
+from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, class_name, images
-from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, SQUARE, figure, theme_of
+from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
 MARKED = (1, 5, 10)  # the k in the table of scores
@@ -31,41 +33,54 @@ def recall_at_k(
         UserError: as `dmlviz.metrics.curves.recall_at_k`.
     """
     selected = images(embeddings, labels, step)
-    curve = curves.recall_at_k(selected.embeddings, selected.labels, most)
-    return draw_recall_at_k(Measured(curve, selected.classes, selected.about), dark)
+    recall = curves.recall_at_k(selected.embeddings, selected.labels, most)
+    return draw_recall_at_k(Measured(recall, selected.classes, selected.about), dark)
 
 
-def draw_recall_at_k(measured: Measured, dark: bool = False) -> go.Figure:
-    """Draw a measured curve."""
-    curve, theme = measured.data, theme_of(dark)
-    alone = f"; {curve.left_out:,} more are alone in their class" if curve.left_out else ""
-    marked = [k for k in MARKED if k <= len(curve.recall)]
-    ticks = [k for k in TICKS if k <= len(curve.recall)]
-    line = go.Scatter(
-        x=curve.ks,
-        y=curve.recall,
-        mode="lines",
-        line={"color": ACCENT[theme], "width": 2},
+def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
+    """Draw a measured curve, and others beside it."""
+    recall, theme = measured.data, theme_of(dark)
+    alone = f"; {recall.left_out:,} more are alone in their class" if recall.left_out else ""
+    marked = [k for k in MARKED if k <= len(recall.recall)]
+    ticks = [k for k in TICKS if k <= len(recall.recall)]
+    line = curve(
+        recall.ks,
+        recall.recall,
+        measured.name,
+        theme,
         hovertemplate="%{y:.2%} have an image of their class<br>among their %{x} nearest<extra></extra>",
     )
     dots = go.Scatter(
         x=marked,
-        y=curve.recall[np.array(marked) - 1],
+        y=recall.recall[np.array(marked) - 1],
         mode="markers+text",
-        text=[f"R@{k} {curve.recall[k - 1]:.4f}" for k in marked],
+        text=[f"R@{k} {recall.recall[k - 1]:.4f}" for k in marked],
         textposition="bottom right",
         marker={"color": ACCENT[theme], "size": 8},
+        unselected={"marker": {"opacity": 1}, "textfont": {"color": MUTED[theme]}},  # as before a click
         hoverinfo="skip",
         cliponaxis=False,
+        showlegend=False,
     )
+    others = [
+        curve_beside(
+            other.data.ks,
+            other.data.recall,
+            other.name,
+            f"{other.name}: R@1 {other.data.recall[0]:.4f}",
+            theme,
+            hovertemplate=f"{other.name}: %{{y:.2%}} among %{{x}}<extra></extra>",
+        )
+        for other in beside
+    ]
     return figure(
-        [line, dots],
+        [line, dots, *others],
         "Recall@k (CMC)",
-        f"{measured.about}; {curve.queries:,} queries, each among all others{alone}",
+        f"{measured.about}; {recall.queries:,} queries, each among all others{alone}",
         theme,
         xaxis={"type": "log", "title": "k, the number of nearest images", "tickvals": ticks},
         yaxis={"title": "recall@k", "tickformat": ".3~f"},
-        showlegend=False,
+        showlegend=bool(beside),
     )
 
 

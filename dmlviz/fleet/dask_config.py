@@ -54,7 +54,8 @@ def check_address(address: str) -> str:
     if host is None or parts.scheme != "tls" or parts.path not in ("", "/") or parts.query or parts.username:
         hint = " A fleet is always encrypted." if address.startswith("tcp:") else ""
         raise FleetError(
-            f"The address of a fleet is tls://HOST:PORT, as in tls://192.168.0.2:8786; got {address}.{hint}"
+            "The address of a fleet is tls://HOST:PORT, as in tls://192.168.0.2:8786, or folder:DIR; "
+            f"got {address}.{hint}"
         )
     return f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
 

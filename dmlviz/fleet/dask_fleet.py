@@ -7,10 +7,10 @@ import secrets
 import subprocess
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +29,10 @@ from dmlviz.fleet.dask_config import (
 )
 from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError, MachineLostError
+from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.fleet.versions import refusal, versions
-from dmlviz.jobs.placement import EventQueue, JobWorker
+from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
 from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
@@ -42,24 +43,6 @@ REFRESH_S = 1.0  # seconds between two looks at which machines there are
 CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
 RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class MachineInfo:
-    """A machine of the fleet; `refused` is a sentence if it may not work for this server."""
-
-    name: str
-    address: str
-    slots: int
-    gpus: int
-    datasets: tuple[str, ...]
-    versions: dict[str, str]
-    busy: int
-    refused: str
-
-    def can_train(self, dataset: str) -> bool:
-        """Whether it may train on a data set, which it downloads where it does not have it."""
-        return not self.refused and (dataset in self.datasets or dataset in DATASETS.builtin)
 
 
 def connect(address: str, security: "Security") -> "Client":
@@ -127,7 +110,7 @@ class DaskFleet:
         self._name = secrets.token_hex(4)  # of this server: other servers' orders are none of ours
         self._calls = ThreadPoolExecutor(max_workers=16, thread_name_prefix="fleet call")
         self._thread = threading.Thread(target=self._watch, name="fleet", daemon=True)
-        self.trouble = ""  # why the fleet cannot be used now
+        self.trouble = ""
 
     def start(self, events: EventQueue, on_room: Callable[[], object]) -> None:
         """Begin to watch the machines; see `dmlviz.jobs.placement.Fleet`."""
@@ -148,30 +131,21 @@ class DaskFleet:
             not machines and dataset in DATASETS.builtin  # one will come
         )
 
-    def dispatch(self, run: Run) -> JobWorker | None:
+    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
         """Give a training to a machine with a free slot, at best one with its data and a GPU; None without any."""
-        dataset = run.config.dataset
         with self._change:
-            taken = [*self._jobs.values()]
-            free = {
-                address: machine.slots - taken.count(address)
-                for address, machine in self._machines.items()
-                if machine.can_train(dataset) and machine.slots > taken.count(address)
-            }
             client = self._client
-            if not free or client is None or client.status != "running" or self._closing.is_set():
+            if client is None or client.status != "running" or self._closing.is_set():
                 return None
-
-            def merit(address: str) -> tuple[bool, bool, int]:
-                machine = self._machines[address]
-                return dataset in machine.datasets, machine.gpus > 0, free[address]
-
-            address = max(free, key=merit)
+            machine = best_machine(self._machines.values(), Counter(self._jobs.values()), run.config.dataset, only=only)
+            if machine is None:
+                return None
+            address = machine.address
             # Not the bare id of the run: another server may train the same, and so may this one, begun again.
             order = f"{self._name}-{next(self._numbers)}-{run.id}"
             job = RemoteJob(
                 run,
-                self._machines[address].name,
+                machine.name,
                 self._events,
                 connect=lambda job: _DaskLink(client, order, address, job, self._calls),
                 on_end=lambda job, lost: self._forget(order, job, lost),
@@ -182,12 +156,12 @@ class DaskFleet:
         return job
 
     def close(self) -> None:
-        """End the jobs under way and leave the fleet."""
+        """Leave the fleet; its machines keep the trainings under way for a while, for when this server is back."""
         self._closing.set()
         with self._change:
             jobs = [*self._jobs]
         for job in jobs:
-            job.kill()
+            job.on_lost("The server was ended.")
         for job in jobs:
             job.join(5)
         self._thread.join(5)

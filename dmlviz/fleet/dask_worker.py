@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import warnings
@@ -16,6 +15,7 @@ from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, why_unreachable
 from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.machine import Machine
+from dmlviz.fleet.resources import gpu_count
 from dmlviz.fleet.versions import refusal, versions
 
 if TYPE_CHECKING:
@@ -54,19 +54,6 @@ def stop(order: str, force: bool) -> None:
     """Called by a server through `Client.run`: stop an order."""
     if _machine is not None:
         _machine.stop(order, force)
-
-
-def gpu_count() -> int:
-    """Return how many NVIDIA GPUs a training here may use, without loading torch."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return len([device for device in visible.split(",") if device.strip() not in ("", "-1")])
-    return len([*Path("/proc/driver/nvidia/gpus").glob("*")])
-
-
-def default_slots() -> int:
-    """Return one slot for each GPU; without a GPU the number of cores less one."""
-    return gpu_count() or max(1, (os.cpu_count() or 2) - 1)
 
 
 async def run_worker(
@@ -113,7 +100,6 @@ async def run_worker(
                 if sentence != said:
                     say(f"{sentence} Trying again …")
                 said = sentence
-            await asyncio.to_thread(machine.stop_all)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), RETRY_S)
     finally:
@@ -151,9 +137,8 @@ async def _join(
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        if ended.is_set():
-            await asyncio.to_thread(machine.stop_all)
-        else:
+        machine.abandon_all()
+        if not ended.is_set():
             say(f"{name} has lost the fleet at {address}.")
 
 

@@ -32,10 +32,15 @@ MAX_LINES = 200  # of a message
 LAST_EVENTS = ("replay", *FINAL_STATES)  # from the first of these on, a log comes with the packed run
 LIVE_PHASES = ("queued", "starting", "running", "stopping")
 SCRATCH = "dmlviz-machine-"
+KEEP_S = 600.0  # seconds that a training goes on for a server that is gone and may come back
+KEEP_RESULT_S = 60.0  # seconds that a finished run is kept, in case the server dies while it takes it
 
 
 class Machine:
     """Trains what it is told, in worker processes that are warm; thread-safe.
+
+    A training whose server is gone goes on for a while, unless its slot is needed. When the server comes back and
+    orders the same again, it gets all of it.
 
     Args:
         slots: How many trainings at a time.
@@ -51,6 +56,8 @@ class Machine:
         self.jobs = JobScheduler(Runs(self.scratch / "runs"), slots=slots, data_root=data, inference=False)
         self._change = threading.Lock()
         self._orders: dict[str, str] = {}  # the run of each order
+        self._abandoned: set[str] = set()  # orders whose server cannot be reached
+        self._kept: dict[str, threading.Timer] = {}  # runs that nobody waits for now, and what deletes them
 
     def train(
         self, order: str, config: TrainConfig, send: Callable[[dict[str, Any]], object], wanted: Callable[[], bool]
@@ -69,18 +76,26 @@ class Machine:
         """
         with self._change:
             self._orders[order] = config.id
+            if (timer := self._kept.pop(config.id, None)) is not None:
+                timer.cancel()
+        keep_s = 0.0
         try:
-            self.jobs.submit(config, owner=order)
+            self._make_room(config.id)
+            self.jobs.submit(config)
             run = self.jobs.runs.get(config.id)
             self._follow(order, run, send, wanted)
             file = BytesIO()
             export_run(run, file, compress=False)
+            keep_s = KEEP_RESULT_S if run.state == "finished" else 0.0
             return file.getvalue()
+        except MachineLostError:
+            keep_s = KEEP_S
+            raise
         finally:
             with self._change:
                 del self._orders[order]
-                if config.id not in self._orders.values():
-                    shutil.rmtree(self.jobs.runs.folder / config.id, ignore_errors=True)
+                self._abandoned.discard(order)
+                self._keep(config.id, keep_s)
 
     def message_from(self, order: str, first: int) -> dict[str, Any] | None:
         """Return the message of the lines from number `first` on once more; None when the order is over."""
@@ -92,27 +107,62 @@ class Machine:
         return message_of(record, first, [line.decode() for line in record.log.lines(first)[:MAX_LINES]])
 
     def stop(self, order: str, force: bool) -> None:
-        """Stop an order between two batches, or at once; nothing when it is over."""
+        """Stop an order between two batches, or at once; nothing when it is over, or others wait for the same run."""
         with self._change:
             run = self._orders.get(order)
-        if run is None:
-            return
-        self.jobs.stop(run, owner=order)
+            if run is None or [*self._orders.values()].count(run) > 1:
+                return
+        self.jobs.stop(run)
         if force and self.jobs.status(run).phase == "stopping":
-            self.jobs.stop(run, owner=order)
+            self.jobs.stop(run)
 
-    def stop_all(self) -> None:
-        """End every order at once: nobody waits for a result any more."""
+    def abandon_all(self) -> None:
+        """Note that no server can be reached: each training goes on for a while, in case its server comes back."""
         with self._change:
-            orders = [*self._orders]
-        for order in orders:
-            self.stop(order, force=True)
+            self._abandoned.update(self._orders)
 
     def close(self) -> None:
         """End every worker, and delete what they wrote."""
+        with self._change:
+            for timer in self._kept.values():
+                timer.cancel()
+            self._kept.clear()
         self.jobs.close()
         self._lock.release()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _keep(self, run: str, seconds: float) -> None:
+        """Keep a run for some seconds if no order waits for it; then end and delete it. Called with the lock."""
+        if run in self._orders.values() or run in self._kept:
+            return
+        if seconds == 0:
+            shutil.rmtree(self.jobs.runs.folder / run, ignore_errors=True)
+            return
+        timer = threading.Timer(seconds, self._drop, [run])
+        timer.daemon = True
+        self._kept[run] = timer
+        timer.start()
+
+    def _drop(self, run: str) -> None:
+        """End and delete a run that was kept, unless an order wants it by now."""
+        with self._change:
+            if self._kept.pop(run, None) is None:
+                return
+        self._end(run)
+        with self._change:
+            self._keep(run, 0)
+
+    def _make_room(self, run: str) -> None:
+        """End trainings that nobody waits for, as many as keep this run from starting at once."""
+        under_way = [key.run for key, _ in self.jobs.running_for() if key.run != run]
+        for kept in [*self._kept][: max(0, len(under_way) + 1 - self.jobs.slots)]:
+            if kept in under_way:
+                self._drop(kept)
+
+    def _end(self, run: str) -> None:
+        """End a training, if it is under way, and wait until its process has gone."""
+        while self.jobs.status(run).phase in LIVE_PHASES and self.jobs.stop(run):
+            time.sleep(POLL_INTERVAL_S)
 
     def _follow(
         self, order: str, run: Run, send: Callable[[dict[str, Any]], object], wanted: Callable[[], bool]
@@ -123,8 +173,7 @@ class Machine:
             _send_new(run, follower, send)
             if phase not in LIVE_PHASES:
                 return
-            if not wanted():
-                self.stop(order, force=True)
+            if order in self._abandoned or not wanted():
                 raise MachineLostError("Nobody waits for this training any more.")
             time.sleep(POLL_INTERVAL_S)
 
@@ -156,7 +205,7 @@ def _files_of(event: dict[str, Any]) -> list[str]:
     """Return the files that a page needs when it reads this event."""
     match event["event"]:
         case "started":
-            return ["labels.npy", "tracked.npy"]
+            return ["labels.npy", "tracked.npy", "scored.npy"]
         case "snapshot":
             return [f"frames/{event['frame']['id']}.i16", f"snapshots/{event['step']}.npy"]
         case "batch":

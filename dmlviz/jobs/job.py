@@ -60,6 +60,8 @@ class Job:
     stopping: bool = False
     attempts: int = 1
     lost: str = ""
+    machine: str = ""  # the one that has the training already, and for which it waits until `patience`
+    patience: float = 0.0  # as `submitted`
     timers: list[threading.Timer] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`

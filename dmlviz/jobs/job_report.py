@@ -9,7 +9,7 @@ JobKind: TypeAlias = Literal["train", "project", "trial"]
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
-    """A job that begins or has ended.
+    """A job that begins, begins again, or has ended.
 
     Attributes:
         kind: What the job does.
@@ -17,7 +17,8 @@ class JobReport:
         projection: Id of the projection, the hash of its config too; None for a training.
         trial: "STUDY/TRIAL" for a trial.
         owner: Who asked for it first.
-        state: "starting", or how it ended: "finished", "stopped", "failed" or "interrupted".
+        state: "starting"; "lost" where its machine was, so that it begins again; or how it ended: "finished",
+            "stopped", "failed" or "interrupted".
         waited: Seconds in the queue.
         seconds: Seconds in a worker; 0 where it begins, or ended in the queue.
         worker: Process id of the worker, or name of the machine; empty where it begins.
@@ -37,4 +38,4 @@ class JobReport:
 
 
 JobListener: TypeAlias = Callable[[JobReport], object]
-"""Called when a job begins and when it has ended; must be quick, as the scheduler waits for it."""
+"""Called when a job begins, begins again, and has ended; must be quick, as the scheduler waits for it."""

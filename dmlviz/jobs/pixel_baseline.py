@@ -23,11 +23,17 @@ def pixel_scores(images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def pixel_scores_for_run(run: Run, data_root: Path | None = None) -> dict[str, float]:
-    """Return the pixel scores of a run's tracked test images; raise RunNotFoundError before it has started."""
-    tracked, labels = run.tracked_indices, run.labels
-    if tracked is None or labels is None:
+    """Return the pixel scores of the images that a run's snapshots score.
+
+    Those are validation images, or the tracked test images where the run has none; raises RunNotFoundError before it
+    has started.
+    """
+    tracked, scored = run.tracked_indices, run.scored_indices
+    if tracked is None:
         raise RunNotFoundError(f"{run.title} has not started.")
-    return pixel_scores(load(run.config.dataset, data_root).test.images[tracked], labels[tracked])
+    data = load(run.config.dataset, data_root)
+    split, rows = (data.test, tracked) if scored is None else (data.train, scored)
+    return pixel_scores(split.images[rows], split.labels[rows])
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,9 +1,11 @@
 """What the scheduler needs of whoever does a job: a process of this machine, or another machine."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.runs.run import Run
 
 
@@ -39,8 +41,34 @@ class WorkerEvent(NamedTuple):
 EventQueue: TypeAlias = SimpleQueue[WorkerEvent | None]  # None: nobody listens any more
 
 
+@dataclass(frozen=True)
+class MachineInfo:
+    """A machine of a fleet; `refused` is a sentence if it may not work for this server."""
+
+    name: str
+    address: str
+    slots: int
+    gpus: int
+    datasets: tuple[str, ...]
+    versions: dict[str, str]
+    busy: int
+    refused: str
+
+    def can_train(self, dataset: str) -> bool:
+        """Whether it may train on a data set, which it downloads where it does not have it."""
+        return not self.refused and (dataset in self.datasets or dataset in DATASETS.builtin)
+
+
 class Fleet(Protocol):
     """Other machines that train."""
+
+    @property
+    def machines(self) -> list[MachineInfo]:
+        """The machines that are connected now, by name."""
+
+    @property
+    def trouble(self) -> str:
+        """Why the fleet cannot be used now; empty if it can."""
 
     def start(self, events: EventQueue, on_room: Callable[[], object]) -> None:
         """Begin to watch the machines.
@@ -53,8 +81,8 @@ class Fleet(Protocol):
     def can_train(self, dataset: str) -> bool:
         """Whether a machine, now free or not, could train on this data set."""
 
-    def dispatch(self, run: Run) -> JobWorker | None:
-        """Give a training to a machine with a free slot; None when there is none."""
+    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
+        """Give a training to a machine with a free slot, or to the one named `only`; None when there is none."""
 
     def close(self) -> None:
-        """End the jobs under way and leave the fleet."""
+        """Leave the fleet; its machines keep the trainings under way for a while, for when this server is back."""

@@ -30,6 +30,8 @@ from dmlviz.runs.store import Runs
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
 STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5, "trial": 5.0}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
+RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
+PATIENCE_S = 30.0  # seconds for its machine to be back
 MAX_ATTEMPTS = 3  # times that a training is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 
@@ -95,11 +97,40 @@ class JobScheduler:
                 if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
                     return None
             run = self.runs.create(config)
-            order = {"job": "train", "folder": str(run.path)}
-            return Job(key, run, order, config.dataset, [owner])
+            return Job(key, run, _training_request(run), config.dataset, [owner])
 
         self._submit_job(key, owner, prepare)
         return key.run
+
+    def resume_fleet_jobs(self, owners_of: Callable[[str], list[str]] = lambda run: [""]) -> list[str]:
+        """Take up the trainings that the fleet's machines had when the last server of these runs ended.
+
+        A machine that has gone on with one hands over all of it; otherwise it begins again, anywhere.
+
+        Args:
+            owners_of: Who asked for a run.
+
+        Returns:
+            The ids of their runs.
+        """
+        resumed: list[str] = []
+        if self.fleet is None:
+            return resumed
+        for run in self.runs.list():
+            machine = str(run.info.get("machine", ""))
+            if not machine or _age(run) > RESUME_WITHIN_S or run.state != "interrupted":
+                continue
+            with self._change:
+                record = self.runs.begin_again(run.id, "The server was ended.")
+                job = Job(
+                    Key(run.id), record, _training_request(record), record.config.dataset, owners_of(run.id) or [""]
+                )
+                job.lost, job.machine, job.patience = "The server was ended.", machine, time.monotonic() + PATIENCE_S
+                self._queue.append(job)
+                self._schedule(job, PATIENCE_S, self._on_room)
+            resumed.append(run.id)
+        self._on_room()
+        return resumed
 
     def project(self, run: str, config: ProjectionConfig, owner: str = "", *, resume: bool = False) -> str:
         """Start or queue a projection of a run, shared as in `submit`.
@@ -209,7 +240,7 @@ class JobScheduler:
             job = self._find(Key(run, projection, trial))
             if job is None:
                 return False
-            if owner is not None and job.owners != [owner]:
+            if owner is not None and {*job.owners} - {owner, ""}:  # "" is nobody who could miss it
                 job.owners = [name for name in job.owners if name != owner]
                 return False
             if job.worker is None:
@@ -396,6 +427,8 @@ class JobScheduler:
         """Give a job to a machine of the fleet, or else to a worker of this one; None when there is no room."""
         slots = self.slots
         if self.fleet is not None and isinstance(job.record, Run):
+            if job.machine and time.monotonic() < job.patience:
+                return self.fleet.dispatch(job.record, only=job.machine)
             worker = self.fleet.dispatch(job.record)
             if worker is not None or (slots == 0 and self.fleet.can_train(job.dataset)):
                 return worker
@@ -486,7 +519,14 @@ class JobScheduler:
             self._write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
         else:
             job.record = self.runs.begin_again(job.key.run, event.why)
-            job.worker, job.attempts, job.lost = None, job.attempts + 1, event.why
+            self._report(
+                job,
+                "lost",
+                seconds=time.monotonic() - (job.started or job.submitted),
+                worker=_worker_name(job.worker),
+                reason=event.why,
+            )
+            job.worker, job.attempts, job.lost, job.machine = None, job.attempts + 1, event.why, ""
             self._queue.insert(0, job)
 
     def _write_end(self, job: Job, event: str, reason: str) -> None:
@@ -512,11 +552,24 @@ class JobScheduler:
         job.timers.clear()
 
 
+def _training_request(run: Run) -> dict[str, Any]:
+    """Return what a worker of this machine is told to do."""
+    return {"job": "train", "folder": str(run.path)}
+
+
 def _worker_name(worker: JobWorker | None) -> str:
     """Return the machine that a worker is on, or its process id on this one."""
     if worker is None:
         return ""
     return str(worker.pid) if isinstance(worker, WorkerProcess) else worker.machine
+
+
+def _age(run: Run) -> float:
+    """Return the seconds since a run's log grew, or since it was made."""
+    try:
+        return time.time() - (run.log.path if run.log.path.exists() else run.path / "run.json").stat().st_mtime
+    except OSError:  # deleted
+        return float("inf")
 
 
 def _is_over(record: EventLogDir) -> bool:

@@ -210,6 +210,16 @@ class Loss(nn.Module):
     @property
     def active(self) -> Tensor:
         """Share of the terms of the last call that were active, a scalar from 0 to 1; counted when asked for."""
+        active, total = self._count_terms()
+        return active / total.clamp_min(1)
+
+    @property
+    def num_terms(self) -> Tensor:
+        """How many terms the last call had, a scalar; counted when asked for."""
+        return self._count_terms()[1]
+
+    def _count_terms(self) -> tuple[Tensor, Tensor]:
+        """Return how many terms of the last call were active, and how many there were."""
         active = total = torch.zeros(())
         for part in self._last_parts:
             if isinstance(part, Terms):
@@ -219,7 +229,7 @@ class Loss(nn.Module):
                 total = total.to(alive.device) + mask.expand_as(part.values).sum()
             else:
                 active, total = active.to(part.active.device) + part.active, total.to(part.terms.device) + part.terms
-        return active / total.clamp_min(1)
+        return active, total
 
     @property
     def loss_per_image(self) -> Tensor | None:

@@ -31,6 +31,11 @@ class WeightedSum(Loss):
         """Mean of the two losses' own."""
         return (self.a.active + self.b.active) / 2
 
+    @property
+    def num_terms(self) -> Tensor:
+        """Sum of the two losses' own."""
+        return self.a.num_terms + self.b.num_terms
+
     def compute(self, shared: LabeledBatch, tuples: Any = None) -> Tensor:
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
         self._accepted(tuples)

@@ -3,22 +3,23 @@
 import threading
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
 from dmlviz.metrics.inputs import LabeledEmbeddings, read
-from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances
+from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances, pairs
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 
-MAX_RANKS = 100
+MAX_RANKS = 1000
 BINS = 80
 _FINE_BINS = 4096  # counted first, then merged to at most BINS
 _BLOCK_ROWS = 1000
 
 Pair = tuple[int, int]
+PairKind = Literal["same", "different"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,15 @@ class RecallAtK:
         recall: recall[k − 1] is the share of queries with an image of their class among the k nearest.
         queries: Number of queries.
         left_out: Number of images alone in their class, which cannot be queries.
+        images: Index of each query, ascending.
+        first_hit: Rank (from 1) of the nearest image of its class, for each query.
     """
 
     recall: np.ndarray
     queries: int
     left_out: int
+    images: np.ndarray
+    first_hit: np.ndarray
 
     @property
     def ks(self) -> np.ndarray:
@@ -120,7 +125,7 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAt
     if not queries:
         raise UserError("Recall@k needs a class with two images; every image here is alone in its class.")
     hits = np.bincount(np.minimum(first_hit, most + 1), minlength=most + 2)[1 : min(most, n - 1) + 1]
-    return RecallAtK(np.cumsum(hits) / queries, queries, n - queries)
+    return RecallAtK(np.cumsum(hits) / queries, queries, n - queries, used, first_hit)
 
 
 def roc(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> Roc:
@@ -174,6 +179,60 @@ def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> Distan
     different, same = coarse.reshape(2, count, merged).sum(axis=2)
     width = merged * (widest or 1.0) * unit / _FINE_BINS
     return DistanceHistogram(np.arange(count + 1) * width, same, different)
+
+
+def false_positives(
+    embeddings: Any, labels: Any, threshold: float, most: int, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of two classes that a threshold accepts, the closest first, of those that `roc` samples.
+
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+        threshold: Distance up to which a pair counts as "same class".
+        most: The number of pairs to return at most.
+        seed: Seed of the sample.
+
+    Returns:
+        Indices of the first and of the second images.
+    """
+    points = _finite(embeddings, labels)
+    with single_threaded_blas():
+        distances, same, unit = pair_distances(points, MAX_PAIRS, seed)
+    first, second, _ = pairs(points.classes, MAX_PAIRS, seed)
+    accepted = np.flatnonzero(~same & (distances * unit <= threshold))
+    closest = accepted[np.argsort(distances[accepted], kind="stable")][:most]
+    return first[closest], second[closest]
+
+
+def pairs_per_image(embeddings: Any, labels: Any, low: float, high: float, kind: PairKind) -> np.ndarray:
+    """Count, for each image, its pairs with a distance in [low, high).
+
+    Args:
+        embeddings: n × d, finite.
+        labels: n class ids.
+        low: The smallest distance.
+        high: The distance that ends the range.
+        kind: Pairs of the "same" class or of "different" classes.
+
+    Returns:
+        n counts.
+    """
+    points = _finite(embeddings, labels)
+    scaled, _, unit = rescale(points.points, points.points)
+    counts = np.zeros(len(scaled), np.int64)
+    least, end = (low / unit) ** 2, (high / unit) ** 2
+
+    def visit(rows: slice, squared: np.ndarray) -> None:
+        within = (squared >= least) & (squared < end)
+        within &= (points.classes[rows, None] == points.classes) == (kind == "same")
+        index = np.arange(rows.start, rows.stop)
+        within[index - rows.start, index] = False
+        counts[rows] = np.count_nonzero(within, axis=1)
+
+    with single_threaded_blas():
+        for_each_distance_chunk(scaled, scaled, points.points.dtype, visit)
+    return counts
 
 
 def outline(x: np.ndarray, y: np.ndarray, tolerance: float = 1 / 2000, even: int = 200) -> np.ndarray:

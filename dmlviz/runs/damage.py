@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
-from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
+from dmlviz.runs.run import LOSS_WEIGHTS, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
@@ -19,12 +19,14 @@ Damage = tuple[DamagedFileError, ...]
 PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches")
 _DEPENDENTS = {
     "metrics.json": ("scores",),
+    "scored.npy": ("scores",),
     "events.jsonl": ("map",),
     "frames/": ("map",),
     "labels.npy": ("map", "neighbors", "earlier epochs", "batches"),
     "tracked.npy": ("map", "neighbors", "earlier epochs", "batches"),
     "embeddings.npy": ("neighbors",),
     "weights.safetensors": ("net",),
+    "loss.safetensors": ("net",),
     "snapshots/": ("earlier epochs",),
     "nets/": ("earlier epochs",),
     "basis.npz": ("net", "batches"),
@@ -61,6 +63,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
     readers: dict[str, Callable[[], object]] = {
         "labels": lambda: run.labels,
         "tracked": lambda: run.tracked_indices,
+        "scored": lambda: run.scored_indices,
         "embeddings": lambda: run.embeddings,
         "metrics": lambda: run.metrics,
         "basis": lambda: run.linear_projection,
@@ -90,6 +93,8 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     """Yield the files that the log mentions and that are missing."""
     kinds = {event["event"] for event in events}
     expected = ["labels", "tracked"] if "started" in kinds else []
+    if any(event["event"] == "started" and event["validation_images"] for event in events):
+        expected.append("scored")
     complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if complete:
         expected += ["embeddings", "metrics", "basis"]
@@ -97,6 +102,8 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     for name in expected:
         if parts[name] is None or (name == "metrics" and parts[name] == {}):
             yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
+    if (run.path / LOSS_WEIGHTS).exists():
+        yield from _damage_of(_check_safetensors, run.path / LOSS_WEIGHTS)
     weights = run.path / "weights.safetensors"
     if weights.exists():
         yield from _damage_of(_check_safetensors, weights)

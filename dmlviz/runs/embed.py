@@ -9,12 +9,14 @@ import numpy as np
 import torch
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
 
 MAX_IMAGES = 1000
+CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
 
 def handle_request(question: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +80,22 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     return embeddings
 
 
+def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
+    """Embed images (uint8, n × h × w or n × h × w × 3) with the net that the training began with, made from its seed.
+
+    Returns:
+        Embeddings (n × d, float32).
+    """
+    declared = DATASETS[run.config.dataset]
+    net = _new_net(run.config, seed=run.config.seed).eval()
+    parts = []
+    with torch.inference_mode():
+        for part in torch.from_numpy(images).reshape(len(images), *images.shape[1:3], -1).split(CHUNK):
+            parts.append(net((part.permute(0, 3, 1, 2).float() / 255 - declared.mean) / declared.std).float())
+    embeddings: np.ndarray = torch.cat(parts).numpy()
+    return embeddings
+
+
 def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None = None) -> dict[str, list[list[float]]]:
     """Project embeddings (n × d) onto a run's own view ("live") and its projections (those in `views`, or all).
 
@@ -98,17 +116,21 @@ def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    config = Run(run).config
-    declared = DATASETS[config.dataset]
-    net = build(
-        config.net,
-        embedding_dim=config.embedding_dim,
-        normalize=config.normalize,
-        channels=declared.channels,
-        size=declared.size,
-    )
+    net = _new_net(Run(run).config)
     try:
         net.load_state_dict(load_file(weights))
     except (SafetensorError, RuntimeError, OSError):  # truncated, changed, or of another net
         raise DamagedFileError(weights, "it does not hold the weights of this run's net") from None
     return net.eval()
+
+
+def _new_net(config: TrainConfig, seed: int | None = None) -> torch.nn.Module:
+    declared = DATASETS[config.dataset]
+    return build(
+        config.net,
+        embedding_dim=config.embedding_dim,
+        normalize=config.normalize,
+        channels=declared.channels,
+        size=declared.size,
+        seed=seed,
+    )

@@ -19,6 +19,7 @@ from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.descriptions import METRICS, RUN
+from dmlviz.storage.run_schema.fields import MAX_IMAGES
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
@@ -35,7 +36,9 @@ __all__ = [
     "UnreadableRunError",
 ]
 
+LOSS_WEIGHTS = "loss.safetensors"  # what the loss has learned, if anything
 LIVE = "live"  # the run's own view, beside the IDs of its projections
+VALIDATION = "validation/"  # in metrics.json, before the names of scores of validation images
 
 
 class Run(NeighborSearch):
@@ -105,8 +108,26 @@ class Run(NeighborSearch):
         return tracked
 
     @property
+    def scored_indices(self) -> np.ndarray | None:
+        """The validation images that snapshots score, as indices into the training images of the data set.
+
+        None where snapshots score the tracked test images.
+        """
+        return self._indices("scored.npy", MAX_IMAGES)
+
+    @property
     def metrics(self) -> dict[str, float]:
         """Scores on all test images; empty before the end."""
+        return {name: value for name, value in self._metrics.items() if not name.startswith(VALIDATION)}
+
+    @property
+    def validation_metrics(self) -> dict[str, float]:
+        """Scores on all validation images, to choose by; empty before the end, and without such images."""
+        stored = self._metrics.items()
+        return {name.removeprefix(VALIDATION): value for name, value in stored if name.startswith(VALIDATION)}
+
+    @property
+    def _metrics(self) -> dict[str, float]:
         try:
             metrics = read(METRICS, self.path / "metrics.json")
         except FileNotFoundError:

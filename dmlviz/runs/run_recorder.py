@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
@@ -33,6 +33,7 @@ class RunRecorder:
         self.means = StepAverager(run.config)
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
+        self.scored_on = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
 
@@ -69,6 +70,9 @@ class RunRecorder:
         self.view = LiveProjector(self.labels[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # indices into the labels
+        if len(event.scored_indices):
+            write_array(path / "scored.npy", event.scored_indices.astype(np.int32))  # of the training images
+        self.scored_on = "validation" if event.validation_images else "test"
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
@@ -77,7 +81,9 @@ class RunRecorder:
             "started",
             steps=event.steps,
             train_images=event.train_images,
+            validation_images=event.validation_images,
             test_images=event.test_images,
+            scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
             device=event.device,
             view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
             dims=display_dims(config.embedding_dim),
@@ -97,21 +103,33 @@ class RunRecorder:
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.last_snapshot = (event.step, event.embeddings)
         self.centers[event.step] = _centers(event.class_centers)
-        self.writer.event("snapshot", step=event.step, frame=frame, metrics=event.metrics, **self.centers[event.step])
+        self.writer.event(
+            "snapshot",
+            step=event.step,
+            frame=frame,
+            metrics=event.metrics,
+            scored_on=self.scored_on,
+            **self.centers[event.step],
+        )
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
         if event.net_weights:
             write_weights(path / "weights.safetensors", event.net_weights)
+        if event.loss_weights:
+            write_weights(path / LOSS_WEIGHTS, event.loss_weights)
         metrics = {name: float(value) for name, value in event.metrics.items()}
-        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in metrics.items()})
+        validation = {name: float(value) for name, value in event.validation_metrics.items()}
+        kept = metrics | {VALIDATION + name: value for name, value in validation.items()}
+        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in kept.items()})
         self._render_replay(event)
         self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
             "stopped" if isinstance(event, Stopped) else "finished",
             step=event.step,
             metrics=metrics,
+            validation_metrics=validation,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
             seconds=event.seconds,
@@ -164,7 +182,7 @@ class StepAverager:
         self.pending.append(asdict(event) | {"active": event.active_fraction})
         if event.step % self.every and event.step != self.steps:
             return None
-        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
         means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
         self.pending = []
         # Six digits suffice for a curve; all digits would be half of the size of a small run.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dmlviz.config import TrainConfig
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Step
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step
 
 WINDOW_STEPS = 20  # batches that an alarm about the loss is based on
 COLLAPSE_RATIO = 0.05  # of the untrained net's mean distance between classes
@@ -15,7 +15,7 @@ LOSS_RISE_FACTOR = 3.0  # times the lowest mean loss so far
 NORM_GROWTH_FACTOR = 100.0
 MAX_MARGINS_PER_CLASS = 10.0  # norms up to so many margins per class are plausible
 MIN_MARGINS = 3.0  # shorter embeddings cannot keep classes a margin apart
-OVERFIT_SPREAD_RATIO = 2.5  # within-class / between-class distance, of test images over training batches
+OVERFIT_SPREAD_RATIO = 2.5  # within-class / between-class distance, of validation images over training batches
 OVERFIT_P1_DROP = 0.02  # P@1 below its best
 
 
@@ -40,6 +40,7 @@ class TrainingMonitor:
     """
 
     config: TrainConfig
+    images: str = "test images"  # whose scores the alarms are based on
     active: set[str] = field(default_factory=set)
     initial_metrics: Mapping[str, float] = field(default_factory=dict)
     best: float = 0.0
@@ -51,13 +52,15 @@ class TrainingMonitor:
     def update(self, event: Event) -> tuple[list[Alarm], list[str]]:
         """Process one event; return the alarms raised and the names of those cleared."""
         alarms: dict[str, Alarm | None] = {}
-        if isinstance(event, Step):
+        if isinstance(event, Started):
+            self.images = "validation images" if event.validation_images else "test images"
+        elif isinstance(event, Step):
             self.steps.append(event)
             alarms = {"inactive": self._inactive(), "diverging": self._diverging()}
         elif isinstance(event, Failed):
             alarms = {"diverging": Alarm("diverging", f"Training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
-            metrics = event.metrics
+            metrics = (isinstance(event, Finished) and event.validation_metrics) or event.metrics
             self.initial_metrics = self.initial_metrics or metrics
             self.best = max(self.best, metrics.get("precision_at_1", 0.0))
             self.norms.append(metrics.get("mean_norm", float("nan")))
@@ -132,16 +135,16 @@ class TrainingMonitor:
     def _overfitting(self, metrics: Mapping[str, float]) -> Alarm | None:
         if len(self.steps) < WINDOW_STEPS:
             return None
-        test_ratio = _within_between_ratio(metrics.get("mean_positive_distance"), metrics.get("mean_negative_distance"))
+        held_out = _within_between_ratio(metrics.get("mean_positive_distance"), metrics.get("mean_negative_distance"))
         positive = sum(step.positive_distance for step in self.steps)
         train_ratio = _within_between_ratio(positive, sum(step.negative_distance for step in self.steps))
         score = metrics.get("precision_at_1", float("nan"))
-        if not (test_ratio > OVERFIT_SPREAD_RATIO * train_ratio and score < self.best - OVERFIT_P1_DROP):
+        if not (held_out > OVERFIT_SPREAD_RATIO * train_ratio and score < self.best - OVERFIT_P1_DROP):
             return None
         return Alarm(
             "overfitting",
-            f"Overfitting: the within-class spread on test images is {test_ratio / train_ratio:.1f} times that of "
-            f"training batches, and P@1 fell from {self.best:.3f} to {score:.3f}.",
+            f"Overfitting: the within-class spread on {self.images} is {held_out / train_ratio:.1f} times that of "
+            f"training batches, and their P@1 fell from {self.best:.3f} to {score:.3f}.",
         )
 
 

@@ -9,7 +9,18 @@ from dmlviz.training.batch_record import BatchRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """The first event; `tracked_indices` are the test images that every snapshot embeds."""
+    """The first event.
+
+    Attributes:
+        steps: batches of the whole training.
+        tracked_indices: the test images that every snapshot embeds.
+        train_images: number of images that batches are made of.
+        test_images: number of test images.
+        device: the torch device.
+        threads: torch's threads.
+        validation_images: number of training images held out to be scored; with 0 snapshots score test images.
+        scored_indices: those that every snapshot scores, as indices into the data set's training images.
+    """
 
     steps: int
     tracked_indices: np.ndarray
@@ -17,11 +28,16 @@ class Started:
     test_images: int
     device: str
     threads: int
+    validation_images: int = 0
+    scored_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes."""
+    """One batch: its loss, the fraction of active loss terms, mean distances within and between classes.
+
+    `terms_per_image` is how many loss terms the batch had for each of its images.
+    """
 
     step: int
     loss: float
@@ -30,6 +46,7 @@ class Step:
     negative_distance: float
     images_per_second: float
     cpu_seconds: float
+    terms_per_image: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +56,8 @@ class Snapshot:
     Attributes:
         step: batches trained so far.
         embeddings: embeddings of the tracked images (n × d, float32).
-        metrics: their scores; with held-out classes also as `seen/…` and `unseen/…`.
+        metrics: scores of the validation images `Started.scored_indices`, or of the tracked test images if there are
+            none; with held-out classes also as `seen/…` and `unseen/…`.
         net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large.
         class_centers: centers that the loss learns (k × d; of class weights the directions), if any.
     """
@@ -53,7 +71,10 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The end: embeddings of all test images (n × d), their scores, and the net's weights."""
+    """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
+
+    `validation_metrics` are the scores of all validation images, to choose by; empty without any.
+    """
 
     step: int
     embeddings: np.ndarray
@@ -63,6 +84,8 @@ class Finished:
     seconds: float
     class_centers: np.ndarray | None = None
     reason: str = ""
+    validation_metrics: dict[str, float] = field(default_factory=dict)
+    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

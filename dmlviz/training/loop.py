@@ -15,6 +15,7 @@ from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, S
 from dmlviz.training.trainer import Trainer
 
 STOPPED_BY_USER = "stopped by hand"
+QUICK = {"clustering": False, "full_ranking": False, "verification": False}  # without the slow metrics
 
 
 def train(
@@ -29,6 +30,9 @@ def train(
     Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds) or Failed (the
     training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped have embeddings of all
     test images, so that no Snapshot repeats their step. Closing the iterator stops the training.
+
+    Snapshots are scored on validation images, which are held out of the training images. Test images are scored
+    once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
 
     On the CPU, equal configs give bit-identical results, for the same machine and number of threads.
 
@@ -58,7 +62,9 @@ def train(
     yield Started(
         steps=config.steps,
         tracked_indices=tracked,
-        train_images=len(trainer.labels),
+        train_images=len(trainer.train_images),
+        validation_images=len(trainer.validation_images),
+        scored_indices=trainer.validation_images.rows[trainer.scored],
         test_images=len(data.test),
         device=str(trainer.device),
         threads=torch.get_num_threads(),
@@ -66,11 +72,13 @@ def train(
     step, reason = 0, ""
     while True:
         if step in snapshots:
-            embeddings = trainer.embed(tracked)
+            embeddings = trainer.embed(trainer.test_images, tracked)
             if not np.isfinite(embeddings).all():
                 yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
                 return
-            scores = trainer.scores(embeddings, tracked, clustering=False, full_ranking=False, verification=False)
+            scores = _validation_scores(trainer, trainer.scored)
+            if scores is None:
+                scores = trainer.scores(embeddings, data.test.labels[tracked], **QUICK)
             weights = trainer.weights() if step in checkpoints else None
             centers = trainer.centers()
             yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centers, net_weights=weights)
@@ -96,12 +104,13 @@ def train(
             negative_distance=stats.negative_distance,
             images_per_second=stats.images / (time.perf_counter() - started),
             cpu_seconds=clock.cpu_seconds(),
+            terms_per_image=stats.terms / max(1, stats.images),
         )
         if step in recorded:
             batch = trainer.record_batch(step, stats)
             if batch is not None:
                 yield batch
-    embeddings = trainer.embed()
+    embeddings = trainer.embed(trainer.test_images)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
@@ -111,13 +120,26 @@ def train(
         step=step,
         embeddings=embeddings,
         # After Stop a user waits: skip the slowest metrics, which no page shows; `dmlviz evaluate` computes them.
-        metrics=trainer.scores(embeddings, full_ranking=not stopped_by_user, verification=not stopped_by_user),
+        metrics=trainer.scores(
+            embeddings, data.test.labels, full_ranking=not stopped_by_user, verification=not stopped_by_user
+        ),
+        validation_metrics=_validation_scores(trainer) or {},
         net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         class_centers=trainer.centers(),
         reason=reason,
     )
+
+
+def _validation_scores(trainer: Trainer, indices: np.ndarray | None = None) -> dict[str, float] | None:
+    """Return the scores of the validation images at `indices`, or of all; None without validation images."""
+    images = trainer.validation_images
+    if not len(images):
+        return None
+    labels = images.labels if indices is None else images.labels[indices]
+    return trainer.scores(trainer.embed(images, indices), labels, **QUICK)
 
 
 def snapshot_steps(steps: int, snapshots: int) -> list[int]:

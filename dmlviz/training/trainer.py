@@ -21,21 +21,26 @@ from dmlviz.ops.reductions import masked_mean
 from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
+from dmlviz.training.head_accuracy import NAME as HEAD_ACCURACY
+from dmlviz.training.head_accuracy import head_accuracy
+from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
+from dmlviz.training.validation_split import split_training_images
 
 EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
 
 @dataclass(frozen=True)
 class StepStats:
-    """What one batch gave: the loss, its active share, mean distances within and between classes, images."""
+    """What one batch gave: the loss, its active share, mean distances within and between classes, images, and terms."""
 
     loss: float
     active: float
     positive_distance: float
     negative_distance: float
     images: int
+    terms: float
 
 
 class Trainer:
@@ -44,15 +49,15 @@ class Trainer:
     def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
         self.config = config
         self.device = device
-        split = data.train.select_classes(config.train_classes).first(config.max_train_images)
-        self.batches = sampling.build(config, split.labels, config.seed)
-        self.train_images = _Images(split.images, data, device)
-        self.test_images = _Images(data.test.images, data, device)
-        self.test_labels = data.test.labels
+        split = split_training_images(config, data.train.labels)
+        self.train_images = LabeledImages(data.train, split.train, data, device)
+        self.validation_images = LabeledImages(data.train, split.validation, data, device)
+        self.scored = np.searchsorted(split.validation, split.scored)  # of the validation images, at each snapshot
+        self.test_images = LabeledImages(data.test, None, data, device)
+        self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
-        self.labels = torch.from_numpy(np.searchsorted(config.train_classes, split.labels)).to(device)
+        self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
         self.classes = np.array(config.train_classes)
-        self.rows = np.flatnonzero(np.isin(data.train.labels, self.classes))
         net = nets.build(
             config.net,
             embedding_dim=config.embedding_dim,
@@ -73,7 +78,7 @@ class Trainer:
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
         self.optimizer = build_optimizer(config, self.net, self.loss)
         self.schedule = build_schedule(config, self.optimizer)
-        self.steps_per_epoch = max(1, len(split) // config.effective_batch_size)
+        self.steps_per_epoch = max(1, len(self.train_images) // config.effective_batch_size)
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         self.refreshing: list[Iterator[None]] = []
@@ -99,16 +104,15 @@ class Trainer:
             distances = batch.distances("euclidean")
             between = masked_mean(distances, ~batch.same_class)
             within = masked_mean(distances, batch.same_class & batch.off_diagonal)
-            value, active, within, between = torch.stack(
-                [loss.detach().float(), self.loss.active.float(), within.float(), between.float()]
-            ).tolist()
+            stats = (loss.detach(), self.loss.active, within, between, self.loss.num_terms)
+            value, active, within, between, terms = torch.stack([each.float() for each in stats]).tolist()
         self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
         if math.isfinite(value):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             self.schedule.step()
-        return StepStats(value, active, within, between, len(batch))
+        return StepStats(value, active, within, between, len(batch), terms)
 
     def record_batch(self, step: int, stats: StepStats) -> BatchRecord | None:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
@@ -117,7 +121,7 @@ class Trainer:
             return None
         batch = recorder.finish(step, stats.loss, stats.active, self.net, self.train_images[recorder.images])
         # Back to the indices and class IDs of the data set.
-        return batch and replace(batch, images=self.rows[batch.images], labels=self.classes[batch.labels])
+        return batch and replace(batch, images=self.train_images.rows[batch.images], labels=self.classes[batch.labels])
 
     def _sampled(self, labels: Tensor) -> Pairs | Triplets | None:
         """Return the pairs or triplets that the sampler put into consecutive rows; None for other samplers."""
@@ -133,13 +137,15 @@ class Trainer:
         """Return a copy of the net's weights by name."""
         return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
 
-    def embed(self, indices: np.ndarray | None = None) -> np.ndarray:
-        """Return embeddings (n × d, float32) of the test images at `indices`, or of all."""
-        selected = torch.arange(len(self.test_images)) if indices is None else torch.from_numpy(indices)
-        parts = [
-            self._embed_images(self.test_images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)
-        ]
+    def embed(self, images: LabeledImages, indices: np.ndarray | None = None) -> np.ndarray:
+        """Return embeddings (n × d, float32) of the images at `indices`, or of all."""
+        selected = torch.arange(len(images)) if indices is None else torch.from_numpy(indices)
+        parts = [self._embed_images(images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
+
+    def loss_weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the loss's learned weights by name; empty for most losses."""
+        return {name: value.detach().float().cpu().numpy().copy() for name, value in self.loss.named_parameters()}
 
     def centers(self) -> np.ndarray | None:
         """Return the class centers that the loss learns (k × d), if it has any."""
@@ -152,16 +158,21 @@ class Trainer:
         embeddings: Tensor = self.net(images).float()
         return embeddings
 
-    def scores(self, embeddings: np.ndarray, indices: np.ndarray | None = None, **parts: Any) -> dict[str, float]:
-        """Compute the metrics of embedded test images, with held-out classes also of seen and unseen ones.
+    def scores(self, embeddings: np.ndarray, labels: np.ndarray, **parts: Any) -> dict[str, float]:
+        """Compute the metrics of embedded images, with held-out classes also of seen and unseen ones.
 
         Args:
             embeddings: embeddings (n × d).
-            indices: the test images (n); all when None.
+            labels: class IDs (n).
             **parts: options of `metrics.evaluate` that leave out slow parts.
         """
-        labels = self.test_labels if indices is None else self.test_labels[indices]
-        return metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
+        scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
+        accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
+        if accuracy is not None:
+            scores[HEAD_ACCURACY] = accuracy
+            if self.config.held_out_classes:
+                scores[f"seen/{HEAD_ACCURACY}"] = accuracy
+        return scores
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""
@@ -173,20 +184,3 @@ class Trainer:
                 else:
                     self.refreshing.append(chunks)
         self.refreshing = [chunks for chunks in self.refreshing if next(chunks, chunks) is None]
-
-
-class _Images:
-    """uint8 images on the device, normalized on access: `images[indices]` is float, n × c × h × w."""
-
-    def __init__(self, images: np.ndarray, data: Dataset, device: torch.device) -> None:
-        shape = (len(images), *images.shape[1:3], data.channels)
-        self.pixels = torch.from_numpy(images).reshape(shape).to(device)
-        self.mean = 255 * data.mean
-        self.std = 255 * data.std
-
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-    def __getitem__(self, indices: Tensor | slice) -> Tensor:
-        # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
-        return self.pixels[indices].float().sub_(self.mean).div_(self.std).permute(0, 3, 1, 2)

@@ -47,6 +47,8 @@ export interface StartedEvent {
   time?: number;
   steps?: number;
   train_images?: number;
+  validation_images?: number;
+  scored_images?: number;
   test_images?: number;
   device?: string | null;
   threads?: number;
@@ -69,6 +71,7 @@ export interface StepEvent {
   positive_distance?: number;
   negative_distance?: number;
   images_per_second?: number;
+  terms_per_image?: number;
   cpu_seconds?: number;
 }
 
@@ -82,13 +85,14 @@ export interface BatchEvent {
   active: number;
 }
 
-/** The tracked images were embedded. */
+/** The tracked images were embedded, and the images of `scored_on` scored. */
 export interface SnapshotEvent {
   event: "snapshot";
   time?: number;
   step: number;
   frame: FrameMeta;
   metrics?: Record<string, number>;
+  scored_on?: "validation" | "test";
   centers?: number[][];
 }
 
@@ -165,12 +169,13 @@ export interface PreparingEvent {
   total: number;
 }
 
-/** How a training or a projection came to its end. */
+/** How a training or a projection came to its end; `metrics` are those of the test images. */
 export interface EndedEvent {
   event: "finished" | "stopped" | "failed";
   time?: number;
   step?: number;
   metrics?: Record<string, number>;
+  validation_metrics?: Record<string, number>;
   test_images?: number;
   usual_distance?: number | null;
   seconds?: number | null;
@@ -268,6 +273,7 @@ export interface MapProps {
   pinned: number | null;
   neighbors: number[];
   link?: string | null;
+  links_views?: boolean;
   height?: number | "fill";
 }
 
@@ -322,6 +328,15 @@ export interface Vote {
   label: number;
 }
 
+/** dmlviz/runs/RUN/logits/ITEM.json: see dmlviz/runs/logits.py. */
+export interface Logits {
+  classes: number[];
+  own: number | null;
+  before: number[];
+  after: number[];
+  norm: number;
+}
+
 /** The image in question with its nearest, or the words that stand where there is none. */
 export interface InspectorProps {
   placeholder?: string;
@@ -339,6 +354,7 @@ export interface InspectorProps {
   far?: string | null;
   way?: number;
   below?: string;
+  logits?: string[];
   sheet?: boolean;
 }
 
@@ -773,7 +789,7 @@ export interface ClassroomTask {
   guesses: string[];
 }
 
-/** A student, for the teacher only; `guess` counts from 1. */
+/** A student, for the teacher only; `guess` counts from 1, `removed` is who was taken out. */
 export interface ClassroomStudent {
   id: string;
   nickname: string;
@@ -781,6 +797,7 @@ export interface ClassroomStudent {
   following: boolean;
   place: string;
   guess: number | null;
+  removed: boolean;
 }
 
 /** How a class stands, for one person; `counts` and `answer` come to students once the answer is shown. */

@@ -1,5 +1,6 @@
 """The Compare page: the pair, its differences, agreement, and trainings started from here."""
 
+import json
 from base64 import b64decode
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from app.panels.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
 from app.payloads.agreement import agreement_table
 from app.state import compare
 from app.state.compare import CompareState, Pair, differences, resolve_pair, run_view
+from app.state.explore_options import COMPARED_CURVES
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.figures.data import measure
+from dmlviz.figures.drawing import draw
 from dmlviz.storage.files import write_array
 
 MAIN = Path(app.__file__).parent / "page.py"
@@ -194,3 +198,23 @@ def test_a_url_is_applied_even_if_another_page_created_the_state(here, two):
     page.query_params["a"], page.query_params["b"] = two[1].id, two[0].id
     page.run()
     assert page.session_state[compare.KEY].to_query() == {"a": two[1].id, "b": two[0].id}
+
+
+@pytest.mark.parametrize("name", COMPARED_CURVES)
+def test_the_curves_of_both_runs_are_in_one_figure(two, name):
+    a, b = two
+    page = AppTest.from_file(str(MAIN), default_timeout=30)
+    page.switch_page(COMPARE)
+    page.query_params.update({"a": a.id, "b": b.id, "curves": name})
+    page.run()
+    assert not page.exception
+    drawn = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
+    alone = [json.loads(draw(name, measure(name, run)).to_json())["data"] for run in (a, b)]
+    assert drawn[0]["y"] == alone[0][0]["y"]
+    others = [trace for trace in drawn if str(trace.get("name", "")).startswith(f"{b.title} (second)")]
+    if name == "distance_histogram":
+        assert len(others) == 2  # pairs of one class, and of two
+    else:
+        assert [trace["y"] for trace in others] == [alone[1][0]["y"]]
+    assert CompareState.from_query({"curves": name}).to_query() == {"curves": name}
+    assert CompareState.from_query({"curves": "confusion_matrix"}).curves is None

@@ -1,20 +1,30 @@
 """The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
+import time
+from base64 import b64decode
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
 from app.panels import curves as drawer
+from app.payloads.baseline_curves import BaselineCurves, baseline_curves
 from app.state import curves
+from app.state.current_view import PageContext, RunView
 from app.state.explore import UIState
-from app.state.explore_options import CURVES
+from app.state.explore_options import CURVES, SCORES
+from app.state.selection import Selection
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.metrics import metric_of, metric_title
+from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
+from dmlviz.figures.baselines import Baseline
 from dmlviz.jobs.job import Status
+from dmlviz.metrics.curves import recall_at_k
 
 MAIN = Path(app.__file__).parent / "page.py"
 
@@ -45,6 +55,12 @@ class Page:
         return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
 
 
+@pytest.fixture(autouse=True)
+def no_baselines(monkeypatch):
+    """Without the processes that measure them."""
+    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([], pending=False))
+
+
 @pytest.fixture
 def measured(monkeypatch):
     """What was measured, in order."""
@@ -59,11 +75,15 @@ def test_a_closed_drawer_computes_nothing(here, run, measured):
     assert measured == []
 
 
-@pytest.mark.parametrize("name", CURVES)
+FIGURE_NAMES = [name for name in CURVES if name != SCORES]
+
+
+@pytest.mark.parametrize("name", FIGURE_NAMES)
 def test_a_url_opens_the_drawer_at_its_figure(here, run, name):
     page = Page(run=run.id, curves=name)
     expected = json.loads(getattr(figures, name)(run).to_json())
-    assert page.figure["data"] == expected["data"]
+    for shown, alone in zip(page.figure["data"], expected["data"], strict=True):
+        assert shown | {"name": ""} == alone | {"name": ""}  # the run's title is for the legend
     assert not page.figure["layout"].get("title")  # it is beside the figure
     assert expected["layout"]["meta"]["about"] in page.words
     assert FIGURES[name].summary in page.words
@@ -80,7 +100,7 @@ def test_another_figure_is_shown_on_a_click_and_cached(here, run, monkeypatch):
         page.run()
         assert page.test.session_state["ui"].curves == name
     assert made == ["recall_at_k", "roc"]
-    assert len(page.figure["data"]) == 2
+    assert len(page.figure["data"]) == 2  # the line and its marks
 
 
 def test_the_figure_shows_the_step_of_a_paused_replay(here, run):
@@ -104,12 +124,67 @@ def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monk
 def test_before_the_first_snapshot_there_is_a_message(here, write, monkeypatch):
     monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("queued", 1, 1))
     run = here.runs.create(TrainConfig(dataset="digits", seed=11))
-    for name in CURVES:
+    for name in FIGURE_NAMES:
         page = Page(run=run.id, curves=name)
         assert page.figure is None
         assert "yet" in page.words
 
 
-@pytest.mark.parametrize("odd", ["map", "precision_recall", "x", ""])
+def test_baselines_are_drawn_beside_the_run(here, run, monkeypatch):
+    images, labels = run.embeddings_at(None)
+    pixels = Baseline("raw pixels", {"recall_at_k": recall_at_k(images[:, ::-1] * 3, labels)})
+    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([pixels], pending=True))
+    page = Page(run=run.id, curves="recall_at_k")
+    names = [trace.get("name") for trace in page.figure["data"]]
+    assert names == [run.title, None, f"raw pixels: R@1 {pixels.curves['recall_at_k'].recall[0]:.4f}"]
+    assert "are being measured" in page.words
+
+
+def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path):
+    def state():
+        return baseline_curves(run, digits, False, here.data, tmp_path)
+
+    state()
+    deadline = time.monotonic() + 60
+    while state().pending and time.monotonic() < deadline:
+        time.sleep(0.1)
+    measured = {baseline.name: baseline.curves for baseline in state().baselines}
+    flat = digits.images.reshape(len(digits), -1).astype(np.float32) / 255
+    assert measured["raw pixels"]["recall_at_k"].recall.tolist() == recall_at_k(flat, digits.labels).recall.tolist()
+    assert measured["untrained net"]["roc"].area > 0.5
+    for path in digits.folder(tmp_path).glob("*.npz"):
+        path.touch()
+    assert not state().pending
+
+
+def test_all_scores_are_those_of_the_command(here, run, capsys):
+    with pytest.raises(SystemExit):
+        main(["evaluate", run.id, "--runs", str(here.runs.folder)])
+    printed = dict(line.split() for line in capsys.readouterr().out.splitlines()[1:])
+    page = Page(run=run.id, curves=SCORES)
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in page.words.split("\n") if line.startswith("| ")
+    ]
+    shown = {row[0]: row[1] for row in rows if len(row) == 3 and row[1]}
+    assert {metric_title(key): value for key, value in printed.items() if metric_of(key)} == {
+        title: value for title, value in shown.items() if title not in ("Score", "Queries", "Queries left out")
+    }
+    assert shown["Queries"] == printed["queries"] == "596"
+
+
+def test_a_click_selects_the_images_behind_the_point(here, run, monkeypatch):
+    page = Page(run=run.id, curves="recall_at_k")
+    context = PageContext(page.test.session_state["ui"], here, RunView(run, Status("finished"), None))
+    monkeypatch.setattr(drawer.st, "session_state", {})
+    measured = curves.measured_of(run, "recall_at_k", None)
+    k = int(measured.data.first_hit.max())
+    drawer._select(context, context.run_view, measured, {"x": k, "y": 0.9, "curve_number": 0})
+    expected = measured.data.images[measured.data.first_hit == k]
+    assert context.ui.selected == Selection.of("digits", expected)
+    bits = np.unpackbits(np.frombuffer(b64decode(context.ui.selected.bits), np.uint8), bitorder="little")
+    assert np.flatnonzero(bits).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("odd", ["map", "x", ""])
 def test_an_unknown_figure_in_the_url_leaves_the_drawer_closed(odd):
     assert UIState.from_query({"curves": odd}).curves is None

@@ -1,6 +1,9 @@
 """The metrics: who may read them, and whether they say what happens."""
 
 import dataclasses
+import shutil
+import time
+from queue import SimpleQueue
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -10,6 +13,9 @@ from app.api import events
 from app.runtime import services
 from app.runtime.metrics import FETCH_TIME_S, FirstFrames, count_job
 from app.runtime.monitoring import Monitoring
+from dmlviz.fleet.folder import Beat
+from dmlviz.fleet.folder_fleet import FolderFleet
+from dmlviz.fleet.versions import versions
 from dmlviz.jobs.job_report import JobReport
 
 TOKEN = "0123456789abcdefghij"
@@ -130,3 +136,38 @@ def test_what_the_server_has_now_is_looked_up(read, here, run):
     assert read("dmlviz_runs_disk_bytes") == size
     assert read("dmlviz_memory_bytes", process="server") > 20e6
     assert read("dmlviz_event_streams") == 0
+
+
+def test_the_machines_of_a_fleet_are_counted(read, here, tmp_path, monkeypatch):
+    assert read("dmlviz_fleet_connected") == 0  # there is no fleet, and so no figure
+    fleet = FolderFleet(tmp_path, "00000000")
+    beats = [
+        Beat(tmp_path / "machines" / f"{name}.json", {"slots": 2, "versions": versions() | more})
+        for name, more in (("gpu-1", {}), ("old", {"dmlviz": "0.0.1"}))
+    ]
+    fleet.start(SimpleQueue(), lambda: None)
+    monkeypatch.setattr(here.scheduler, "fleet", fleet)
+    try:
+        deadline = time.monotonic() + 10
+        while len(fleet.machines) < 2 and time.monotonic() < deadline:
+            for beat in beats:
+                beat.write()
+            time.sleep(0.05)
+        assert read("dmlviz_fleet_connected") == 1
+        assert read("dmlviz_fleet_machines", state="used") == 1
+        assert read("dmlviz_fleet_machines", state="refused") == 1
+        assert read("dmlviz_fleet_slots") == read("dmlviz_fleet_slots", machine="gpu-1") == 2
+        assert read("dmlviz_fleet_jobs", machine="gpu-1") == 0
+        shutil.rmtree(tmp_path)
+        while not fleet.trouble and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert read("dmlviz_fleet_connected") == 0
+    finally:
+        fleet.close()
+
+
+def test_a_job_whose_machine_was_lost_is_counted_and_has_not_ended(read):
+    begin, ended = read("dmlviz_fleet_jobs_lost_total"), read("dmlviz_jobs_ended_total")
+    count_job(report("d" * 16, "lost", seconds=1.0, worker="gpu-1", reason="gpu-1 was lost."))
+    assert read("dmlviz_fleet_jobs_lost_total") == begin + 1
+    assert read("dmlviz_jobs_ended_total") == ended

@@ -42,9 +42,9 @@ def test_a_frame_is_immutable_bytes(client, run):
         "frames/{run}/..%2frun.i16",
         "frames/0123456789abcdef/0123456789abcdef.i16",
         "frames/{run}/0123456789abcdef/0123456789abcdef.i16",
-        "data/mnist/0123456789abcdef/labels.u8",
+        "data/mnist/0123456789abcdef/labels.u16",
         "data/digits/0123456789abcdef/sprite-0.png",
-        "data/nonsense/0123456789abcdef/labels.u8",
+        "data/nonsense/0123456789abcdef/labels.u16",
         "data/digits/{hash}/sprite-1.png",
         "anything/else",
     ],
@@ -62,7 +62,7 @@ def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
     assert layout["n"] == len(test)
     assert layout["tracked"] == run.tracked_indices.tolist()
     labels = client.get(layout["labels_url"])
-    assert np.array_equal(np.frombuffer(labels.content, np.uint8), test.labels)
+    assert np.array_equal(np.frombuffer(labels.content, "<u2"), test.labels)
     assert "immutable" in labels.headers["cache-control"]
     sheet = client.get(layout["sprites"]["urls"][0])
     assert "immutable" in sheet.headers["cache-control"]

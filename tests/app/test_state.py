@@ -212,6 +212,19 @@ def test_each_engine_keeps_its_own_parameters():
     assert state.projection().engine == "dmlviz"
 
 
+def test_the_second_map_is_the_same_projection_by_the_other_engine():
+    query = {"view": "umap", "beside": "1", "map.engine": "reference", "view.neighbors": "30", "view.iterations": "50"}
+    state = UIState.from_query(query | {"view.densmap": "1", "view.metric": "manhattan"})
+    shown, second = state.projection(), state.second_projection()
+    assert (shown.engine, second.engine, second.params["neighbors"]) == ("reference", "dmlviz", 30)
+    assert (second.params["iterations"], second.params["metric"]) == (200, "euclidean")
+    assert second.by("reference").params["neighbors"] == 30
+    assert UIState.from_query(state.to_query()).second_projection() == second
+    state.set_view("pca")
+    assert (state.beside, state.second_projection()) == (False, None)
+    assert not UIState.from_query({"view": "pca", "beside": "1"}).beside
+
+
 @pytest.mark.parametrize(
     "query",
     [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}],

@@ -268,6 +268,18 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     expect(foot).to_contain_text("It was drawn with the classes")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
+    form.get_by_text("dmlviz and umap-learn side by side", exact=True).click()
+    expect(page).to_have_url(re.compile("beside=1"))
+    second = page.locator(".map").nth(1)
+    expect(second).to_have_attribute("data-state", "finished", timeout=60_000)
+    expect(second.locator(".foot")).to_contain_text("trustworthiness")
+    expect(foot.first).to_contain_text("trustworthiness")
+    expect(page.get_by_text("dmlviz · neighbors 5")).to_be_visible()
+    x, y = page.locator(".map").first.evaluate("(root, item) => root.map.clientOf(item)", 17)
+    page.mouse.click(x, y)
+    expect(page).to_have_url(re.compile("pin=17"))
+    expect(second).to_have_attribute("data-pinned", "17")
+
 
 def test_a_layout_is_paused_resumed_and_survives_its_worker(person, server, digits_run):
     person.open(f"?run={digits_run.id}&view=tsne&view.iterations=5000")

@@ -5,7 +5,9 @@ import re
 import numpy as np
 
 from dmlviz.catalog.metrics import METRICS
+from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
+from dmlviz.training.head_accuracy import head_accuracy
 
 COUNTS = {"queries", "queries_left_out"}
 
@@ -14,7 +16,10 @@ def measured():
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 4
     centers = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    return evaluate(centers[labels] + rng.normal(size=(60, 3)) / 2, labels)
+    embeddings = centers[labels] + rng.normal(size=(60, 3)) / 2
+    config = TrainConfig(dataset="digits", loss="arcface")
+    head = head_accuracy(config, embeddings, labels, {"weight": rng.normal(size=(10, 3))})
+    return evaluate(embeddings, labels) | {"head_accuracy": head}
 
 
 def declared_name(key):

@@ -135,7 +135,7 @@ def test_a_run_says_which_images_and_which_step(run, name):
     figure = getattr(figures, name)(run)
     words = figure.layout.meta["about"]
     if name == "training_curves":
-        assert words == "12 steps; scores of the 200 tracked test images"
+        assert words == "12 steps; scores of 120 validation images"
     else:
         assert words.startswith("596 test images of Digits 8 × 8 after step 12, the end")
 
@@ -144,7 +144,7 @@ def test_a_figure_of_a_run_agrees_with_the_scores_that_it_kept(run):
     assert figures.recall_at_k(run).data[0].y[0] == run.metrics["recall_at_1"]
     assert f"{run.metrics['roc_auc']:.4f}" in figures.roc(run).layout.title.text
     step = run.snapshot_steps[1]
-    scores = next(e["metrics"] for e in run.events() if e["event"] == "snapshot" and e["step"] == step)
+    scores = metrics.evaluate(run.snapshot(step), run.labels[run.tracked_indices])
     drawn = figures.recall_at_k(run, step=step)
     assert drawn.data[0].y[4] == scores["recall_at_5"]
     assert drawn.layout.meta["about"].startswith(
@@ -163,8 +163,8 @@ def test_the_training_curves_show_the_events(run):
     told = [event for event in run.events() if event["event"] == "step"]
     assert list(lines["loss"].y) == [event["loss"] for event in told]
     looks = [event for event in run.events() if event["event"] == "snapshot"]
-    assert list(lines["P@1"].x) == [event["step"] for event in looks]
-    assert list(lines["MAP@R"].y) == [event["metrics"]["map_at_r"] for event in looks]
+    assert list(lines["P@1, validation"].x) == [event["step"] for event in looks]
+    assert list(lines["MAP@R, validation"].y) == [event["metrics"]["map_at_r"] for event in looks]
 
 
 def test_a_long_training_is_drawn_by_its_means(run, monkeypatch):
@@ -190,7 +190,7 @@ def test_plotly_is_loaded_only_to_draw():
         "import sys",
         "from dmlviz import cli, config, export, figures, jobs, runs",
         "from dmlviz.cli import export, runs",
-        "from dmlviz.figures import data, palette",
+        "from dmlviz.figures import baselines, data, images_behind, palette",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",
         "figures.roc",
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'plotly', 'torch', 'sklearn'}))",

@@ -16,13 +16,13 @@ def free_port():
 
 
 class Worker:
-    """`dmlviz worker` as a process, in a session of its own."""
+    """`dmlviz worker` as a process: at an address with its certificates, or in a folder."""
 
     def __init__(self, address, certificates, name, code="from dmlviz.cli.main import main; main()"):
-        command = [sys.executable, "-c", code, "worker", address, "--slots", "1", "--name", name]
+        place = [address, "--certificates", str(certificates)] if certificates else ["--folder", str(address)]
         self.name = name
         self.process = subprocess.Popen(
-            [*command, "--certificates", str(certificates)],
+            [sys.executable, "-c", code, "worker", *place, "--slots", "1", "--name", name],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -30,13 +30,14 @@ def test_every_loss_has_two_curves_that_say_something(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HELD_IN_GRADIENT])
 def test_the_slope_is_that_of_the_curve(name: str) -> None:
-    drawn = sample_curve(name, {}, samples=300)
-    x = torch.tensor(drawn["x"])
+    drawn = sample_curve(name, {}, samples=60)
+    x = torch.tensor(drawn["x"])[1:]  # the first step is shorter
     for side in ("near", "far"):
-        values, slopes = (torch.tensor(drawn[side][key]) for key in ("loss", "slope"))
-        between = (values[2:] - values[:-2]) / (x[2:] - x[:-2])
-        off = (slopes[1:-1] - between).abs() / (1 + between.abs())
-        assert off.quantile(0.9) < 0.02, side  # not at a kink
+        values, slopes = (torch.tensor(drawn[side][key])[1:] for key in ("loss", "slope"))
+        risen = (values[2:] - values[:-2]) / (x[2:] - x[:-2])
+        mean = (slopes[:-2] + 4 * slopes[1:-1] + slopes[2:]) / 6  # Simpson's rule
+        off = (mean - risen).abs() / (1 + risen.abs())
+        assert off.quantile(0.7) < 0.01, side  # not at a kink, of which FastAP has one at the edge of each bin
 
 
 def test_a_curve_of_contrastive_is_its_formula_and_marks_its_margin() -> None:

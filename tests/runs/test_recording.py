@@ -9,6 +9,7 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
+from dmlviz.runs.damage import check
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.runs.record_writer import RecordWriter, error_message
 from dmlviz.runs.run_recorder import RunRecorder
@@ -194,7 +195,15 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
-    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=16, normalize=normalize, steps=6, num_snapshots=3)
+    config = TrainConfig(
+        dataset="digits",
+        net="mlp",
+        embedding_dim=16,
+        normalize=normalize,
+        steps=6,
+        num_snapshots=3,
+        validation_fraction=0,
+    )
     run = runs.create(config)
     shown = [event for event in train_and_record(run) if isinstance(event, Snapshot)]
     assert len(shown) > 2
@@ -205,3 +214,35 @@ def test_scores_of_a_kept_snapshot_are_those_that_were_shown(runs, normalize):
         assert {key: again[key] for key in event.metrics} == event.metrics
     at = {event["step"]: event["metrics"] for event in run.events() if event["event"] == "snapshot"}
     assert at == {event.step: event.metrics for event in shown}
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0])
+def test_every_score_says_which_images_it_is_of(runs, fraction):
+    config = TrainConfig(
+        dataset="digits",
+        net="mlp",
+        embedding_dim=4,
+        steps=4,
+        num_snapshots=2,
+        eval_subset_size=100,
+        validation_fraction=fraction,
+    )
+    run = runs.create(config)
+    *_, end = train_and_record(run)
+    started, snapshot, finished = (
+        next(event for event in run.events() if event["event"] == name) for name in ("started", "snapshot", "finished")
+    )
+    validation = 120 if fraction else 0
+    assert (started["validation_images"], started["train_images"]) == (validation, 1201 - validation)
+    assert started["scored_images"] == 100
+    assert snapshot["scored_on"] == ("validation" if fraction else "test")
+    assert finished["metrics"] == run.metrics == end.metrics
+    assert finished["validation_metrics"] == run.validation_metrics == end.validation_metrics
+    assert bool(run.validation_metrics) == bool(validation)
+    scored = run.scored_indices
+    assert (None if scored is None else len(scored)) == (100 if fraction else None)
+    assert [*check(run)] == []
+    if fraction:
+        (run.path / "scored.npy").unlink()
+        (damage,) = check(run)
+        assert damage.file == "scored.npy"

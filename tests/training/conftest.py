@@ -26,7 +26,7 @@ def _one_thread() -> Iterator[None]:
 def quick():
     """`quick(**fields)`: the config of a short training."""
     return lambda **fields: TrainConfig(
-        **{"dataset": "digits", "steps": 12, "num_snapshots": 4, "eval_subset_size": 100} | fields
+        **{"dataset": "digits", "net": "mlp", "steps": 12, "num_snapshots": 4, "eval_subset_size": 100} | fields
     )
 
 

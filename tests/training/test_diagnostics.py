@@ -96,6 +96,10 @@ HARD = "0.0392 0.783 0.821 0.835 0.813 1.18 1.15 1.36 1.29 1.43 1.47 1.61 1.76 1
 SEMIHARD = "0.0392 0.402 0.919 1.77 3.54 5.0 7.19 9.3 10.5 11.8 13.7 14.7 17.3 17.3 18.9 17.8 19.0 17.6 19.7 20.1 18.0"
 LOGISTIC = "0.0392 0.729 3.52 3.93 3.2 2.39 3.19 3.09 3.49 4.55 4.55 4.1 3.64 3.9 3.57 4.19 3.83 3.85 3.73 3.97 4.08"
 SETTLING = "0.0392 0.728 1.39 2.13 2.9 3.35 3.8 4.06 4.21 4.27 4.31 4.38 4.42 4.45 4.47 4.49 4.5 4.51 4.52 4.53"
+# L1, "classical or mined": margin 1, 160 images a batch, random pairs or triplets against all of a batch with a miner.
+PAIRS = "0.0378 0.739 0.88 0.616 0.533 0.609 0.643 0.676 0.725 0.602 0.733 0.638 0.609 0.675 0.674 0.72 0.706 0.728"
+MINED_PAIRS = "0.0378 0.653 0.618 0.964 1.05 1.08 1.13 1.19 1.2 1.08 1.2 1.18 1.2 1.23 1.18 1.25 1.24 1.23 1.21 1.21"
+MINED_TRIPLETS = "0.0378 0.701 0.835 1.18 1.32 1.58 1.71 1.69 1.69 1.67 1.7 1.79 1.61 1.64 1.7 1.46 1.51 1.56 1.49"
 UNBOUND = "0.0392 1.33 5.54 14.9 48.6 136 345 1040 2740 6180 13000 28500 49800 94300 165000 296000 450000"
 TOO_FAST = "0.0392 3730 81900 57400 3840 4670"
 
@@ -104,9 +108,14 @@ def lengths(text, config):
     return tracked(*(snapshot(i, mean_norm=float(n)) for i, n in enumerate(text.split())), config=config)
 
 
-@pytest.mark.parametrize("grown", [HARD, SEMIHARD, LOGISTIC, SETTLING])
+@pytest.mark.parametrize("grown", [HARD, SEMIHARD, LOGISTIC, SETTLING, MINED_TRIPLETS])
 def test_growth_up_to_the_margin_is_no_explosion(grown):
     assert lengths(grown, LECTURE) == []
+
+
+@pytest.mark.parametrize("grown", [PAIRS, MINED_PAIRS])
+def test_growth_up_to_the_margin_of_pairs_is_no_explosion(grown):
+    assert lengths(grown, LECTURE.replace(loss="contrastive", loss_params={"margin": 1.0}, miner=None)) == []
 
 
 def test_unlimited_growth_is_an_explosion_from_a_factor_of_100():

@@ -23,7 +23,8 @@ def test_events_come_in_order_starting_with_the_untrained_net(digits: Dataset, q
     assert [shot.step for shot in of(Snapshot, events)] == snapshot_steps(12, 4)
     assert type(events[-1]) is Finished
     assert events[0].steps == events[-1].step == 12
-    assert events[0].train_images == len(digits.train)
+    assert events[0].train_images + events[0].validation_images == len(digits.train)
+    assert events[0].validation_images == 120
     assert events[0].device == "cpu" or torch.cuda.is_available()
 
 
@@ -37,7 +38,7 @@ def test_snapshots_embed_the_tracked_images_and_the_end_all_of_them(digits: Data
         assert 0 <= shot.metrics["precision_at_1"] <= 1
     assert end.embeddings.shape == (len(digits.test), 3)
     assert "nmi" in end.metrics
-    untrained = build("small", embedding_dim=3, size=8, seed=0).eval()
+    untrained = build("mlp", embedding_dim=3, size=8, seed=0).eval()
     pixels = torch.from_numpy(digits.test.images[tracked]).float()[:, None] / 255
     with torch.no_grad():
         expected = untrained((pixels - digits.mean) / digits.std)
@@ -45,12 +46,12 @@ def test_snapshots_embed_the_tracked_images_and_the_end_all_of_them(digits: Data
 
 
 def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> None:
-    config = quick(loss="triplet", miner=None, steps=1, normalize=False)
+    config = quick(loss="triplet", miner=None, steps=1, normalize=False, validation_fraction=0)
     step = of(Step, list(train(config, data=digits)))[0]
     from dmlviz.training import sampling
 
     batch = next(sampling.build(config, digits.train.labels, 0))
-    net = build("small", embedding_dim=config.embedding_dim, normalize=False, size=8, seed=0)
+    net = build("mlp", embedding_dim=config.embedding_dim, normalize=False, size=8, seed=0)
     images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
     distances = distance_matrix(net((images - digits.mean) / digits.std).detach())
     labels = torch.from_numpy(digits.train.labels[batch])
@@ -62,6 +63,7 @@ def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> Non
     valid = (same & others)[:, :, None] & ~same[:, None, :]
     assert step.loss == pytest.approx(violations.clamp_min(0)[valid].mean().item(), rel=1e-4)
     assert step.active_fraction == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
+    assert step.terms_per_image == pytest.approx(valid.sum().item() / len(labels))
     assert step.images_per_second > 0
 
 
@@ -103,7 +105,8 @@ def test_closing_the_iterator_ends_the_training_and_frees_memory(digits: Dataset
 
 
 def test_a_diverging_training_fails_with_a_reason_after_its_last_finite_snapshot(digits: Dataset, quick, of) -> None:
-    config = quick(loss="softmax", normalize=False, optimizer="sgd", learning_rate=10, steps=300, num_snapshots=100)
+    fields = {"net": "small", "loss": "softmax", "normalize": False, "optimizer": "sgd", "learning_rate": 10}
+    config = quick(**fields, steps=300, num_snapshots=100, validation_fraction=0)
     events = list(train(config, data=digits))
     end = events[-1]
     assert type(end) is Failed

@@ -19,7 +19,7 @@ from dmlviz.training.loop import train
 @pytest.mark.parametrize("net", ["small", "lenet", "mlp", "protonet"])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_every_net_learns_digits_in_a_few_steps(digits: Dataset, net: str, normalize: bool, quick, of) -> None:
-    config = quick(loss="nt_xent", net=net, normalize=normalize, steps=30, learning_rate=4e-3, embedding_dim=32)
+    config = quick(loss="nt_xent", net=net, normalize=normalize, steps=35, learning_rate=4e-3, embedding_dim=32)
     events = list(train(config, data=digits))
     steps = of(Step, events)
     assert np.mean([step.loss for step in steps[-5:]]) < 0.7 * np.mean([step.loss for step in steps[:5]])
@@ -57,10 +57,10 @@ def test_random_pairs_and_triplets_learn_digits(digits: Dataset, sampler: str, l
 def test_the_loss_uses_only_the_sampled_pairs_and_triplets(digits: Dataset, sampler: str, loss: str, quick, of) -> None:
     from dmlviz.training import sampling
 
-    config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1)
+    config = quick(loss=loss, sampler=sampler, batch_size=60, steps=1, validation_fraction=0)
     step = of(Step, list(train(config, data=digits)))[0]
     batch = next(sampling.build(config, digits.train.labels, 0))
-    net = build("small", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
+    net = build("mlp", embedding_dim=config.embedding_dim, normalize=config.normalize, size=8, seed=0)
     images = torch.from_numpy(digits.train.images[batch]).float()[:, None] / 255
     points = net((images - digits.mean) / digits.std).detach()
     if loss == "contrastive":
@@ -85,7 +85,7 @@ def test_loss_parameters_train_at_their_own_learning_rate(digits: Dataset, quick
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear"])
 def test_a_decreasing_schedule_moves_the_weights_less(digits: Dataset, schedule: str, quick) -> None:
-    start = build("small", size=8, seed=0).state_dict()
+    start = build("mlp", size=8, seed=0).state_dict()
 
     def moved(schedule: str) -> float:
         config = quick(schedule=schedule, optimizer="sgd", momentum=0.0, learning_rate=0.1)
@@ -100,7 +100,7 @@ def test_held_out_classes_are_not_trained_on_and_are_scored_separately(digits: D
     config = quick(loss=loss, held_out_classes=(0, 4, 9), images_per_class=8)
     events = list(train(config, data=digits))
     kept = ~np.isin(digits.train.labels, config.held_out_classes)
-    assert events[0].train_images == kept.sum()
+    assert events[0].train_images < kept.sum()
     # With those classes' images gone from the data, and numbered as they are, everything is the same.
     without = Dataset(
         digits.name,
@@ -123,7 +123,7 @@ def test_held_out_classes_are_not_trained_on_and_are_scored_separately(digits: D
 
 def test_max_train_images_limits_the_training_set(digits: Dataset, quick) -> None:
     events = list(train(quick(max_train_images=200, images_per_class=8), data=digits))
-    assert events[0].train_images == 200
+    assert events[0].train_images + events[0].validation_images == 200
     first, again = (
         list(train(quick(max_train_images=200, images_per_class=8), data=data))[-1]
         for data in (

@@ -26,7 +26,7 @@ class ClassroomTask(TypedDict):
 
 
 class ClassroomStudent(TypedDict):
-    """A student, for the teacher only; `guess` counts from 1."""
+    """A student, for the teacher only; `guess` counts from 1, `removed` is who was taken out."""
 
     id: str
     nickname: str
@@ -34,6 +34,7 @@ class ClassroomStudent(TypedDict):
     following: bool
     place: str
     guess: int | None
+    removed: bool
 
 
 class ClassroomEvent(TypedDict):

@@ -26,6 +26,8 @@ class StartedEvent(TypedDict):
     time: NotRequired[float]
     steps: NotRequired[int]
     train_images: NotRequired[int]
+    validation_images: NotRequired[int]
+    scored_images: NotRequired[int]
     test_images: NotRequired[int]
     device: NotRequired[str | None]
     threads: NotRequired[int]
@@ -49,6 +51,7 @@ class StepEvent(TypedDict):
     positive_distance: NotRequired[float]
     negative_distance: NotRequired[float]
     images_per_second: NotRequired[float]
+    terms_per_image: NotRequired[float]
     cpu_seconds: NotRequired[float]
 
 
@@ -64,13 +67,14 @@ class BatchEvent(TypedDict):
 
 
 class SnapshotEvent(TypedDict):
-    """The tracked images were embedded."""
+    """The tracked images were embedded, and the images of `scored_on` scored."""
 
     event: Literal["snapshot"]
     time: NotRequired[float]
     step: int
     frame: FrameMeta
     metrics: NotRequired[dict[str, float]]
+    scored_on: NotRequired[Literal["validation", "test"]]
     centers: NotRequired[list[list[float]]]
 
 
@@ -155,12 +159,13 @@ class PreparingEvent(TypedDict):
 
 
 class EndedEvent(TypedDict):
-    """How a training or a projection came to its end."""
+    """How a training or a projection came to its end; `metrics` are those of the test images."""
 
     event: Literal["finished", "stopped", "failed"]
     time: NotRequired[float]
     step: NotRequired[int]
     metrics: NotRequired[dict[str, float]]
+    validation_metrics: NotRequired[dict[str, float]]
     test_images: NotRequired[int]
     usual_distance: NotRequired[float | None]
     seconds: NotRequired[float | None]

@@ -63,6 +63,7 @@ class MapProps(Source):
     pinned: int | None
     neighbors: list[int]
     link: NotRequired[str | None]
+    links_views: NotRequired[bool]
     height: NotRequired[int | Literal["fill"]]
 
 

@@ -54,7 +54,8 @@ def draw_sketches(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _linear_weights(size: int) -> np.ndarray:
     """Return size × GRID weights: the value at each pixel from those at the nodes."""
     places = np.linspace(0, GRID - 1, size)
-    return np.asarray(np.clip(1 - np.abs(places[:, None] - np.arange(GRID)), 0, 1))
+    weights: np.ndarray = np.clip(1 - np.abs(places[:, None] - np.arange(GRID)), 0, 1)
+    return weights
 
 
 def _pairs(photographs: Split, count: int, first: int, rng: np.random.Generator) -> Split:

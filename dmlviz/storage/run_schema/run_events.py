@@ -28,7 +28,9 @@ class RunStarted(TypedDict):
     event: Literal["started"]
     steps: StepNumber
     train_images: Count
+    validation_images: Count
     test_images: Count
+    scored_images: Count
     device: Device
     view: Word
     dims: Literal[2, 3]
@@ -48,6 +50,7 @@ class Step(TypedDict):
     positive_distance: Number | None
     negative_distance: Number | None
     images_per_second: Number | None
+    terms_per_image: NotRequired[Number | None]  # older runs lack it
     cpu_seconds: Number | None
     time: Time
 
@@ -66,12 +69,13 @@ class Batch(TypedDict):
 
 @with_config(STRICT)
 class Snapshot(TypedDict):
-    """The tracked images were embedded."""
+    """The tracked images were embedded, and the images of `scored_on` scored."""
 
     event: Literal["snapshot"]
     step: StepNumber
     frame: Frame
     metrics: Scores
+    scored_on: Literal["validation", "test"]
     centers: NotRequired[Centers]
     time: Time
 
@@ -101,6 +105,7 @@ class AlarmOver(TypedDict):
 class _RunEnd(TypedDict):
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
+    validation_metrics: NotRequired[Scores]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
     seconds: NotRequired[Number]

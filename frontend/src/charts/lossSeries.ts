@@ -14,9 +14,21 @@ export interface LossSeries {
   /** The steps that have a frame. */
   frames: number[];
   over: boolean;
+  /** Over all steps so far: their number, loss terms for each image, seconds for each image; 0 where not known. */
+  steps: number;
+  terms: number;
+  seconds: number;
 }
 
-export const emptySeries = (): LossSeries => ({ total: null, points: [], frames: [], over: false });
+export const emptySeries = (): LossSeries => ({
+  total: null,
+  points: [],
+  frames: [],
+  over: false,
+  steps: 0,
+  terms: 0,
+  seconds: 0,
+});
 
 /** Take one event in, in place; says whether anything shown may have changed. */
 export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
@@ -27,6 +39,9 @@ export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
     case "step":
       if (!Number.isFinite(event.loss)) return false;
       losses.points.push({ step: event.step, loss: event.loss });
+      losses.steps += 1;
+      losses.terms += event.terms_per_image ?? 0;
+      losses.seconds += event.images_per_second ? 1 / event.images_per_second : 0;
       return true;
     case "snapshot":
       losses.frames.push(event.step);
@@ -42,6 +57,14 @@ export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
     default:
       return false;
   }
+}
+
+/** What an image costs, on average over the run: how many loss terms it is in, and how many images a second train. */
+export function costOf({ steps, terms, seconds }: LossSeries): {
+  terms: number | null;
+  imagesPerSecond: number | null;
+} {
+  return { terms: terms ? terms / steps : null, imagesPerSecond: seconds ? steps / seconds : null };
 }
 
 /** The last step of the axis: all that will come while the run is on, all that came when it is over. */

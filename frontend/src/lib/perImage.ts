@@ -103,15 +103,27 @@ export function failingItems(judged: PerImage, score: string): { items: number[]
   return { items: [...judged.items].filter((_, i) => fails(i)), words };
 }
 
-/** counts[true class][class of the nearest neighbor] over `k` classes. */
-export function confusionOf({ n, items, labels, nearest }: PerImage, k: number): number[][] {
+/** How many images of class `own` have a nearest neighbor of class `taken`. */
+export interface Confusion {
+  own: number;
+  taken: number;
+  count: number;
+}
+
+/** Every pair of a true class and the class of the nearest neighbor that occurs, those of two classes included. */
+export function confusionsOf({ n, items, labels, nearest }: PerImage): Confusion[] {
   const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
-  const counts = Array.from({ length: k }, () => new Array<number>(k).fill(0));
+  const found = new Map<string, Confusion>();
   for (let i = 0; i < n; i++) {
     const taken = labelOf.get(nearest[i]);
-    if (taken !== undefined) counts[labels[i]][taken]++;
+    if (taken === undefined) continue;
+    const own = labels[i];
+    const key = `${own}-${taken}`;
+    const confusion = found.get(key);
+    if (confusion) confusion.count++;
+    else found.set(key, { own, taken, count: 1 });
   }
-  return counts;
+  return [...found.values()];
 }
 
 /** The items of class `own` whose nearest neighbor is of class `taken`. */

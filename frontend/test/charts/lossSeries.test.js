@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  costOf,
   emptySeries,
   frameStep,
   lastStep,
@@ -28,6 +29,18 @@ test("the axis is as long as the run will be, and ends where a run ended", () =>
 
 test("a loss that is not a number is not drawn", () => {
   assert.equal(run(step(1, null), step(2, NaN), step(3, 2)).points.length, 1);
+});
+
+test("the cost of an image is the mean of all steps", () => {
+  const at = (step, images_per_second) => ({
+    event: "step",
+    step,
+    loss: 1,
+    terms_per_image: 2 * step,
+    images_per_second,
+  });
+  assert.deepEqual(costOf(run(at(1, 100), at(2, 300))), { terms: 3, imagesPerSecond: 150 });
+  assert.deepEqual(costOf(run(step(1, 1))), { terms: null, imagesPerSecond: null });
 });
 
 test("a mean of equal losses is that loss, from the first point on", () => {

@@ -14,7 +14,7 @@ import {
   reduceEvent,
 } from "../../src/map/data/timeline.ts";
 import { firstOf, trailPoints } from "../../src/map/render/trails.ts";
-import { classScores, confusionOf, failingItems, parsePerImage, predictedAs } from "../../src/lib/perImage.ts";
+import { classScores, confusionsOf, failingItems, parsePerImage, predictedAs } from "../../src/lib/perImage.ts";
 import { groupByClass, csvOf } from "../../src/lib/selection.ts";
 
 const frame = (id, extra = {}) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "all", ...extra });
@@ -146,9 +146,10 @@ test("nobody fails a perfect score, not even the lowest 5 %", async () => {
 
 test("confusion counts by class, and a cell names its images", async () => {
   const all = await read();
-  assert.deepEqual(confusionOf(all, 2), [
-    [1, 1],
-    [0, 2],
+  assert.deepEqual(confusionsOf(all), [
+    { own: 0, taken: 0, count: 1 },
+    { own: 0, taken: 1, count: 1 },
+    { own: 1, taken: 1, count: 2 },
   ]);
   assert.deepEqual(predictedAs(all, 0, 1), [1]);
   assert.deepEqual(predictedAs(all, 1, 0), []);

@@ -100,6 +100,19 @@ test("who looks along does not send the look back", () => {
   for (const view of [a, b]) view.link.destroy();
 });
 
+test("maps of one run drawn in different ways share images, but neither eye nor iterations", () => {
+  const [a, b] = [mapOf("a", "g"), mapOf("a", "g", 500, true)];
+  for (const view of [a, b]) view.state.data.links_views = false;
+  a.link.onSelect([1, 0], null);
+  bus.emit("pin", { run: "a", item: 4, source: b.state });
+  b.camera.automatic = false;
+  b.link.onCamera(false);
+  b.link.onAction("play");
+  bus.emit("frame", { source: b.state, step: 7, total: b.link.total, leads: b.link.leads });
+  assert.deepEqual([a.did, b.did], [["pin 4"], ["select 1,0"]]);
+  for (const view of [a, b]) view.link.destroy();
+});
+
 test("the map that was played last leads, and the other follows it", () => {
   const [a, b] = [mapOf("a", "g", 600), mapOf("b", "g", 120)];
   const tell = (view, step) =>

@@ -1,13 +1,27 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { captionAt, emptyScores, scoresAt, stepAt, reduceScores } from "../../src/panels/scores/scoreState.ts";
+import {
+  captionAt,
+  emptyScores,
+  reasonAt,
+  scoresAt,
+  stepAt,
+  reduceScores,
+} from "../../src/panels/scores/scoreState.ts";
 
 function run(...events) {
   const readings = emptyScores();
   for (const event of events) reduceScores(readings, event);
   return readings;
 }
-const started = { event: "started", steps: 600, tracked: 2000, test_images: 10000 };
+const started = {
+  event: "started",
+  steps: 600,
+  tracked: 2000,
+  test_images: 10000,
+  validation_images: 6000,
+  scored_images: 1000,
+};
 const snapshot = (step, value) => ({ event: "snapshot", step, metrics: { precision_at_1: value } });
 const first = (readings, step) => scoresAt(readings, step)[0];
 
@@ -34,8 +48,41 @@ test("change is counted from the untrained net", () => {
 
 test("the caption says on which images and when", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
-  assert.equal(captionAt(readings, 0), "On 2,000 test images (each vs. the others), before training");
-  assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), after 10 steps");
+  assert.equal(captionAt(readings, 0), "On 1,000 validation images (each vs. the others), before training");
+  assert.equal(captionAt(readings), "On 1,000 validation images (each vs. the others), after 10 steps");
+  assert.equal(first(readings).images, "validation images");
+  const few = run({ ...started, validation_images: 120, scored_images: 120 }, snapshot(0, 0.5));
+  assert.equal(captionAt(few), "On all 120 validation images (each vs. the others), before training");
+});
+
+test("without validation images the snapshots score test images, and the caption says so", () => {
+  const readings = run({ ...started, validation_images: 0, scored_images: 2000 }, snapshot(0, 0.5));
+  assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), before training");
+  assert.equal(first(readings).images, "tracked test images");
+});
+
+test("the images that a click selects are test images, at each step", () => {
+  const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
+  assert.equal(reasonAt(readings, 10, "Wrong"), "Wrong. Of 2,000 test images (each vs. the others), after 10 steps.");
+});
+
+test("at the end the score of the validation images stands beside that of the test images", () => {
+  const end = { event: "finished", step: 10, metrics: { precision_at_1: 0.9 }, test_images: 10000 };
+  const readings = run(started, snapshot(0, 0.5), { ...end, validation_metrics: { precision_at_1: 0.92 } });
+  assert.deepEqual(first(readings).apart, [{ group: "validation", value: 0.92 }]);
+  assert.deepEqual(first(readings, 0).apart, []);
+  assert.equal(
+    captionAt(readings),
+    "On all 10,000 test images, after 10 steps; “validation”: 6,000 training images held out",
+  );
+});
+
+test("only a run whose loss has class scores has a head accuracy", () => {
+  const head = (readings) => scoresAt(readings).find(({ key }) => key === "head_accuracy");
+  assert.equal(head(run(started, snapshot(0, 0.5))).absent, true);
+  const readings = run(started, { event: "snapshot", step: 0, metrics: { head_accuracy: 0.4 } });
+  assert.equal(head(readings).absent, false);
+  assert.equal(head(readings).value, 0.4);
 });
 
 test("the end is measured on all test images, and says so; the change stays one of the same images", () => {

@@ -12,7 +12,15 @@ from pydantic import TypeAdapter
 from app.content.lessons import LESSONS
 from app.payloads.classroom import classroom_event
 from app.payloads.protocol.classroom import ClassroomEvent
-from app.runtime.classroom import MAX_MEMBERS, RETENTION_S, Place
+from app.runtime.classroom import (
+    MAX_MEMBERS,
+    MAX_NEW_MEMBERS,
+    MAX_WRONG_CODES,
+    NEW_MEMBERS_WITHIN_S,
+    RETENTION_S,
+    WRONG_CODES_WITHIN_S,
+    Place,
+)
 from app.runtime.classrooms import Classrooms
 from app.state.explore import UIState
 from app.state.task_progress import task_progress
@@ -78,7 +86,7 @@ def test_who_cannot_join_is_told_why(rooms, room, code, person, nickname, senten
         rooms.join(room.code if code is None else code, person, nickname)
 
 
-def test_a_class_has_a_largest_size_and_a_person_is_in_one_class(rooms, room):
+def test_a_class_has_a_largest_size_and_a_person_is_in_one_class(rooms, room, clock):
     other = rooms.open("another teacher", "Tuesday", 1)
     with pytest.raises(UserError, match="another class"):
         rooms.join(other.code, "ada", "Ada")
@@ -86,8 +94,54 @@ def test_a_class_has_a_largest_size_and_a_person_is_in_one_class(rooms, room):
         rooms.open("ada", "Mine", 1)
     for number in range(MAX_MEMBERS):
         rooms.join(other.code, f"student {number}", "S")
+        clock.now += 1
     with pytest.raises(UserError, match="full"):
         rooms.join(other.code, "one more", "S")
+
+
+def test_a_removed_student_is_out_until_the_teacher_lets_them_in_again(rooms, room):
+    rooms.set_task(room.code, "teacher", LESSON, 1)
+    rooms.guess("ada", LESSON, 1, 1)
+    with pytest.raises(UserError, match="no class"):
+        rooms.set_removed(room.code, "bob", "ada", True)
+    with pytest.raises(UserError, match="not in your class"):
+        rooms.set_removed(room.code, "teacher", "cyd", True)
+    rooms.set_removed(room.code, "teacher", "ada", True)
+    assert rooms.of_person("ada") is None
+    assert event(rooms, room, "ada") is None, "the page hears that it is over"
+    told = event(rooms, room, "teacher")
+    assert (told["present"], told["counts"][0]) == (1, 0)
+    assert [student["removed"] for student in told["students"]] == [True, False]
+    with pytest.raises(UserError, match="taken you out"):
+        rooms.join(room.code, "ada", "Ada")
+    again = Classrooms(rooms.folder.parent, lambda: 1e9)
+    with pytest.raises(UserError, match="taken you out"):
+        again.join(room.code, "ada", "Ada")
+    rooms.set_removed(room.code, "teacher", "ada", False)
+    rooms.join(room.code, "ada", "Ada")
+    assert event(rooms, room, "teacher")["counts"][0] == 1, "what they have done stays"
+
+
+def test_a_code_cannot_be_guessed_from_one_address(rooms, room, clock):
+    for _ in range(MAX_WRONG_CODES):
+        with pytest.raises(UserError, match="no open class"):
+            rooms.join("XXXXXX", "eve", "Eve", "192.0.2.1")
+    with pytest.raises(UserError, match="ten minutes"):
+        rooms.join(room.code, "eve", "Eve", "192.0.2.1")
+    rooms.join(room.code, "cyd", "Cyd", "192.0.2.2")
+    clock.now += WRONG_CODES_WITHIN_S + 1
+    rooms.join(room.code, "eve", "Eve", "192.0.2.1")
+
+
+def test_a_class_cannot_be_filled_in_a_moment(rooms, clock):
+    code = rooms.open("a teacher", "", 1).code
+    for number in range(MAX_NEW_MEMBERS):
+        rooms.join(code, f"student {number}", "S")
+    with pytest.raises(UserError, match="in a minute"):
+        rooms.join(code, "one more", "S")
+    rooms.join(code, "student 1", "S again")  # who is in stays in
+    clock.now += NEW_MEMBERS_WITHIN_S + 1
+    rooms.join(code, "one more", "S")
 
 
 def test_students_are_told_nothing_of_each_other(rooms, room):

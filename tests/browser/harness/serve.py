@@ -163,8 +163,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_error(404)
 
     def data(self, n: int, name: str) -> None:
-        if name == "labels.u8":
-            return self.answer(items(n)[2].astype(np.uint8).tobytes(), "application/octet-stream")
+        if name == "labels.u16":
+            return self.answer(items(n)[2].astype("<u2").tobytes(), "application/octet-stream")
         if name == "layout.json":
             return self.answer(json.dumps({"tracked": tracked(n).tolist()}).encode(), "application/json")
         if name == "nearest":

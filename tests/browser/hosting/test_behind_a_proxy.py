@@ -19,7 +19,7 @@ def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     assert float(person.score("precision_at_1")) > 0.5
 
     asked = "\n".join(person.requests)
-    for part in ("events", "layout.json", "labels.u8", "sprite-0.png"):
+    for part in ("events", "layout.json", "labels.u16", "sprite-0.png"):
         assert re.search(f"^{hosted.url}/dmlviz/.*{part}", asked, re.MULTILINE), part
     assert "/dmlviz/frames/" in asked
     (cookie,) = [each for each in person.context.cookies() if each["name"] == "dmlviz_browser"]

@@ -49,7 +49,7 @@ export class PropsReceiver {
   private before: MapData | null = null;
   /** What Python sent last, or what its echo will be. */
   private adopted: Partial<Record<Shared, string>> = {};
-  private labeled: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
+  private labeled: Promise<Uint16Array> = Promise.resolve(new Uint16Array());
   private known = false; // whether the items' labels are there
   private painted = ""; // what the points were last painted for
   private token: object | null = null; // of the newest run to follow

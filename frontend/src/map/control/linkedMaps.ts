@@ -1,5 +1,6 @@
 // Maps of the same items side by side: what a person does on one of a group happens on the others. `data.link` names the
-// group; the runs differ.
+// group. Maps of different runs also share epochs and the eye; those of one run, drawn in different ways, do not
+// (`data.links_views` is false): neither their places nor their iterations can be compared.
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
@@ -28,7 +29,7 @@ export function stepBeside(step: number, total: number, other: number): number {
 
 /** Who a map is to the others: what they hear comes with it. */
 interface Member {
-  data: { link?: string | null };
+  data: { link?: string | null; links_views?: boolean };
 }
 
 export interface LinkedParts {
@@ -58,9 +59,9 @@ export class MapLink {
       bus.on("hover", ({ item, source }) => this.isPartner(source) && hover(item)),
       bus.on("pin", ({ item, source }) => this.isPartner(source) && pin(item)),
       bus.on("picked", ({ mask, reason, source }) => this.isPartner(source) && select(mask, reason)),
-      bus.on("look", (detail) => this.isPartner(detail.source) && this.applyCamera(detail)),
-      bus.on("lead", ({ source }) => this.isPartner(source) && this.follow()),
-      bus.on("frame", (detail) => this.isPartner(detail.source) && this.applyStep(detail)),
+      bus.on("look", (detail) => this.sharesView(detail.source) && this.applyCamera(detail)),
+      bus.on("lead", ({ source }) => this.sharesView(source) && this.follow()),
+      bus.on("frame", (detail) => this.sharesView(detail.source) && this.applyStep(detail)),
     ];
   }
 
@@ -74,6 +75,14 @@ export class MapLink {
     );
   }
 
+  private get linksViews(): boolean {
+    return this.group !== null && this.parts.state.data.links_views !== false;
+  }
+
+  private sharesView(source: unknown): boolean {
+    return this.linksViews && this.isPartner(source);
+  }
+
   /** What the training has in all, as the other's lengths are compared with. */
   get total(): number {
     const { timeline, entries } = this.parts.playback;
@@ -83,13 +92,13 @@ export class MapLink {
   /** Whether the others go to the epochs that this one shows: it was played last, or it learns and none was played. */
   get leads(): boolean {
     const { playback } = this.parts;
-    return this.group !== null && (this.led ?? (playback.open && playback.player.following));
+    return this.linksViews && (this.led ?? (playback.open && playback.player.following));
   }
 
   // ---- from this map
 
   onAction(action: string): void {
-    if (this.group === null || !SYNCED_ACTIONS.has(action)) return;
+    if (!this.linksViews || !SYNCED_ACTIONS.has(action)) return;
     this.led = true;
     bus.emit("lead", { source: this.parts.state });
   }
@@ -97,7 +106,7 @@ export class MapLink {
   /** The person has moved the eye. */
   onCamera(gliding: boolean): void {
     const { camera, state } = this.parts;
-    if (this.group === null || this.following) return;
+    if (!this.linksViews || this.following) return;
     const [view, home] = [camera.target ?? camera.view, camera.home()];
     if (!view || !home) return;
     bus.emit("look", { source: state, eye: camera.automatic ? null : fromHome(view, home), gliding });

@@ -7,7 +7,7 @@ import { insideBox, insidePath } from "../math/picking.ts";
 import type { Scene } from "../render/scene.ts";
 import type { SentState } from "./sentState.ts";
 
-const FROM_URL_REASON = "Selection from the link. Click an image to pin it.";
+const FROM_URL_REASON = "Selected by a link or a curve. Click an image to pin it.";
 
 export interface SelectionParts {
   state: MapState;

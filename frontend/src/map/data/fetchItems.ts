@@ -31,10 +31,10 @@ function bytes(url: string): Promise<ArrayBuffer> {
   return wait;
 }
 
-/** Labels, a byte an item. */
-export async function loadLabels(data: ItemSources): Promise<Uint8Array> {
-  if (Array.isArray(data.labels)) return Uint8Array.from(data.labels);
-  return new Uint8Array(data.labels_url ? await bytes(data.labels_url) : new ArrayBuffer(0));
+/** Labels, 16 bits an item. */
+export async function loadLabels(data: ItemSources): Promise<Uint16Array> {
+  if (Array.isArray(data.labels)) return Uint16Array.from(data.labels);
+  return new Uint16Array(data.labels_url ? await bytes(data.labels_url) : new ArrayBuffer(0));
 }
 
 /**

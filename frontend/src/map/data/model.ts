@@ -24,7 +24,7 @@ export type SelectMode = "replace" | "add" | "subtract";
 
 /** The items of one data set and what the person did with them. */
 export class Model {
-  labels: Uint8Array;
+  labels: Uint16Array;
   hidden = new Set<number>();
   /** A byte an item, or null. */
   selected: Uint8Array | null = null;
@@ -35,10 +35,10 @@ export class Model {
 
   constructor(
     readonly classes: string[],
-    labels: Uint8Array | null,
+    labels: Uint16Array | null,
     readonly n: number,
   ) {
-    this.labels = labels ?? new Uint8Array(n);
+    this.labels = labels ?? new Uint16Array(n);
   }
 
   /** Whether the class of item i is shown. */
@@ -78,6 +78,11 @@ export class Model {
     const next = how === "replace" || !this.selected ? new Uint8Array(this.n) : this.selected.slice();
     for (let i = 0; i < this.n; i++) if (mask[i]) next[i] = how === "subtract" ? 0 : 1;
     this.selected = next.some(Boolean) ? next : null;
+  }
+
+  /** How many classes have items. */
+  get usedClasses(): number {
+    return new Set(this.labels).size;
   }
 
   /** For each class how many items are present and how many of those are selected. */

@@ -6,7 +6,10 @@ type Context = CanvasRenderingContext2D;
 
 const TAU = 2 * Math.PI;
 
-/** Class names at the classes' centers, as clear as the classes are. */
+const NAME_HEIGHT = 16;
+const MANY_NAMES = 30; // fewer are all drawn, since a class without a name is missed
+
+/** Class names at the classes' centers, as clear as the classes are; where names would overlap, the clearest stays. */
 export function drawNames(
   context: Context,
   centers: { clear: number; position: Point }[],
@@ -20,16 +23,24 @@ export function drawNames(
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
-  centers.forEach(({ clear, position }, c) => {
-    if (clear < 0.05) return;
+  const placed: [number, number, number][] = []; // x, y and half the width of those drawn
+  const order = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
+  if (order.length > MANY_NAMES) order.sort((a, b) => centers[b].clear - centers[a].clear || a - b);
+  for (const c of order) {
+    const { clear, position } = centers[c];
     const [x, y] = screenOf(position);
+    if (order.length > MANY_NAMES) {
+      const half = context.measureText(classes[c]).width / 2 + 2;
+      if (placed.some(([px, py, reach]) => Math.abs(px - x) < reach + half && Math.abs(py - y) < NAME_HEIGHT)) continue;
+      placed.push([x, y, half]);
+    }
     context.globalAlpha = clear;
     context.lineWidth = 4;
     context.strokeStyle = css(theme.background, 0.92);
     context.strokeText(classes[c], x, y);
     context.fillStyle = css(mix(theme.text, colors[c], 0.25));
     context.fillText(classes[c], x, y);
-  });
+  }
   context.restore();
 }
 

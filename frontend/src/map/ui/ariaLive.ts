@@ -22,7 +22,7 @@ export function summary({
   timeline: Pick<Timeline, "noun">;
   entry: Entry | null;
 }): string {
-  const parts = [`Map of ${grouped(present)} test images in ${model.classes.length} classes`];
+  const parts = [`Map of ${grouped(present)} test images in ${model.usedClasses} classes`];
   if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
   if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);
   if (model.selected) parts.push(`${grouped(model.selected.reduce((a, b) => a + b, 0))} selected`);

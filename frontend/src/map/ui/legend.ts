@@ -1,4 +1,5 @@
-// The classes, inside the map: color, name, how many. Click hides, alt-click shows that class alone.
+// The classes, inside the map: color, name, how many. Click hides, alt-click shows that class alone. Many classes have a
+// search, and only some rows at a time: those of the selection first.
 import { css } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
 import { context2d, h } from "../../lib/dom.ts";
@@ -12,6 +13,11 @@ export interface LegendHooks {
   spotlight: (label: number | null) => void;
 }
 
+interface Counts {
+  total: number[];
+  selected: number[];
+}
+
 interface Row {
   row: HTMLElement;
   swatch: HTMLCanvasElement;
@@ -19,58 +25,108 @@ interface Row {
   name: string;
 }
 
+const SEARCH_FROM = 31; // classes from which there is a search
+const MOST_ROWS = 60; // at a time where there is a search
+
 export class Legend {
   readonly node = h("div", { class: "legend", role: "group", "aria-label": "Classes" });
-  private rows: Row[] = [];
+  private rows = h("div", "rows");
+  private search = h("input", { type: "search", placeholder: "Find a class", "aria-label": "Find a class" });
+  private more = h("div", "more");
+  private classes: string[] = [];
+  private shown = new Map<number, Row>();
+  private updated: { state: MapState; counts: Counts } | null = null;
 
-  constructor(private on: LegendHooks) {}
+  constructor(private on: LegendHooks) {
+    this.node.append(this.search, this.rows, this.more);
+    this.search.addEventListener("input", () => this.updated && this.update(this.updated.state, this.updated.counts));
+    // Keys of the map (pan, lasso, …) are letters here.
+    for (const kind of ["keydown", "keyup"]) this.search.addEventListener(kind, (event) => event.stopPropagation());
+  }
 
   /** Rebuild for other classes. */
   setClasses(classes: string[]): void {
-    this.rows = classes.map((name, c) => {
-      const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
-      const count = h("span", { class: "count" });
-      const row = h(
-        "button",
-        {
-          type: "button",
-          class: "class",
-          "data-class": c,
-          title: "Click to hide or show, Alt-click to show only this class",
-          click: (event) => (event.altKey ? this.on.solo(c) : this.on.toggle(c)),
-          pointerenter: () => this.on.spotlight(c),
-          pointerleave: () => this.on.spotlight(null),
-        },
-        swatch,
-        h("span", { class: "name" }, name),
-        count,
-      );
-      return { row, swatch, count, name };
-    });
-    this.node.replaceChildren(...this.rows.map(({ row }) => row));
+    this.classes = classes;
+    this.shown.clear();
+    this.rows.replaceChildren();
+    this.search.value = "";
+    this.search.hidden = classes.length < SEARCH_FROM;
+    this.more.hidden = true;
+    this.updated = null;
+    if (this.search.hidden) this.setRows(classes.map((_, label) => label));
   }
 
   /** Show counts, hidden classes, colors. */
-  update({ model, colors, markers: shapes, theme }: MapState, counts: { total: number[]; selected: number[] }): void {
-    this.rows.forEach(({ row, swatch, count, name }, c) => {
-      const hidden = model.hidden.has(c);
-      row.setAttribute("aria-pressed", String(!hidden));
-      const of = grouped(counts.total[c]);
-      count.textContent = model.selected ? `${grouped(counts.selected[c])} / ${of}` : of;
-      row.setAttribute("aria-label", `${name}: ${count.textContent}${hidden ? ", hidden" : ""}`);
-      const context = context2d(swatch);
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.clearRect(0, 0, 24, 24);
-      context.translate(12, 12);
-      traceShape(context, shapes ? c % 10 : 0, shapes ? 8 : 8.5);
-      if (hidden) {
-        context.lineWidth = 2;
-        context.strokeStyle = css(theme.muted);
-        context.stroke();
-      } else {
-        context.fillStyle = css(colors[c]);
-        context.fill("evenodd");
-      }
-    });
+  update(state: MapState, counts: Counts): void {
+    this.updated = { state, counts };
+    if (!this.search.hidden) {
+      const found = matchingClasses(this.classes, counts, this.search.value);
+      this.setRows(found.slice(0, MOST_ROWS));
+      this.more.hidden = found.length <= MOST_ROWS && found.length > 0;
+      this.more.textContent = found.length
+        ? `and ${grouped(found.length - MOST_ROWS)} more: type to find one`
+        : "no class of this name here";
+    }
+    for (const [label, row] of this.shown) this.updateRow(label, row, state, counts);
   }
+
+  private setRows(labels: number[]): void {
+    const before = [...this.shown.keys()];
+    if (labels.length === before.length && labels.every((label, i) => label === before[i])) return;
+    this.shown = new Map(labels.map((label) => [label, this.shown.get(label) ?? this.rowOf(label)]));
+    this.rows.replaceChildren(...[...this.shown.values()].map(({ row }) => row));
+  }
+
+  private rowOf(label: number): Row {
+    const name = this.classes[label];
+    const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
+    const count = h("span", { class: "count" });
+    const row = h(
+      "button",
+      {
+        type: "button",
+        class: "class",
+        "data-class": label,
+        title: "Click to hide or show, Alt-click to show only this class",
+        click: (event) => (event.altKey ? this.on.solo(label) : this.on.toggle(label)),
+        pointerenter: () => this.on.spotlight(label),
+        pointerleave: () => this.on.spotlight(null),
+      },
+      swatch,
+      h("span", { class: "name" }, name),
+      count,
+    );
+    return { row, swatch, count, name };
+  }
+
+  private updateRow(label: number, { row, swatch, count, name }: Row, state: MapState, counts: Counts): void {
+    const { model, colors, markers: shapes, theme } = state;
+    const hidden = model.hidden.has(label);
+    row.setAttribute("aria-pressed", String(!hidden));
+    const of = grouped(counts.total[label]);
+    count.textContent = model.selected ? `${grouped(counts.selected[label])} / ${of}` : of;
+    row.setAttribute("aria-label", `${name}: ${count.textContent}${hidden ? ", hidden" : ""}`);
+    const context = context2d(swatch);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, 24, 24);
+    context.translate(12, 12);
+    traceShape(context, shapes ? label % 10 : 0, shapes ? 8 : 8.5);
+    if (hidden) {
+      context.lineWidth = 2;
+      context.strokeStyle = css(theme.muted);
+      context.stroke();
+    } else {
+      context.fillStyle = css(colors[label]);
+      context.fill("evenodd");
+    }
+  }
+}
+
+/** The classes that have items and whose names contain `text`: those with selected items first, the most of them first. */
+export function matchingClasses(classes: string[], { total, selected }: Counts, text: string): number[] {
+  const wanted = text.trim().toLowerCase();
+  return classes
+    .map((_, label) => label)
+    .filter((label) => total[label] && classes[label].toLowerCase().includes(wanted))
+    .sort((a, b) => selected[b] - selected[a] || a - b);
 }

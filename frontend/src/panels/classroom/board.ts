@@ -1,7 +1,7 @@
 // The teacher's board, made for a projector: how to join, the task for all, the guesses; names only when asked for.
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomStudent } from "../../protocol.ts";
 import { h, setData } from "../../lib/dom.ts";
-import { messageOf } from "../../lib/format.ts";
+import { counted, messageOf } from "../../lib/format.ts";
 import { serverUrl } from "../../lib/server.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { act, followClassroom, type Action } from "./feed.ts";
@@ -135,13 +135,14 @@ class Board {
       this.namesShown = !this.namesShown;
       this.drawStudents(this.event?.students ?? []);
     });
-    const following = students.filter((student) => student.following).length;
-    const words = this.event?.leading ? `${following} of ${students.length} follow you.` : "";
+    const present = students.filter((student) => !student.removed);
+    const following = present.filter((student) => student.following).length;
+    const words = this.event?.leading ? `${following} of ${present.length} follow you.` : "";
     this.students.replaceChildren(
       h(
         "div",
         "controls",
-        h("strong", null, `${students.length} ${students.length === 1 ? "student" : "students"}`),
+        h("strong", null, counted(present.length, "student")),
         h("span", "quiet", words),
         h("span", "gap"),
         h("a", { href: serverUrl(`${url}/class.csv`), download: "" }, "Class as CSV"),
@@ -154,18 +155,26 @@ class Board {
 
   private table(students: ClassroomStudent[]): HTMLElement {
     const guesses = this.event?.task?.guesses ?? [];
-    const rows = students.map(({ nickname, online, place, guess, following }) =>
+    const rows = students.map(({ id, nickname, online, place, guess, following, removed }) =>
       h(
         "tr",
-        online ? "" : "away",
+        online && !removed ? "" : "away",
         h("td", null, nickname),
-        h("td", null, online ? place : "away"),
+        h("td", null, removed ? "removed" : online ? place : "away"),
         h("td", null, guess === null ? "–" : (guesses[guess - 1] ?? "–")),
-        h("td", null, this.event?.leading ? (following ? "follows" : "alone") : ""),
+        h("td", null, this.event?.leading && !removed ? (following ? "follows" : "alone") : ""),
+        h("td", "remove", this.removal(id, nickname, removed)),
       ),
     );
-    const heads = ["Student", "Where", "Guess", ""].map((text) => h("th", { scope: "col" }, text));
+    const heads = ["Student", "Where", "Guess", "", ""].map((text) => h("th", { scope: "col" }, text));
     return h("table", null, h("thead", null, h("tr", null, ...heads)), h("tbody", null, ...rows));
+  }
+
+  private removal(student: string, nickname: string, removed: boolean): HTMLButtonElement {
+    const press = () => this.press({ what: "remove", student, on: !removed });
+    const made = button(removed ? "Let in again" : "Remove", press);
+    made.setAttribute("aria-label", removed ? `Let ${nickname} in again` : `Remove ${nickname} from the class`);
+    return made;
   }
 
   destroy(): void {

@@ -9,6 +9,7 @@ export type Listener = (event: ClassroomEvent | "ended") => void;
 export type Action =
   | { what: "task"; lesson: string | null; task: number }
   | { what: "lead" | "follow"; on: boolean }
+  | { what: "remove"; student: string; on: boolean }
   | { what: "reveal" | "end" | "leave" };
 
 const streams = createStreams();

@@ -19,17 +19,19 @@ export type AgreementName = (typeof AGREEMENT_CELLS)[number];
 /** The scores of two readings, row by row; null where one is not known. */
 export function scoreRows([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number | null>): ScoreRow[] {
   const others = scoresAt(b, stepB);
-  return scoresAt(a, stepA).map(({ key, label, title, value }, i) => {
-    const other = others[i].value;
-    return {
-      key,
-      label,
-      title,
-      a: value,
-      b: other,
-      difference: value === null || other === null ? null : other - value,
-    };
-  });
+  const rows = scoresAt(a, stepA).map((score, i) => ({ ...score, other: others[i] }));
+  return rows
+    .filter(({ absent, other }) => !absent || !other.absent)
+    .map(({ key, label, title, value, other: { value: second } }) => {
+      return {
+        key,
+        label,
+        title,
+        a: value,
+        b: second,
+        difference: value === null || second === null ? null : second - value,
+      };
+    });
 }
 
 /** On which images both were measured and when; where that differs it is said of each. */

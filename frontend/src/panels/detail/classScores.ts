@@ -2,15 +2,8 @@
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import {
-  classScores,
-  confusionOf,
-  failingItems,
-  fetchPerImage,
-  predictedAs,
-  type ClassScore,
-  type PerImage,
-} from "../../lib/perImage.ts";
+import { classScores, failingItems, fetchPerImage, type ClassScore, type PerImage } from "../../lib/perImage.ts";
+import { confusionView } from "./confusionView.ts";
 import type { DetailSource, DetailView } from "./detailView.ts";
 
 const COLUMNS = [
@@ -20,6 +13,7 @@ const COLUMNS = [
   ["r_precision", "R-prec."],
   ["knn_accuracy", "kNN"],
 ] as const;
+const MOST_ROWS = 50;
 
 type Select = (items: number[], words: string) => void;
 
@@ -30,52 +24,16 @@ export async function classScoresView({ run, events_url, begun, step, classes }:
   const where = `${grouped(judged.n)} test images (each vs. the others), ${when}`;
   const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
   return {
-    node: h("div", "classes", heatmap(judged, classes, select), table(judged, classes, select)),
+    node: h("div", "classes", confusionView(judged, classes, select), table(judged, classes, select)),
     caption: `On ${where}`,
   };
 }
 
-function heatmap(judged: PerImage, classes: string[], select: Select): HTMLElement {
-  const counts = confusionOf(judged, classes.length);
-  const used = classes.map((_, c) => c).filter((c) => counts[c].some(Boolean) || counts.some((row) => row[c]));
-  const worst = Math.max(1, ...used.flatMap((own) => used.map((taken) => (own === taken ? 0 : counts[own][taken]))));
-  const grid = h("div", "grid", h("span"), ...used.map((c) => headerOf(classes[c], "name column")));
-  grid.style.setProperty("--classes", String(used.length));
-  for (const own of used) grid.append(headerOf(classes[own]), ...used.map((taken) => cell(own, taken)));
-  const caption = "Rows: true class; columns: class of the nearest neighbor. Click a cell to select its images.";
-  return h("figure", "confusion", h("figcaption", "quiet", caption), grid);
-
-  function cell(own: number, taken: number): HTMLElement {
-    const count = counts[own][taken];
-    const words =
-      own === taken
-        ? `Class ${classes[own]}, nearest neighbor of the same class`
-        : `Class ${classes[own]}, nearest neighbor ${classes[taken]}`;
-    const title = `${words}: ${grouped(count)}`;
-    const heat = own === taken ? 0 : (count / worst) ** 0.7;
-    const button = h(
-      "button",
-      {
-        type: "button",
-        class: own === taken ? "own" : "",
-        disabled: !count,
-        title,
-        "aria-label": title,
-        "data-cell": `${own}-${taken}`,
-        click: () => select(predictedAs(judged, own, taken), words),
-      },
-      count ? grouped(count) : "",
-    );
-    button.style.setProperty("--heat", `${Math.round(85 * heat)}%`);
-    button.classList.toggle("hot", heat > 0.55);
-    return button;
-  }
-}
-
-const headerOf = (name: string, className = "name") => h("span", { class: className, title: name }, name);
-
 function table(judged: PerImage, classes: string[], select: Select): HTMLElement {
-  const rows = classScores(judged, classes.length);
+  const all = classScores(judged, classes.length);
+  const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, Math.min(...all.map((row) => row[key]))]));
+  const worstFirst = () => [...all].sort((a, b) => a.map_at_r - b.map_at_r || a.label - b.label);
+  const rows = all.length > MOST_ROWS ? worstFirst().slice(0, MOST_ROWS) : all;
   const head = h(
     "tr",
     null,
@@ -83,9 +41,11 @@ function table(judged: PerImage, classes: string[], select: Select): HTMLElement
     h("th", null, "Images"),
     ...COLUMNS.map(([, title]) => h("th", null, title)),
   );
+  const caption = `The ${MOST_ROWS} classes with the lowest MAP@R, of ${grouped(all.length)}.`;
   return h(
     "table",
     "scores",
+    rows.length < all.length ? h("caption", "quiet", caption) : null,
     head,
     ...rows.map((row) =>
       h(
@@ -99,7 +59,6 @@ function table(judged: PerImage, classes: string[], select: Select): HTMLElement
   );
 
   function scoreCell(row: ClassScore, key: (typeof COLUMNS)[number][0], title: string): HTMLElement {
-    const lowest = Math.min(...rows.map((other) => other[key]));
     const click = () => {
       const { items, words } = failingItems(judged, key);
       const own = new Set([...judged.items].filter((_, i) => judged.labels[i] === row.label));
@@ -115,7 +74,7 @@ function table(judged: PerImage, classes: string[], select: Select): HTMLElement
         "button",
         {
           type: "button",
-          class: row[key] === lowest && rows.length > 1 ? "lowest" : "",
+          class: row[key] === lowest[key] && all.length > 1 ? "lowest" : "",
           click,
           title: `Select the images of class ${classes[row.label]} that fail ${title}`,
         },

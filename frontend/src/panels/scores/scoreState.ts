@@ -13,13 +13,20 @@ export interface Reading {
 /** What a run has said of its scores. */
 export interface ScoreState {
   steps: number | null;
-  /** How many images are tracked, and how many there are to test on. */
+  /** How many test images are tracked on the map, and how many there are. */
   tracked: number | null;
   tests: number | null;
+  /** How many images are held out of training; with 0 the snapshots score the tracked test images. */
+  validation: number;
+  /** How many images a snapshot scores. */
+  scored: number | null;
   unseen: string[];
   series: Reading[];
+  /** The scores of all test images, at the end. */
   final: Reading | null;
-  /** The scores of the images as they are, no net between, on the tracked ones. */
+  /** The scores of all validation images, at the end. */
+  finalValidation: Metrics;
+  /** The scores of the images as they are, no net between, on those that snapshots score. */
   pixels: Metrics | null;
 }
 
@@ -36,9 +43,15 @@ export interface Score {
   pixels: number | null;
   /** Whether it is measured at the end only. */
   later: boolean;
-  /** Those of seen and unseen classes, where there are any. */
+  /** Whether this run has no such score at all. */
+  absent: boolean;
+  /** The images that `untrained`, `pixels` and `change` are measured on. */
+  images: string;
+  /** Those of seen and unseen classes, where there are any, and at the end those of validation images. */
   apart: { group: string; value: number }[];
 }
+
+const HEAD = "head_accuracy"; // only losses with weights of classes have it
 
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
@@ -55,6 +68,11 @@ export const SCORES = [
   { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
   { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbors" },
+  {
+    key: HEAD,
+    label: "Head",
+    title: "Head accuracy: share of images whose own class has the highest of the class scores that the loss learned",
+  },
 ];
 
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
@@ -64,9 +82,12 @@ export const emptyScores = (): ScoreState => ({
   steps: null,
   tracked: null,
   tests: null,
+  validation: 0,
+  scored: null,
   unseen: [],
   series: [],
   final: null,
+  finalValidation: {},
   pixels: null,
 });
 
@@ -75,6 +96,8 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
   switch (event.event) {
     case "started":
       Object.assign(readings, emptyScores(), { steps: event.steps, tracked: event.tracked, tests: event.test_images });
+      readings.validation = event.validation_images ?? 0;
+      readings.scored = event.scored_images ?? null;
       readings.unseen = event.unseen ?? [];
       return true;
     case "snapshot":
@@ -84,6 +107,7 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
     case "stopped":
       if (!event.metrics || !Object.keys(event.metrics).length) return false;
       readings.final = { step: event.step ?? 0, metrics: event.metrics };
+      readings.finalValidation = event.validation_metrics ?? {};
       readings.tests = event.test_images ?? readings.tests;
       return true;
     default:
@@ -104,12 +128,14 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     const metrics: Metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
     const value = metrics[key];
     const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
-    // Compared on the same images: a score on all of them is not the tracked ones' successor.
+    if (whole) apart.push({ group: "validation", value: readings.finalValidation[key] });
+    // Compared on the same images: a score of the test images is not the successor of one of the validation images.
     const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
     const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
     const pixels = readings.pixels?.[key] ?? null;
     // k-means takes long, so it is left for the end.
-    const later = readings.final === null && now === undefined && readings.series.length > 0;
+    const absent = key === HEAD && now === undefined && readings.final?.metrics[key] === undefined;
+    const later = !absent && readings.final === null && now === undefined && readings.series.length > 0;
     return {
       key,
       label,
@@ -120,29 +146,44 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
       untrained,
       pixels,
       later,
+      absent,
+      images: scoredImages(readings),
       apart: apart.filter(({ value }) => Number.isFinite(value)),
     };
   });
 }
 
-/** Why some images are selected: what they fail, among which images, after which step. */
-export const reasonAt = (readings: ScoreState, step: number | null, words: string): string =>
-  `${words}. ${captionAt(readings, step)}.`;
+/** What the images are that snapshots score. */
+export const scoredImages = ({ validation }: ScoreState): string =>
+  validation ? "validation images" : "tracked test images";
+
+/** Why some test images are selected: what they fail, among which test images, after which step. */
+export function reasonAt(readings: ScoreState, step: number | null, words: string): string {
+  const reading = readings.series[indexAt(readings, step)];
+  if (isFinal(readings, step) || !reading) return `${words}. ${captionAt(readings, step)}.`;
+  const which = readings.tracked === readings.tests ? "all " : "";
+  return `${words}. Of ${which}${count(readings.tracked)} test images (each vs. the others), ${when(reading)}.`;
+}
 
 /** On which images and after which step. */
 export function captionAt(readings: ScoreState, step: number | null = null): string {
   const { final } = readings;
   if (final && isFinal(readings, step)) {
     // Vectors that were given ready were not trained.
-    const when = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
-    return `On all ${count(readings.tests)} test images${when}${unseenClassesNote(readings)}`;
+    const trained = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
+    const held = Object.keys(readings.finalValidation).length
+      ? `; “validation”: ${grouped(readings.validation)} training images held out`
+      : "";
+    return `On all ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";
-  const when = reading.step === 0 ? "before training" : `after ${steps(reading.step)}`;
-  const which = readings.tracked === readings.tests ? "all" : "";
-  return `On ${[which, count(readings.tracked)].filter(Boolean).join(" ")} test images (each vs. the others), ${when}${unseenClassesNote(readings)}`;
+  const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
+  const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
+  return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}`;
 }
+
+const when = ({ step }: Reading): string => (step === 0 ? "before training" : `after ${steps(step)}`);
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>
   unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";

@@ -47,11 +47,14 @@ export class ScoreTile {
 
   /** Show a score at `step`; `active` while the images that fail it are selected. */
   show(score: Score, step: number | null, { clickable, active }: { clickable: boolean; active: boolean }): void {
-    const { value, change, later, apart } = score;
+    const { value, change, later, apart, absent, images } = score;
+    this.node.hidden = absent;
     this.value.textContent = value === null ? "–" : value.toFixed(3);
+    // At the end the score is of test images, and the change of others: it would not belong to the number beside it.
+    this.change.hidden = apart.some(({ group }) => group === "validation");
     this.change.className = `change ${change === null ? "" : change < 0 ? "down" : "up"}`;
     this.change.textContent = later ? "at the end" : change === null ? "" : signed(change);
-    this.change.title = change === null ? "" : "vs. the untrained net, on the tracked images";
+    this.change.title = change === null ? "" : `vs. the untrained net, on the ${images}`;
     this.node.title = this.describe(score);
     this.apart.hidden = !apart.length;
     this.apart.replaceChildren(
@@ -84,12 +87,12 @@ export class ScoreTile {
     }
   }
 
-  private describe({ untrained, pixels }: Score): string {
+  private describe({ untrained, pixels, images }: Score): string {
     const marks = [
       ...(isKnown(untrained) ? [`untrained net ${untrained.toFixed(3)}`] : []),
       ...(isKnown(pixels) ? [`raw pixels ${pixels.toFixed(3)}`] : []),
     ];
-    const told = marks.length ? ` On the tracked images: ${marks.join(", ")}.` : "";
+    const told = marks.length ? ` On the ${images}: ${marks.join(", ")}.` : "";
     return `${this.title}.${told}${this.button ? " Click to select the errors." : ""}`;
   }
 }

@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-fbd602b29e5551c1.js";

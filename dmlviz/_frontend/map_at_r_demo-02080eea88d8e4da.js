@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-fbd602b29e5551c1.js";

@@ -1,0 +1,38 @@
+"""Images on a device with their labels, normalized when they are needed."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlviz.data import Dataset, Split
+
+
+class LabeledImages:
+    """Some images of a split: uint8 on the device, normalized on access.
+
+    `images[indices]` is float, n × channels × height × width, as a net takes it.
+
+    Args:
+        split: the images and their labels.
+        rows: indices of those that are meant; all when None.
+        data: the data set, for channels, mean and standard deviation.
+        device: where the pixels lie.
+    """
+
+    def __init__(self, split: Split, rows: np.ndarray | None, data: Dataset, device: torch.device) -> None:
+        self.rows = np.arange(len(split)) if rows is None else rows
+        self.labels = split.labels[self.rows]
+        shape = (len(split), *split.images.shape[1:3], data.channels)
+        # The pixels of the whole split: on the CPU they are not copied.
+        self._pixels = torch.from_numpy(split.images).reshape(shape).to(device)
+        self._rows = torch.from_numpy(self.rows).to(device)
+        self._mean = 255 * data.mean
+        self._std = 255 * data.std
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, indices: Tensor | slice) -> Tensor:
+        # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
+        pixels = self._pixels[self._rows[indices]]
+        return pixels.float().sub_(self._mean).div_(self._std).permute(0, 3, 1, 2)

@@ -1,0 +1,102 @@
+"""Which training images a training learns from, and which it keeps back to be scored on while it trains. No torch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.config import TrainConfig
+from dmlviz.data import stratified_subset
+
+MAX_SCORED = 1000  # validation images scored at a snapshot: the cost grows with their square
+MIN_PER_CLASS = 2  # fewer have no neighbor of their class
+
+
+@dataclass(frozen=True)
+class TrainingSplit:
+    """Indices into the training images of a data set, ascending.
+
+    Attributes:
+        train: images that batches are made of.
+        validation: images held out of training; empty where a config asks for none, or batches need all images.
+        scored: those of the validation images that every snapshot scores.
+    """
+
+    train: np.ndarray = field(repr=False)
+    validation: np.ndarray = field(repr=False)
+    scored: np.ndarray = field(repr=False)
+
+
+def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSplit:
+    """Hold the config's validation images out of the training images.
+
+    Each class gives its share, at least two images, but never so many that a batch could not be filled. They are the
+    same images for every seed, so that runs can be compared. Held-out classes give their share too: they are scored
+    separately.
+
+    Args:
+        config: the settings.
+        labels: class IDs of all training images of the data set (n).
+
+    Returns:
+        The images to train on, those held out, and those of them that snapshots score.
+
+    Example:
+        >>> config = TrainConfig(dataset="digits", images_per_class=4)
+        >>> split = split_training_images(config, np.arange(300) % 10)
+        >>> len(split.train), len(split.validation)
+        (270, 30)
+    """
+    labels = np.asarray(labels)
+    usable = np.flatnonzero(np.isin(labels, config.train_classes))[: config.max_train_images]
+    seen = _held_out(config, labels, usable)
+    if len(np.unique(labels[seen])) < 2:
+        none = np.zeros(0, np.int64)
+        return TrainingSplit(usable, none, none)
+    of_unseen_classes = np.flatnonzero(np.isin(labels[: usable[-1] + 1], config.held_out_classes))
+    unseen = _take(labels, of_unseen_classes, lambda count: _share(config, count))
+    validation = np.sort(np.concatenate([seen, unseen]))
+    train = np.setdiff1d(usable, seen, assume_unique=True)
+    return TrainingSplit(train, validation, _scored(config, labels, validation))
+
+
+def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """Return the validation images of the training classes."""
+    sampler = SAMPLERS[config.sampler]
+    if config.validation_fraction == 0 or not len(usable):
+        return np.zeros(0, np.int64)
+    kept = max(MIN_PER_CLASS, config.images_per_class if sampler.by_class else 0)
+
+    def share(count: int) -> int:
+        most = min(_share(config, count), count - kept)
+        return most if most >= MIN_PER_CLASS else 0
+
+    held_out = _take(labels, usable, share)
+    spare = len(usable) - config.effective_batch_size  # a batch has different images
+    return held_out if len(held_out) <= spare or sampler.by_class else np.zeros(0, np.int64)
+
+
+def _share(config: TrainConfig, count: int) -> int:
+    return max(MIN_PER_CLASS, round(config.validation_fraction * count))
+
+
+def _take(labels: np.ndarray, rows: np.ndarray, share: Callable[[int], int]) -> np.ndarray:
+    """Draw `share(count)` of the `count` rows of each class; what one class gives does not depend on the others."""
+    drawn = [np.zeros(0, np.int64)]
+    for label in np.unique(labels[rows]):
+        members = rows[labels[rows] == label]
+        drawn.append(np.random.default_rng(int(label)).permutation(members)[: share(len(members))])
+    return np.sort(np.concatenate(drawn))
+
+
+def _scored(config: TrainConfig, labels: np.ndarray, validation: np.ndarray) -> np.ndarray:
+    """Return at most MAX_SCORED validation images, with at least two of each class that is among them."""
+    most = min(MAX_SCORED, config.eval_subset_size)
+    classes, counts = np.unique(labels[validation], return_counts=True)
+    rows = stratified_subset(labels[validation], most)
+    if most < MIN_PER_CLASS * len(classes):  # of some classes all images, rather than of all classes one image
+        order = np.random.default_rng(0).permutation(len(classes))
+        count = max(2, int(np.searchsorted(np.cumsum(counts[order]), most, side="right")))
+        rows = np.flatnonzero(np.isin(labels[validation], classes[order[:count]]))
+    return np.asarray(validation[rows])

@@ -1,0 +1,168 @@
+"""Held-out training images: they are in no batch, snapshots score them, and test images are scored once."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dmlviz import metrics
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset
+from dmlviz.errors import UserError
+from dmlviz.nets import build
+from dmlviz.training import sampling
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.events import Snapshot, Started
+from dmlviz.training.loop import train
+from dmlviz.training.trainer import Trainer
+from dmlviz.training.validation_split import split_training_images
+
+QUICK = {"clustering": False, "full_ranking": False, "verification": False}
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> tuple[TrainConfig, np.ndarray]:
+    """A config with labels that it may be trained on."""
+    sampler = draw(st.sampled_from(list(SAMPLERS)))
+    held_out = draw(st.sets(st.integers(0, 9), max_size=4))
+    config = TrainConfig(
+        dataset="digits",
+        loss={"pairs": "contrastive", "triplets": "triplet"}.get(SAMPLERS[sampler].tuple_kind, "nt_xent"),
+        sampler=sampler,
+        held_out_classes=tuple(held_out),
+        max_train_images=draw(st.none() | st.integers(60, 400)),
+        classes_per_batch=draw(st.integers(2, 6)),
+        images_per_class=draw(st.integers(2, 8)),
+        batch_size=draw(st.integers(6, 60)),
+        validation_fraction=draw(st.floats(0, 0.5)),
+        eval_subset_size=draw(st.integers(2, 300)),
+    )
+    return config, np.random.default_rng(draw(st.integers(0, 99))).integers(0, 10, draw(st.integers(200, 600)))
+
+
+@given(configs())
+@settings(max_examples=150, deadline=None)
+def test_no_validation_image_is_in_a_batch_and_every_batch_is_filled(given_config) -> None:
+    config, labels = given_config
+    try:
+        next(sampling.build(config, labels[_usable(config, labels)], 0))
+    except UserError:  # too few images, with or without validation
+        return
+    split = split_training_images(config, labels)
+    batches = sampling.build(config, labels[split.train], config.seed)
+    drawn = split.train[np.concatenate([next(batches) for _ in range(8)])]
+    assert not np.isin(drawn, split.validation).any()
+    assert not np.isin(split.train, split.validation).any()
+    assert np.isin(split.scored, split.validation).all()
+    seen = split.validation[~np.isin(labels[split.validation], config.held_out_classes)]
+    assert np.array_equal(np.union1d(split.train, seen), _usable(config, labels))
+    scored = Counter(labels[split.scored].tolist())
+    assert not scored or max(scored.values()) >= 2  # there is something to find
+    assert split_training_images(config.replace(seed=7), labels).validation.tolist() == split.validation.tolist()
+
+
+def _usable(config: TrainConfig, labels: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.isin(labels, config.train_classes))[: config.max_train_images]
+
+
+def test_a_tenth_of_each_class_is_held_out() -> None:
+    labels = np.repeat(np.arange(10), np.arange(100, 200, 10))
+    split = split_training_images(TrainConfig(dataset="digits"), labels)
+    assert np.bincount(labels[split.validation]).tolist() == list(range(10, 20))
+    none = split_training_images(TrainConfig(dataset="digits", validation_fraction=0), labels)
+    assert len(none.validation) == 0
+    assert len(none.train) == len(labels)
+
+
+@pytest.mark.parametrize(("images", "held_out"), [(16, 0), (17, 0), (18, 2), (100, 10)])
+def test_batches_come_first_where_images_are_few(images: int, held_out: int) -> None:
+    labels = np.arange(10 * images) % 10  # batches have 16 images of each class
+    split = split_training_images(TrainConfig(dataset="digits"), labels)
+    assert len(split.validation) == 10 * held_out
+
+
+def test_many_classes_are_scored_by_whole_classes() -> None:
+    labels = np.arange(8000) % 1000
+    config = TrainConfig(dataset="digits", images_per_class=2, eval_subset_size=500)
+    object.__setattr__(config, "dataset", "digits")
+    from dmlviz.training import validation_split
+
+    validation = np.arange(2000)  # two of each class
+    scored = validation_split._scored(config, labels, validation)
+    assert len(scored) == 500
+    assert set(Counter(labels[scored].tolist()).values()) == {2}
+
+
+@pytest.mark.parametrize("held_out_classes", [(), (3, 8)])
+def test_scores_are_those_of_evaluate_on_the_held_out_images(digits: Dataset, quick, held_out_classes) -> None:
+    config = quick(loss="arcface", embedding_dim=8, images_per_class=6, held_out_classes=held_out_classes)
+    events = list(train(config, data=digits))
+    started, snapshot, end = events[0], [e for e in events if isinstance(e, Snapshot)][-1], events[-1]
+    split = split_training_images(config, digits.train.labels)
+    assert np.array_equal(started.scored_indices, split.scored)
+    assert started.validation_images == len(split.validation)
+    assert set(held_out_classes) <= set(digits.train.labels[split.validation].tolist())
+    for images, weights, scores in (
+        (split.scored, snapshot.net_weights, snapshot.metrics),
+        (split.validation, end.net_weights, end.validation_metrics),
+    ):
+        net = build("small", embedding_dim=8, size=8).eval()
+        net.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
+        pixels = torch.from_numpy(digits.train.images[images]).float()[:, None] / 255
+        with torch.no_grad():
+            embeddings = net((pixels - digits.mean) / digits.std).numpy()
+        expected = metrics.evaluate(embeddings, digits.train.labels[images], unseen=held_out_classes, **QUICK)
+        assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-4, nan_ok=True)
+    batches = [event for event in events if isinstance(event, BatchRecord)]
+    assert batches
+    assert all(not np.isin(batch.images, split.validation).any() for batch in batches)
+
+
+@pytest.mark.parametrize(("fraction", "expected"), [(0.1, 1), (0, 5)])
+def test_test_images_are_scored_once_unless_there_are_no_validation_images(
+    digits: Dataset, quick, monkeypatch, fraction: float, expected: int
+) -> None:
+    scored: list[np.ndarray] = []
+    scores = Trainer.scores
+    monkeypatch.setattr(
+        Trainer, "scores", lambda self, x, labels, **parts: (scored.append(labels), scores(self, x, labels, **parts))[1]
+    )
+    events = list(train(quick(validation_fraction=fraction), data=digits))
+    held_out = [digits.train.labels[events[0].scored_indices], digits.train.labels[_validation(events, digits)]]
+    of_test = [labels for labels in scored if not any(np.array_equal(labels, other) for other in held_out)]
+    assert len(of_test) == expected
+    assert np.array_equal(of_test[-1], digits.test.labels)
+    assert bool(events[-1].validation_metrics) == (fraction > 0)
+
+
+def _validation(events, digits: Dataset) -> np.ndarray:
+    assert isinstance(events[0], Started)
+    config = TrainConfig(dataset="digits", steps=12, num_snapshots=4, eval_subset_size=100)
+    return split_training_images(config, digits.train.labels).validation
+
+
+def test_the_head_accuracy_is_that_of_the_class_with_the_highest_score(digits: Dataset, quick) -> None:
+    config = quick(loss="softmax", steps=40, held_out_classes=(9,))
+    trainer = Trainer(config, digits, torch.device("cpu"))
+    for step in range(1, 41):
+        trainer.train_step(step)
+    embeddings, labels = trainer.embed(trainer.test_images), digits.test.labels
+    rows = labels != 9  # the head knows nothing of this class
+    logits = embeddings[rows] @ trainer.loss.weight.detach().numpy().T
+    bias = getattr(trainer.loss, "bias", None)
+    logits += 0 if bias is None else bias.detach().numpy()
+    expected = np.mean([scores.argmax() == label for scores, label in zip(logits, labels[rows], strict=True)])
+    assert trainer.scores(embeddings, labels)["head_accuracy"] == pytest.approx(expected)
+    assert expected > 0.9
+    assert "head_accuracy" not in Trainer(quick(), digits, torch.device("cpu")).scores(embeddings, labels)
+
+
+def test_a_sum_has_the_head_of_the_part_that_has_one(digits: Dataset, quick) -> None:
+    config = quick(loss="weighted_sum", loss_params={"a": "triplet", "b": "softmax"})
+    trainer = Trainer(config, digits, torch.device("cpu"))
+    scores = trainer.scores(trainer.embed(trainer.test_images), digits.test.labels)
+    assert 0 <= scores["head_accuracy"] <= 1
