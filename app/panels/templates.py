@@ -26,7 +26,7 @@ def templates_panel(run_view: RunView) -> None:
         if found.classes is not None:
             per_class = max(1, len(found.classes) // len(config.train_classes))
             captions = [names[config.train_classes[row // per_class]] for row in range(len(found.classes))]
-            st.markdown("**Classes.** The score of a class is the sum of its template times the image, up to a bias or a length.")
+            st.markdown("**Classes.** The score of a class is the sum of its template times the image (and a bias).")
             _pictures(found.classes, captions)
         st.markdown("**Rows of W.** Each is what one dimension of the embedding looks for.")
         _pictures(found.rows, [str(row + 1) for row in range(len(found.rows))])
