@@ -6,6 +6,7 @@ import type { Point } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { Replay } from "./replay.ts";
 import type { Scene } from "./scene.ts";
+import { drawUnitArrow } from "./unitArrow.ts";
 
 type Context = CanvasRenderingContext2D;
 /** Where a point of two or three coordinates is on the stage. */
@@ -82,6 +83,9 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
     drawWedges(context, centers, space.margins, state, seen);
   }
   if (centers) drawCenters(context, space, centers, state, seen, scene);
+  const { pinned } = state.model;
+  if (space.kind === "plane" && pinned !== null && scene.frame?.present[pinned])
+    drawUnitArrow(context, scene.worldOf(pinned), seen, state.theme);
   context.restore();
 }
 
