@@ -24,7 +24,7 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
  * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ). A class without such a sector has [its angle, the same].
  *
  * In JavaScript, beside dmlviz/training/class_arcs.py, because the centers move between two frames, so that the sectors
- * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the server takes 10 ms and more.
+ * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the worker takes 7 ms at best.
  * tests/training/test_class_arcs.py holds the two equal.
  */
 export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
