@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import json
 import signal
 import threading
 import tomllib
@@ -14,7 +15,6 @@ import streamlit as st
 
 from app.api import events, routes
 from app.api.middleware import middleware
-from app.api.session_binding import STREAMLIT_OPTION
 from app.payloads import sprites
 from app.runtime import services
 from app.runtime.logs import configure_logs
@@ -45,8 +45,8 @@ def options(settings: Settings) -> dict[str, Any]:
         "server.port": settings.port,
         "server.baseUrlPath": settings.hosting.base_path.strip("/"),
     }
-    if not settings.access.alone:
-        settings_by_name |= STREAMLIT_OPTION
+    name = "server.trustedUserHeaders"  # as text, which only a file may hold
+    settings_by_name[name] = {} if settings.access.alone else json.loads(settings_by_name[name])
     return settings_by_name
 
 

@@ -6,8 +6,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.runtime.services import services
 
 PERSON_HEADER = "X-Dmlviz-Person"
-STREAMLIT_OPTION = {"server.trustedUserHeaders": {PERSON_HEADER: "dmlviz_person"}}
-"""Makes Streamlit remember the header with the session, and resume a session only where it is the same again."""
+"""Streamlit remembers it with the session (`trustedUserHeaders` in app/.streamlit/config.toml), and resumes a session
+only where it is the same again."""
 
 
 class SessionBindingMiddleware:

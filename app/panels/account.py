@@ -6,12 +6,10 @@ import streamlit as st
 
 from app.runtime.login_cookie import login_providers
 from app.runtime.people import Person, Role
-from app.runtime.personal_runs import PersonalRuns
 from app.runtime.services import Services, session_services
+from app.runtime.shared_links import SHARE, WAITING, SharedLink
 from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError
-
-SHARE = "share"  # the part of an address that opens a run of somebody else
 
 
 def check_access() -> None:
@@ -20,6 +18,7 @@ def check_access() -> None:
     if here.person.may(Role.GUEST):
         return
     if here.settings.access.login and not here.person.logged_in:
+        _keep_link(here)
         st.markdown("Log in to see this page.")
         _login_buttons()
     else:
@@ -29,15 +28,29 @@ def check_access() -> None:
 
 
 def open_link() -> None:
-    """Keep a run whose link the address holds among those shared with this person; an invalid link shows no run."""
-    key, run = st.query_params.get(SHARE), st.query_params.get("run", "")
-    if key is None:
-        return
-    del st.query_params[SHARE]  # whoever copies the address from now on has no link
-    runs = session_services().runs
-    if isinstance(runs, PersonalRuns) and runs.access(run) is None:
+    """Keep what a link in the address shares among what this person sees; an invalid link shows nothing.
+
+    A link that was opened before the login is followed after it.
+    """
+    here = session_services()
+    link = SharedLink.from_query(st.query_params)
+    if link is not None:
+        _keep_link(here)
+        del st.query_params[SHARE]  # whoever copies the address from now on has no link
+    elif here.person.logged_in:
+        link = WAITING.take(here.identity.browsers.token(st.context.cookies))
+        if link is not None:
+            st.query_params[link.kind] = link.item
+    if link is not None:
         with contextlib.suppress(UserError):  # the page then says that there is no such run
-            runs.open_link(run, key)
+            link.open(here)
+
+
+def _keep_link(here: Services) -> None:
+    """Keep the link in the address, if there is one, until somebody logs in at this browser."""
+    link = SharedLink.from_query(st.query_params)
+    if link is not None and here.settings.access.login and not here.person.logged_in:
+        WAITING.keep(here.identity.browsers.token(st.context.cookies), link)
 
 
 def account(services: Services) -> None:

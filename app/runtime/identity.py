@@ -4,7 +4,7 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import streamlit as st
 from starlette.requests import HTTPConnection
 
 from app.runtime.browser_cookie import BrowserCookie, load_key, public_id
+from app.runtime.limits import LimitsFile
 from app.runtime.login_cookie import login_claims, login_configured
-from app.runtime.people import BROWSER, LOGIN, PeopleFile, Person, sole_person
+from app.runtime.people import BROWSER, LOGIN, Limits, PeopleFile, Person, Role, sole_person
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
 
@@ -117,12 +118,13 @@ class Identity:
 
     Args:
         settings: How people are told apart.
-        runs: The runs folder, which keeps the key of the browsers' cookies.
+        runs: The runs folder, which keeps the key of the browsers' cookies and the limits that were set on a page.
     """
 
     def __init__(self, settings: AccessSettings, runs: Path) -> None:
         self.settings = settings
         self.browsers = BrowserCookie(load_key(runs))
+        self._limits = LimitsFile(runs)
         self._people = PeopleFile(settings.people, has_login=bool(settings.user_header) or settings.login)
 
     def of_request(self, request: HTTPConnection) -> Person:
@@ -134,9 +136,23 @@ class Identity:
         """Return the person whose session runs this page; without a cookie, the session itself."""
         token = self.browsers.token(st.context.cookies)
         if token is None:
-            token = str(st.session_state.setdefault(_SESSION_TOKEN, secrets.token_hex(16)))
+            if _SESSION_TOKEN not in st.session_state:  # not `setdefault`: to ask for chance each time takes longer
+                st.session_state[_SESSION_TOKEN] = secrets.token_hex(16)
+            token = str(st.session_state[_SESSION_TOKEN])
         claims = st.user.to_dict() if self.settings.login else {}
         return self._person(st.context.headers, claims, token)
+
+    def limits_of(self, role: Role) -> Limits:
+        """Return the limits of a role: those that were set on a page, else those of the start."""
+        return self._limits.now.get(role, self._people.now.limits[role])
+
+    def set_limits(self, by: Person, role: Role, limits: Limits | None) -> None:
+        """Set the limits of a role, or with None put back those of the start; see `LimitsFile.set`."""
+        self._limits.set(by, role, limits)
+
+    def _known(self, id: str, name: str) -> Person:
+        person = self._people.now.person(id, name)
+        return replace(person, limits=self.limits_of(person.role))
 
     def _person(self, headers: Mapping[str, str], claims: Mapping[str, Any], token: str | None) -> Person:
         if self.settings.alone:
@@ -148,11 +164,11 @@ class Identity:
         elif claims.get("is_logged_in"):
             id, name = _login(claims)
         if id:
-            return self._people.now.person(LOGIN + id.lower(), name or id)
+            return self._known(LOGIN + id.lower(), name or id)
         if token is None:
-            return self._people.now.person("", "")
+            return self._known("", "")
         known = public_id(token)
-        return self._people.now.person(BROWSER + known, f"Visitor {known[:4]}")
+        return self._known(BROWSER + known, f"Visitor {known[:4]}")
 
 
 def _login(claims: Mapping[str, Any]) -> tuple[str, str]:

@@ -127,7 +127,7 @@ class People:
     limits: Mapping[Role, Limits] = field(default_factory=lambda: MappingProxyType(DEFAULT_LIMITS))
 
     def person(self, id: str, name: str) -> Person:
-        """Return the person with this ID, with their role and limits."""
+        """Return the person with this ID, with their role and its limits."""
         default = self.login if id.startswith(LOGIN) else self.browser
         role = self.roles.get(id.removeprefix(LOGIN), default)
         return Person(id=id, name=name, role=role, limits=self.limits[role])
@@ -205,10 +205,11 @@ class PeopleFile:
         return self._last
 
     def _look(self) -> Any:
-        return None if self.path is None else _stamp(self.path)
+        return None if self.path is None else file_stamp(self.path)
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def file_stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is written anew; None where there is none."""
     try:
         status = path.stat()
     except OSError:

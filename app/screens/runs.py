@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import queue
+from app.panels import limits, queue
 from app.runtime import url_state
 from app.runtime.services import session_services
 from app.state import compare, explore, run_list
@@ -12,6 +12,7 @@ app_services = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
 app_services.enforce_quota()
 queue.queue(app_services)
+limits.limits(app_services)
 
 
 def on_sort_change() -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from dmlviz.data.zip_directory import count_entries
 from dmlviz.errors import UserError
 
 MAX_FILES = 100_000
@@ -51,6 +52,7 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
         return
     if not path.is_file():
         raise UserError(f"There is no folder or zip {path}: check the path.")
+    _check(path.name, count_entries(path, MAX_FILES), 0)
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -63,7 +65,7 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
 
 def _check(name: str, files: int, size: int) -> None:
     if files > MAX_FILES:
-        raise UserError(f"A data set has up to {MAX_FILES:,} files; {name} holds {files:,}: leave some out.")
+        raise UserError(f"A data set has up to {MAX_FILES:,} files; {name} holds more: leave some out.")
     if size > MAX_UNPACKED:
         raise UserError(
             f"A data set has up to {MAX_UNPACKED / 1024**3:.0f} GB; {name} unpacks to {size / 1024**3:.1f} GB: "

@@ -10,6 +10,7 @@ from dmlviz.errors import UserError
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MAX_PIXELS = 50_000_000
+_STRIP = 32  # rows of a shrunk image that are made at a time
 GRAY_TOLERANCE = 6  # maximum difference of the channels (0–255) of a gray image saved as JPEG
 
 
@@ -50,7 +51,49 @@ def upright(picture: Image.Image, side: int) -> np.ndarray:
     A JPEG may be decoded at a reduced size, but not below 4 × `side`.
     """
     picture.draft("RGB", (4 * side, 4 * side))
-    return np.asarray(to_rgb(ImageOps.exif_transpose(picture)))
+    return np.asarray(to_rgb(ImageOps.exif_transpose(shrink(picture, 4 * side))))
+
+
+def shrink(picture: Image.Image, side: int) -> Image.Image:
+    """Return an image of which the longer side has from `side` to 2 × `side` pixels, or itself if it is no larger.
+
+    Each pixel is the mean of a square of pixels. It is made in strips: one more copy of a large image, which most ways
+    to convert or scale it take, is more than a server should spend on a visitor's picture.
+    """
+    width, height = picture.size
+    factor = max(width, height) // side
+    if factor < 2:
+        return picture
+    strips = []
+    for top in range(0, height, _STRIP * factor):
+        strip = picture.crop((0, top, width, min(height, top + _STRIP * factor)))
+        if strip.mode in ("P", "1") or (strip.mode in ("L", "RGB") and strip.has_transparency_data):
+            strip = strip.convert("RGBA" if strip.has_transparency_data else "RGB")
+        strips.append(_mean_of_blocks(strip, factor) if is_deep(strip) else strip.reduce(factor))
+    small = Image.new(strips[0].mode, (strips[0].width, sum(strip.height for strip in strips)))
+    top = 0
+    for strip in strips:
+        small.paste(strip, (0, top))
+        top += strip.height
+    small.info = {name: value for name, value in picture.info.items() if name != "transparency"}
+    exif = picture.getexif()
+    if exif:
+        small.info["exif"] = exif.tobytes()
+    return small
+
+
+def is_deep(picture: Image.Image) -> bool:
+    """Whether an image has more than 8 bits per pixel and channel, which Pillow's conversions would clip."""
+    return picture.mode.startswith("I") or picture.mode == "F"
+
+
+def _mean_of_blocks(picture: Image.Image, factor: int) -> Image.Image:
+    pixels = np.asarray(picture, np.float32)
+    rows = np.add.reduceat(pixels, np.arange(0, len(pixels), factor), axis=0)
+    sums = np.add.reduceat(rows, np.arange(0, pixels.shape[1], factor), axis=1)
+    heights = np.diff([*range(0, len(pixels), factor), len(pixels)])
+    widths = np.diff([*range(0, pixels.shape[1], factor), pixels.shape[1]])
+    return Image.fromarray((sums / np.outer(heights, widths)).astype(np.float32))
 
 
 def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
@@ -100,7 +143,7 @@ _TOO_MANY = f"larger than {MAX_PIXELS // 1_000_000} million pixels"
 
 def to_rgb(picture: Image.Image) -> Image.Image:
     """Convert an image of any mode to RGB, transparent parts on white."""
-    if picture.mode.startswith("I") or picture.mode == "F":  # more than 8 bits: Pillow's conversion would clip them
+    if is_deep(picture):
         deep = np.asarray(picture, np.float64)
         low, high = float(deep.min()), float(deep.max())
         picture = Image.fromarray(((deep - low) / max(high - low, 1) * 255).astype(np.uint8))

@@ -14,7 +14,7 @@ from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import digit_image
-from dmlviz.data.image_ops import letterbox, upright
+from dmlviz.data.image_ops import is_deep, letterbox, shrink, upright
 from dmlviz.data.import_report import to_grayscale
 from dmlviz.errors import UserError
 
@@ -69,7 +69,8 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             if is_custom(dataset):
                 return upright(picture, spec.size)
             picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
-            return np.asarray(_flatten_modes(ImageOps.exif_transpose(picture)).convert("L"))
+            small = shrink(picture, 2 * MAX_WORKING_SIDE)
+            return np.asarray(_flatten_modes(ImageOps.exif_transpose(small)).convert("L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UserError(f"{TOO_LARGE}; this one has far more: send a smaller one.") from None
     except UnidentifiedImageError:
@@ -91,7 +92,7 @@ def _spec_with_images(dataset: str) -> DatasetSpec:
 
 
 def _flatten_modes(picture: Image.Image) -> Image.Image:
-    if picture.mode.startswith("I"):  # 16 bits per pixel: Pillow's conversion would clip them
+    if is_deep(picture):
         deep = np.asarray(picture, dtype=np.float64)
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
     picture.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))

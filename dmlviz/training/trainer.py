@@ -168,7 +168,11 @@ class Trainer:
         """
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
         accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
-        return scores if accuracy is None else scores | {HEAD_ACCURACY: accuracy}
+        if accuracy is not None:
+            scores[HEAD_ACCURACY] = accuracy
+            if self.config.held_out_classes:
+                scores[f"seen/{HEAD_ACCURACY}"] = accuracy
+        return scores
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""

@@ -155,6 +155,15 @@ def test_two_people_cannot_see_each_other_s_until_one_shares_and_a_teacher_has_a
     expect(card(bob, run)).to_contain_text("Ada")
     expect(card(bob, run).get_by_role("button", name="Rename")).to_have_count(0)
 
+    # Who opens it before the login sees it after the login: the way through the provider does not lose it.
+    late = arrive()
+    late.goto(link.input_value())
+    expect(late.locator(f".map[data-run='{run}']")).to_have_attribute("data-ready", "true")
+    late.get_by_role("button", name="Log in").click()
+    late.get_by_role("button", name="grace", exact=True).click()
+    expect(late.locator(f".map[data-run='{run}']")).to_have_attribute("data-ready", "true")
+    expect(late.get_by_test_id("stSidebar")).to_contain_text("Grace")
+
     # Taken back, it is gone for him.
     card(ada, run).get_by_role("button", name="Only me").click()
     expect(link).to_have_count(0)
@@ -165,6 +174,10 @@ def test_two_people_cannot_see_each_other_s_until_one_shares_and_a_teacher_has_a
     lesson = train(grace, school, "dataset=digits&net=mlp&steps=40&seed=4")
     open_runs(grace, school)
     expect(grace.get_by_text("Queue: nothing under way.")).to_be_visible()
+    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
+    expect(grace.get_by_role("spinbutton", name="Guest: disk (GB)")).to_be_visible()
+    grace.screenshot(path=tmp_path / "limits.png")
+    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
     card(grace, lesson).get_by_role("button", name="Who sees it").click()
     card(grace, lesson).get_by_role("button", name="Everyone, on the shelf").click()
     expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=shelf]")).to_have_count(1)
@@ -183,8 +196,8 @@ def test_two_people_cannot_see_each_other_s_until_one_shares_and_a_teacher_has_a
     assert fetch_status(ada, address) == 404
 
     # The log names nobody, and tells them apart all the same.
-    for name, role in (("ada", "member"), ("grace", "teacher")):
+    for name, role, logins in (("ada", "member", 1), ("grace", "teacher", 2)):
         person = pseudonym(f"login:{name}@example.org")
-        assert school.log.count(f"login person={person} role={role} method=oidc") == 1
+        assert school.log.count(f"login person={person} role={role} method=oidc") == logins
     assert f"job kind=train run={run} owner={pseudonym('login:ada@example.org')} state=finished" in school.log
     assert "@example.org" not in school.log

@@ -17,8 +17,10 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
+from dmlviz.data import file_source
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.image_ops import decode_square
+from dmlviz.data.zip_directory import count_entries
 from dmlviz.errors import DataUnavailableError, UnknownNameError, UserError
 
 
@@ -344,3 +346,37 @@ def test_an_invalid_data_set_description_is_rejected():
         DATASETS.register(told)
     assert "custom-00000000deadbeef" not in DATASETS
     assert DATASETS["mnist"].title == "MNIST"
+
+
+def test_a_zip_of_too_many_files_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(300):
+            archive.writestr(f"cat/{number}.png", b"")
+    assert count_entries(path, 1000) == 300
+    assert count_entries(path, 100) == 101
+    lying = bytearray(path.read_bytes())
+    lying[-14:-10] = (1).to_bytes(2, "little") * 2  # the end says: one file
+    path.write_bytes(lying)
+    assert count_entries(path, 1000) == 300
+    path.write_bytes(b"#! some program\n" + lying)
+    assert count_entries(path, 1000) == 300
+    monkeypatch.setattr(file_source, "MAX_FILES", 100)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(UserError, match=r"up to 100 files; many.zip holds more"), file_source.iter_files(path):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"PK\5\6" + bytes(18), b"PK\5\6" + b"\xff" * 18, bytes(100_000)])
+def test_what_is_no_zip_has_no_entries(tmp_path, content):
+    path = tmp_path / "none.zip"
+    path.write_bytes(content)
+    assert count_entries(path, 10) == 0
+
+
+def test_a_zip_of_more_than_65535_files_is_counted(tmp_path):
+    path = tmp_path / "large.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(66_000):
+            archive.writestr(zipfile.ZipInfo(str(number)), b"")
+    assert count_entries(path, 100_000) == 66_000

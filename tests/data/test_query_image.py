@@ -13,6 +13,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
 from dmlviz.data.image_folder import import_image_folder
+from dmlviz.data.image_ops import shrink
 from dmlviz.data.query_image import decode, prepare
 from dmlviz.errors import UserError
 
@@ -307,3 +308,37 @@ def test_a_custom_training_image_is_prepared_as_it_was_imported(tmp_path, channe
         query = prepare(decode(data, name), name)
         assert (images == query.image).all(axis=tuple(range(1, images.ndim))).any(), file
         assert max(query.steps[0].image.shape) <= 512
+
+
+LARGE = {
+    "gray": ("L", lambda ramp: ramp),
+    "color": ("RGB", lambda ramp: np.stack([ramp, ramp, 255 - ramp], axis=2)),
+    "transparent": ("RGBA", lambda ramp: np.stack([ramp, ramp, ramp, 255 - ramp], axis=2)),
+    "deep": ("I;16", lambda ramp: ramp.astype(np.uint16) * 200),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("size", [(2048, 1024), (1300, 2051)])
+def test_a_large_picture_is_shrunk_to_the_mean_of_its_blocks(kind, size):
+    mode, make = LARGE[kind]
+    width, height = size
+    ramp = np.linspace(0, 255, width * height).reshape(height, width).astype(np.uint8)
+    picture = Image.fromarray(make(ramp))
+    assert picture.mode == mode
+    small = shrink(picture, 256)
+    factor = max(size) // 256
+    assert small.size == (-(-width // factor), -(-height // factor))
+    if mode in ("L", "RGB", "RGBA"):
+        np.testing.assert_allclose(np.asarray(small, float), np.asarray(picture.reduce(factor), float), atol=1)
+    else:
+        block = np.asarray(picture)[:factor, -(width % factor or factor) :].astype(float)
+        assert np.asarray(small)[0, -1] == pytest.approx(block.mean())
+
+
+def test_a_large_picture_keeps_its_rotation_and_costs_little_more_than_its_pixels():
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a quarter
+    file = io.BytesIO()
+    Image.new("RGB", (3000, 1500), "red").save(file, "PNG", exif=exif)
+    assert decode(file.getvalue(), "digits").shape == (512, 256)

@@ -110,7 +110,7 @@ def test_scores_are_those_of_evaluate_on_the_held_out_images(digits: Dataset, qu
         (split.scored, snapshot.net_weights, snapshot.metrics),
         (split.validation, end.net_weights, end.validation_metrics),
     ):
-        net = build("small", embedding_dim=8, size=8).eval()
+        net = build("mlp", embedding_dim=8, size=8).eval()
         net.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
         pixels = torch.from_numpy(digits.train.images[images]).float()[:, None] / 255
         with torch.no_grad():

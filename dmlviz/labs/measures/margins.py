@@ -10,6 +10,7 @@ from dmlviz.data import load
 from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.training.events import Event, Step
 
 KEPT_POINTS = 1500  # test images whose embeddings are kept for the pictures
 SNAPSHOTS = 12
@@ -28,7 +29,12 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     seen = np.array(config.train_classes)
     kept = np.flatnonzero(np.isin(data.test.labels, seen))
     losses: list[float] = []
-    end = train_to_the_end(config, data, context, on_step=lambda step: losses.append(step.loss))
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Step):
+            losses.append(event.loss)
+
+    end = train_to_the_end(config, data, context, on_event=on_event)
     assert end.class_centers is not None
     embeddings, labels = end.embeddings[kept], np.searchsorted(seen, data.test.labels[kept])
     some = np.random.default_rng(0).permutation(len(kept))[:KEPT_POINTS]

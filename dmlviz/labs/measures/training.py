@@ -7,7 +7,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
 from dmlviz.errors import UserError
 from dmlviz.studies.trial import TrialContext, TrialStoppedError
-from dmlviz.training.events import Failed, Finished, Snapshot, Step, Stopped
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Stopped
 from dmlviz.training.loop import train
 
 
@@ -16,7 +16,7 @@ def train_to_the_end(
     data: Dataset,
     context: TrialContext,
     on_snapshot: Callable[[Snapshot], dict[str, Any]] = lambda snapshot: {},
-    on_step: Callable[[Step], object] = lambda step: None,
+    on_event: Callable[[Event], object] = lambda event: None,
     share: tuple[float, float] = (0.0, 1.0),
 ) -> Finished:
     """Train, and return the end with the embeddings of all test images.
@@ -26,7 +26,7 @@ def train_to_the_end(
         data: The data set.
         context: Gets the share that is done; says when to stop.
         on_snapshot: Returns what to report of a snapshot besides the share.
-        on_step: Called after each step.
+        on_event: Called with every event but the end.
         share: Which part of the trial this training is.
 
     Raises:
@@ -41,8 +41,7 @@ def train_to_the_end(
             raise TrialStoppedError
         if isinstance(event, Finished):
             return event
-        if isinstance(event, Step):
-            on_step(event)
+        on_event(event)
         if isinstance(event, Snapshot):
             context.report(begin + (end - begin) * event.step / config.steps, **on_snapshot(event))
     raise TrialStoppedError

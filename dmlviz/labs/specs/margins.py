@@ -29,6 +29,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
                 "loss": LOSS_NAMES[kind],
                 "loss_params": {"margin": margin, "scale": 16},
                 "held_out_classes": list(EIGHT_CLASSES),
+                "validation_fraction": 0,
                 "embedding_dim": 2,
                 "learning_rate": 8e-3,
                 "steps": steps,

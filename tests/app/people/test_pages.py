@@ -1,11 +1,14 @@
 """What the pages say of people: nothing where there is one; who one is, and what one may, where there are several."""
 
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.runtime import services
 from app.runtime.identity import AccessSettings
 from app.runtime.services import Settings
+from app.runtime.shared_links import WAIT_S, SharedLink, WaitingLinks
 from app.server import PAGE
 from app.state import run_list
 
@@ -68,22 +71,74 @@ def test_a_wrong_link_shows_no_run_and_stays_in_no_address(shared, adas_run, key
     assert "share" not in test.query_params
 
 
-def test_a_teacher_puts_a_data_set_on_the_shelf_and_takes_it_back(shared, ada, bob, adas_data):
-    shared.settings.access.people.write_text('[default]\nbrowser = "teacher"\n')
-    test = AppTest.from_file(str(PAGE), default_timeout=60)
-    token = "0" * 32
-    test.session_state["browser_token"] = token
-    person = shared.identity._person({}, {}, token)
-    shared.for_person(person).hold_data(adas_data)
-    test.query_params["dataset"] = adas_data
-    test.run()
-    (toggle,) = (one for one in test.toggle if one.label == "Everyone may train on it")
-    assert toggle.value is False
+@pytest.fixture
+def owner(shared, adas_data):
+    """`owner(role)`: the page of somebody of that role, opened at a data set of theirs."""
+
+    def open_page(role):
+        shared.settings.access.people.write_text(f'[default]\nbrowser = "{role}"\n')
+        test = AppTest.from_file(str(PAGE), default_timeout=60)
+        test.session_state["browser_token"] = token = "0" * 32
+        shared.for_person(shared.identity._person({}, {}, token)).hold_data(adas_data)
+        test.query_params["dataset"] = adas_data
+        return test.run()
+
+    return open_page
+
+
+def who(test):
+    """The choice of who may train on a data set."""
+    return next((one for one in test.selectbox if one.label == "Who may train on it"), None)
+
+
+def test_a_teacher_puts_a_data_set_on_the_shelf_and_takes_it_back(shared, owner, bob, adas_data):
+    test = owner("teacher")
+    assert who(test).value == "private"
     roles = f'[default]\nbrowser = "teacher"\n[roles]\n"{bob.id}" = "member"\n'
     shared.settings.access.people.write_text(roles)
     assert not bob.here.may_train_on(adas_data)
-    toggle.set_value(True).run()
+    who(test).set_value("shelf").run()
     assert not test.exception
     assert bob.here.may_train_on(adas_data)
-    next(one for one in test.toggle if one.label == toggle.label).set_value(False).run()
+    who(test).set_value("private").run()
     assert not bob.here.may_train_on(adas_data)
+
+
+def test_a_member_shares_a_data_set_by_link_and_takes_it_back(shared, owner, bob, adas_data):
+    test = owner("member")
+    assert who(test).options == ["Only you", "Everyone with the link"]
+    who(test).set_value("link").run()
+    assert not test.exception
+    (link,) = (one.value for one in test.code)
+    query = dict(parse_qsl(urlsplit(link).query))
+    assert not SharedLink("dataset", adas_data, "wrong").open(bob.here)
+    assert not bob.here.may_train_on(adas_data)
+    assert SharedLink.from_query(query).open(bob.here)
+    assert bob.here.may_train_on(adas_data)
+    assert opened(**query).query_params.get("share") is None
+    who(test).set_value("private").run()
+    assert not bob.here.may_train_on(adas_data)
+    assert not SharedLink.from_query(query).open(bob.here)
+
+
+def test_a_guest_shares_no_data_set(owner):
+    assert who(owner("guest")) is None
+
+
+def test_a_link_waits_for_its_own_browser_once_and_for_an_hour():
+    now = [0.0]
+    waiting, link = WaitingLinks(lambda: now[0]), SharedLink("run", "a" * 16, "key")
+    waiting.keep(None, link)
+    assert waiting.take(None) is None
+    waiting.keep("ada", link)
+    assert waiting.take("bob") is None
+    assert waiting.take("ada") == link
+    assert waiting.take("ada") is None
+    waiting.keep("ada", link)
+    now[0] += WAIT_S + 1
+    assert waiting.take("ada") is None
+
+
+@pytest.mark.parametrize("query", [{}, {"share": "x"}, {"run": "x"}, {"dataset": "x"}])
+def test_an_address_without_both_parts_is_no_link(query):
+    assert SharedLink.from_query(query) is None

@@ -1,18 +1,22 @@
 """A page's session belongs to whoever opened it: nobody else resumes it, whatever they know."""
 
 import asyncio
+import os
 import re
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 
+import app
 from app.api.session_binding import PERSON_HEADER
 
 SERVE = (
@@ -23,11 +27,26 @@ SERVE = (
 )
 
 
-@pytest.fixture
-def address(tmp_path) -> Iterator[str]:
+STREAMLIT = (
+    "import sys; from functools import partial\n"
+    "from app.runtime import services; from streamlit.web.cli import main\n"
+    "services.start_services = partial(services.start_services, warm=False)\n"
+    "main(sys.argv[1:])"
+)
+MAIN = str(Path(app.__file__).parent / "main.py")
+
+
+@pytest.fixture(params=["dmlviz serve", "streamlit run"])
+def address(request, tmp_path) -> Iterator[str]:
     """Host and port of a server that is shared."""
-    command = ["serve", "--port", "0", "--no-browser", "--runs", str(tmp_path), "--shared"]
-    process = subprocess.Popen([sys.executable, "-c", SERVE, *command], stdout=subprocess.PIPE, text=True)
+    command = [SERVE, "serve", "--port", "0", "--no-browser", "--runs", str(tmp_path), "--shared"]
+    if request.param == "streamlit run":
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [STREAMLIT, "run", MAIN, "--server.address", "127.0.0.1", "--server.port", str(port)]
+    shared = os.environ | {"DMLVIZ_SHARED": "1", "DMLVIZ_RUNS": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", *command], stdout=subprocess.PIPE, text=True, env=shared)
     assert process.stdout is not None
     found = None
     while found is None:

@@ -1,0 +1,1 @@
+export { detail as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,0 +1,1 @@
+export { query_pad as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

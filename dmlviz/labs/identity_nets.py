@@ -1,0 +1,63 @@
+"""The nets that the labs on identities compare: what each one is called and how it is trained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+COMMON: Mapping[str, Any] = {
+    "net": "small",
+    "embedding_dim": 64,
+    "classes_per_batch": 40,
+    "images_per_class": 2,
+    "batch_size": 80,
+    "learning_rate": 1e-3,
+    "validation_fraction": 0,  # nothing is chosen by it
+}
+FOUR_VIEWS = {"classes_per_batch": 20, "images_per_class": 4}
+MARGIN_ON_THE_SPHERE = {"learning_rate": 2e-3, "loss_params": {"scale": 16, "margin": 0.2}}
+
+PIXELS = "pixels"
+
+NETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    PIXELS: ("raw pixels", {}),
+    "softmax": ("softmax", {"loss": "softmax"}),
+    "contrastive_softmax": (
+        "contrastive + softmax",
+        {"loss": "weighted_sum", "loss_params": {"a": "contrastive", "b": "softmax"}},
+    ),
+    "random_triplets": (
+        "random triplets",
+        {"loss": "triplet", "sampler": "random_triplets", "normalize": False, "batch_size": 120},
+    ),
+    "batch_all": ("batch all", {"loss": "triplet", "miner": None, "normalize": False, **FOUR_VIEWS}),
+    "batch_all_nonzero": (
+        "batch all ≠ 0",
+        {
+            "loss": "triplet",
+            "miner": None,
+            "normalize": False,
+            "loss_params": {"reduction": "nonzero"},
+            **FOUR_VIEWS,
+        },
+    ),
+    "lifted": ("lifted, generalized", {"loss": "generalized_lifted", "normalize": False, **FOUR_VIEWS}),
+    "batch_hard": ("batch hard", {"loss": "batch_hard", "normalize": True}),
+    "nt_xent": ("NT-Xent", {"loss": "nt_xent"}),
+    "center": ("softmax + center", {"loss": "center"}),
+    "normalized_softmax": ("NormFace", {"loss": "normalized_softmax"}),
+    "cosface": ("CosFace", {"loss": "cosface", **MARGIN_ON_THE_SPHERE}),
+    "arcface": ("ArcFace", {"loss": "arcface", **MARGIN_ON_THE_SPHERE}),
+}
+"""By key: the title in a figure, and the fields of its TrainConfig beside `COMMON`; none for the images as they are."""
+
+SECONDS_PER_STEP = 0.009  # processor seconds of one core
+
+
+def fields_of(net: str, **changes: Any) -> dict[str, Any]:
+    """Return the fields of the TrainConfig of a net, as plain JSON types; {} for the images as they are."""
+    fields = NETS[net][1]
+    if not fields:
+        return {}
+    merged = {**COMMON, **fields, **changes}
+    if "loss_params" in changes:
+        merged["loss_params"] = {**fields.get("loss_params", {}), **changes["loss_params"]}
+    return merged

@@ -1,0 +1,92 @@
+"""Trains in the plane on blind tuples or on mined ones, and follows the score over images seen and seconds."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import Split, load, stratified_subset
+from dmlviz.labs.measures.training import train_to_the_end
+from dmlviz.metrics import evaluate
+from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.events import Event, Snapshot, Started, Step
+
+SCORED = 2000  # test images, and as many training images
+FOLLOWED = 1000  # of both together, at each snapshot
+SNAPSHOTS = 12
+SCORES = ("precision_at_1", "map_at_r")
+
+
+def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
+    """Train one net in the plane; keep its points.
+
+    Returns:
+        `curve`, a list of [images seen, processor seconds, MAP@R, share of active terms since the last point]; `test`
+        and `train`, the scores of each at the end; `tuples`, pairs or triplets compared in a batch, and `images` of it.
+    """
+    data = load(trial.dataset, context.data_root)
+    config = TrainConfig(
+        dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=FOLLOWED, **dict(trial.settings)
+    )
+    test = data.test.select(stratified_subset(data.test.labels, SCORED))
+    train = data.train.select(stratified_subset(data.train.labels, SCORED))
+    both = Split(np.concatenate([test.images, train.images]), np.concatenate([test.labels, train.labels]))
+    follower = _Follower(config, both.labels, len(test))
+    end = train_to_the_end(
+        config, replace(data, test=both), context, lambda snapshot: follower.values(), on_event=follower.on_event
+    )
+    parts = {"test": slice(None, len(test)), "train": slice(len(test), None)}
+    scores = {name: _scores(end.embeddings[part], both.labels[part]) for name, part in parts.items()}
+    follower.add(end.step, end.cpu_seconds, scores["test"][SCORES[-1]])
+    np.savez(
+        context.folder / "points.npz",
+        embeddings=end.embeddings.astype(np.float16),
+        labels=both.labels.astype(np.uint8),
+        tests=len(test),
+    )
+    return {**follower.values(), **scores}
+
+
+class _Follower:
+    """Follows the score of the test images while the net trains."""
+
+    def __init__(self, config: TrainConfig, labels: np.ndarray, tests: int) -> None:
+        self._images = config.effective_batch_size
+        self._labels, self._tests = labels, tests
+        self._tracked = np.array([], int)
+        self._curve: list[list[float]] = []
+        self._active: list[float] = []
+        self._tuples: list[int] = []
+        self._cpu_seconds = 0.0
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._tracked = event.tracked_indices
+        elif isinstance(event, Step):
+            self._active.append(event.active_fraction)
+            self._cpu_seconds = event.cpu_seconds
+        elif isinstance(event, BatchRecord):
+            self._tuples.append(event.num_mined)
+        elif isinstance(event, Snapshot):
+            is_test = self._tracked < self._tests
+            scores = _scores(event.embeddings[is_test], self._labels[self._tracked[is_test]])
+            self.add(event.step, self._cpu_seconds, scores[SCORES[-1]])
+
+    def add(self, step: int, cpu_seconds: float, score: float) -> None:
+        """Add a point of the curve."""
+        active = float(np.mean(self._active)) if self._active else 1.0
+        self._active.clear()
+        self._curve.append([step * self._images, round(cpu_seconds, 2), score, active])
+
+    def values(self) -> dict[str, Any]:
+        """Return the curve so far, and the tuples of a batch."""
+        tuples = float(np.mean(self._tuples)) if self._tuples else 0.0
+        return {"curve": [*self._curve], "tuples": tuples, "images": self._images}
+
+
+def _scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    scores = evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
+    return {name: float(scores[name]) for name in SCORES}

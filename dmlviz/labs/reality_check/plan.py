@@ -1,0 +1,115 @@
+"""The trials of the lab: search, then final runs, then the baseline as papers ran it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dmlviz.labs.reality_check.contestants import (
+    ARCFACE,
+    CONTESTANTS,
+    CONTRASTIVE,
+    NT_XENT,
+    TRIPLET,
+    Contestant,
+)
+from dmlviz.labs.reality_check.search import has_optuna, next_settings
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+QUICK_CONTESTANTS = (CONTRASTIVE, TRIPLET, NT_XENT, ARCFACE)
+TRIALS: dict[Size, int] = {"quick": 4, "full": 50}  # of the search, for each loss
+SEEDS: dict[Size, int] = {"quick": 2, "full": 10}  # of the final runs
+STEPS: dict[Size, int] = {"quick": 100, "full": 300}
+SECONDS_A_STEP = 0.0085  # of a training, on one core
+FOLDS = 4
+# The baseline as papers ran it, one trick after the other: not tuned, without its miner, in fewer dimensions.
+BASELINES: dict[str, dict[str, Any]] = {
+    "untuned": {},
+    "unmined": {"miner": "all_pairs"},
+    "smaller": {"miner": "all_pairs", "embedding_dim": 8},
+}
+
+
+def contestants(size: Size) -> tuple[Contestant, ...]:
+    """Return the losses that compete."""
+    return QUICK_CONTESTANTS if size == "quick" else CONTESTANTS
+
+
+def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
+    """Return the trials wanted now: of each loss those that are done and the next of its search, or its final runs."""
+    by_name = {result.trial.name: result for result in results}
+    done, wanted = [result.trial for result in results], []
+    for contestant in contestants(size):
+        searched = search_results(contestant, results)
+        if len(searched) < TRIALS[size]:
+            wanted.append((len(searched), _search_trial(size, dataset, contestant, searched)))
+            continue
+        settings = best_settings(searched)
+        if settings is not None:
+            wanted += [
+                (TRIALS[size], _trial(size, dataset, f"final-{contestant.key}", contestant, settings, seed, "test"))
+                for seed in range(1, SEEDS[size] + 1)
+            ]
+    start = next_settings(CONTRASTIVE, [], use_tpe=False)
+    wanted += [
+        (TRIALS[size] + 1, _trial(size, dataset, f"paper-{name}", CONTRASTIVE, start, seed, "test", changes))
+        for name, changes in BASELINES.items()
+        for seed in range(1, SEEDS[size] + 1)
+    ]
+    missing = [(turn, trial) for turn, trial in wanted if trial.name not in by_name]
+    return done + [trial for _, trial in sorted(missing, key=lambda pair: pair[0])]  # each loss in turn
+
+
+def total(size: Size, dataset: str) -> tuple[int, float]:
+    """Return how many trials there will be, and their seconds."""
+    losses = len(contestants(size))
+    count = losses * (TRIALS[size] + SEEDS[size]) + len(BASELINES) * SEEDS[size]
+    return count, count * _seconds(size)
+
+
+def search_results(contestant: Contestant, results: Sequence[TrialResult]) -> list[TrialResult]:
+    """Return the trials of a loss's search, in their order."""
+    own = [result for result in results if result.trial.name.startswith(f"search-{contestant.key}-")]
+    return sorted(own, key=lambda result: result.trial.name)
+
+
+def best_settings(searched: Sequence[TrialResult]) -> dict[str, float] | None:
+    """Return the settings with the highest validation score; None when every trial failed."""
+    scored = [result for result in searched if result.values.get("validation") is not None]
+    if not scored:
+        return None
+    return dict(max(scored, key=lambda result: result.values["validation"]).trial.settings["tuned"])
+
+
+def _search_trial(size: Size, dataset: str, contestant: Contestant, searched: Sequence[TrialResult]) -> Trial:
+    history = [(dict(result.trial.settings["tuned"]), result.values.get("validation")) for result in searched]
+    # The way of searching is that of the first trial, wherever the study goes on.
+    use_tpe = searched[0].trial.settings["search"] == "tpe" if searched else has_optuna()
+    tuned = next_settings(contestant, history, use_tpe)
+    trial = _trial(size, dataset, f"search-{contestant.key}", contestant, tuned, 0, "validation")
+    settings = {**trial.settings, "search": "tpe" if use_tpe else "random"}
+    name = f"search-{contestant.key}-{len(searched):02d}"
+    return Trial(name=name, settings=settings, dataset=dataset, seconds=trial.seconds)
+
+
+def _trial(
+    size: Size,
+    dataset: str,
+    name: str,
+    contestant: Contestant,
+    tuned: Mapping[str, float],
+    seed: int,
+    score_on: str,
+    changes: Mapping[str, Any] | None = None,
+) -> Trial:
+    settings = {
+        "contestant": contestant.key,
+        "tuned": dict(tuned),
+        "changes": {**contestant.fixed, **(changes or {})},
+        "steps": STEPS[size],
+        "seed": seed,
+        "score_on": score_on,
+    }
+    return Trial(name=f"{name}-seed_{seed:02d}", settings=settings, dataset=dataset, seconds=_seconds(size))
+
+
+def _seconds(size: Size) -> float:
+    return FOLDS * STEPS[size] * SECONDS_A_STEP

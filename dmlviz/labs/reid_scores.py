@@ -1,0 +1,4 @@
+"""What the lab *Who is it?* measures. Loads no torch."""
+
+RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
+GALLERY_SIZES = (100, 200, 400, 751)  # identities

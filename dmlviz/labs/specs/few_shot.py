@@ -1,0 +1,220 @@
+"""The lab *From one example*: few-shot classification of numbers that no net was trained on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
+from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
+from dmlviz.labs.picture_rows import row_of_images
+from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.statistics import mean_row
+from dmlviz.storage.arrays import read_arrays
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
+
+
+def _prototypical(ways: int) -> dict[str, Any]:
+    """Episodes of so many ways, one example and five queries each."""
+    return {
+        **COMMON,
+        "loss": "prototypical",
+        "loss_params": {"support": 1},
+        "sampler": "episodes",
+        "classes_per_batch": ways,
+        "images_per_class": 6,
+    }
+
+
+NETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pixels": ("raw pixels", {}),
+    "softmax": ("softmax features", {**COMMON, "loss": "softmax", "batch_size": 160}),
+    "nt_xent": ("NT-Xent", {**COMMON, "loss": "nt_xent", "classes_per_batch": 40, "images_per_class": 4}),
+    "prototypical_5": ("prototypical, 5 ways", _prototypical(5)),
+    "prototypical_20": ("prototypical, 20 ways", _prototypical(20)),
+    "prototypical_60": ("prototypical, 60 ways", _prototypical(60)),
+}
+TRAIN_WAYS = {"prototypical_5": 5, "prototypical_20": 20, "prototypical_60": 60}
+MEASURING_SECONDS = 3.0  # processor seconds of one trial after its training
+SECONDS_PER_IMAGE = 6e-5  # processor seconds of one image of a batch, forward and backward
+
+SNELL = "Snell, Swersky, Zemel: Prototypical networks, NeurIPS 2017; Omniglot"
+
+
+def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
+    seeds, steps = (1, 200) if size == "quick" else (3, 600)
+    return [
+        Trial(
+            name=f"{net}-seed_{seed}",
+            settings={"net": net, "fields": {**fields, "steps": steps, "seed": seed} if fields else {}},
+            dataset=dataset,
+            seconds=MEASURING_SECONDS + steps * SECONDS_PER_IMAGE * _batch(fields),
+        )
+        for seed in range(seeds)
+        for net, (_, fields) in NETS.items()
+        if seed == 0 or fields  # pixels have no seed
+    ]
+
+
+def _batch(fields: dict[str, Any]) -> int:
+    """Return the number of images in a batch."""
+    if "classes_per_batch" in fields:
+        return int(fields["classes_per_batch"] * fields["images_per_class"])
+    return int(fields.get("batch_size", 0))
+
+
+def _total(size: Size, dataset: str) -> tuple[int, float]:
+    trials = _plan(size, dataset, [])
+    return len(trials), sum(trial.seconds for trial in trials)
+
+
+def _by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
+    measured = [result for result in results if result.values]
+    groups = {net: [result for result in measured if result.trial.settings["net"] == net] for net in NETS}
+    return {net: group for net, group in groups.items() if group}
+
+
+def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
+    rows: list[FigureRow] = []
+    for net, group in _by_net(results).items():
+        title = NETS[net][0]
+        for task in TASKS:
+            rows.append(_task_row("tasks", title, task, task, group))
+            if net in TRAIN_WAYS:
+                rows.append(_task_row("train_ways", task, float(TRAIN_WAYS[net]), task, group))
+        for figure, xs in (("ways", TEST_WAYS), ("shots", SHOTS)):
+            columns = zip(*(result.values[figure] for result in group), strict=True)
+            rows += [mean_row(figure, title, x, column) for x, column in zip(xs, columns, strict=True)]
+        for episodes, (mean, half) in zip(GROWTH, group[0].values["growth"], strict=True):
+            rows.append(
+                FigureRow(
+                    figure="growth", series=title, x=episodes, y=mean, low=mean - half, high=mean + half, n=episodes
+                )
+            )
+    return rows
+
+
+def _task_row(figure: str, series: str, x: float | str, task: str, group: Sequence[TrialResult]) -> FigureRow:
+    """Return the accuracy of a task: of several seeds with a t-interval over them, of one over its episodes."""
+    if len(group) > 1:
+        return mean_row(figure, series, x, [result.values["tasks"][task][0] for result in group])
+    mean, half = group[0].values["tasks"][task]
+    return FigureRow(figure=figure, series=series, x=x, y=mean, low=mean - half, high=mean + half, n=EPISODES)
+
+
+def _episodes(result: TrialResult) -> list[PicturePair]:
+    """A few 5-way episodes: the example of a class, then its queries; frames say which were answered right."""
+    path = None if result.folder is None else result.folder / "episodes.npz"
+    images = find_images(result.trial.dataset, result.values["images"])
+    if path is None or not path.exists() or images is None:
+        return []
+    kept = read_arrays(path)
+    pairs = []
+    for number, (support, queries, answers) in enumerate(
+        zip(kept["support"], kept["queries"], kept["answers"], strict=True)
+    ):
+        for way in range(len(support)):
+            right = answers[way] == way
+            caption = f"episode {number + 1}: the one example, then {len(right)} queries, {np.sum(right)} right"
+            pictures = images[support[way, 0]], row_of_images(images[queries[way]], right)
+            pairs.append(PicturePair(images=pictures, caption=caption))
+    return pairs
+
+
+def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
+    groups = _by_net(results)
+    return _episodes(groups["prototypical_60"][0])[:5] if "prototypical_60" in groups else []
+
+
+def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
+    """The episodes as the net that was clicked answered them."""
+    for net, group in _by_net(results).items():
+        if NETS[net][0] == series or (figure == "train_ways" and TRAIN_WAYS.get(net) == x):
+            return _episodes(group[0])
+    return []
+
+
+def _answer(results: Sequence[TrialResult]) -> str:
+    tasks = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "train_ways"}
+    few, many = tasks.get(("5-way 1-shot", 5.0)), tasks.get(("5-way 1-shot", 60.0))
+    if few is None or many is None:
+        return "Too many trainings failed to tell."
+    return (
+        f"Trained with 60 ways the net is right in {many:.1%} of the cases, trained with the 5 ways of the test in "
+        f"{few:.1%}. More classes in a training episode are a harder question, and a harder question teaches more."
+    )
+
+
+LAB = Lab(
+    name="few-shot",
+    title="From one example",
+    summary="Numbers that a net never saw, each known by one example or a few: which one is this?",
+    reference="Vinyals et al.: Matching networks, 2016; Snell, Swersky, Zemel: Prototypical networks, 2017",
+    question="Can a class be recognized from a single example, and should training look like the test?",
+    datasets=("numbers",),
+    plan=_plan,
+    total=_total,
+    measure="dmlviz.labs.measures.few_shot:measure",
+    rows=_rows,
+    figures=(
+        FigureSpec(
+            name="tasks",
+            title="Accuracy from a few examples",
+            caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. Of several "
+            "seeds (n) the mean with a 95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
+            kind="bar",
+            x_title="task",
+            y_title="accuracy",
+        ),
+        FigureSpec(
+            name="train_ways",
+            title="Train with more ways than you test",
+            caption="Prototypical nets by the ways of a training episode, one example each. Intervals as above.",
+            kind="line",
+            x_title="ways of a training episode",
+            y_title="accuracy",
+            log_x=True,
+        ),
+        FigureSpec(
+            name="growth",
+            title="How many episodes does one need?",
+            caption="5-way 1-shot, first seed: the mean of the first episodes (n) with its 95 % t-interval over them.",
+            kind="line",
+            x_title="episodes",
+            y_title="accuracy",
+            log_x=True,
+        ),
+        FigureSpec(
+            name="ways",
+            title="More classes to choose from",
+            caption="One example of each, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
+            kind="line",
+            x_title="ways of a test episode",
+            y_title="accuracy",
+        ),
+        FigureSpec(
+            name="shots",
+            title="More examples",
+            caption="Five ways, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
+            kind="line",
+            x_title="examples of each class",
+            y_title="accuracy",
+        ),
+    ),
+    guess=Guess(
+        question="The test asks: which of 5 numbers is this? With how many classes at a time should a net train?",
+        options=("With 5, as in the test", "With 20", "With 60", "It makes no difference"),
+        answer=_answer,
+    ),
+    literature=(
+        PrintedRow(figure="tasks", series="Omniglot, 60 ways, printed", x="5-way 1-shot", y=0.988, source=SNELL),
+        PrintedRow(figure="tasks", series="Omniglot, 60 ways, printed", x="5-way 5-shot", y=0.997, source=SNELL),
+    ),
+    literature_note="Prototypical nets reach 98.8 % (1 shot) and 99.7 % (5 shots) on Omniglot with 60-way training, "
+    "and 49.4 % and 68.2 % on miniImageNet, whose photographs differ far more within a class. Two-digit numbers are as "
+    "easy as Omniglot: unseen numbers are made of digits that were seen.",
+    strip=_strip,
+    pictures=_pictures,
+)
