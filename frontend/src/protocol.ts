@@ -93,6 +93,7 @@ export interface SnapshotEvent {
   frame: FrameMeta;
   metrics?: Record<string, number>;
   scored_on?: "validation" | "test";
+  train_metrics?: Record<string, number>;
   centers?: number[][];
 }
 
@@ -176,6 +177,7 @@ export interface EndedEvent {
   step?: number;
   metrics?: Record<string, number>;
   validation_metrics?: Record<string, number>;
+  train_metrics?: Record<string, number>;
   test_images?: number;
   usual_distance?: number | null;
   seconds?: number | null;
@@ -275,6 +277,13 @@ export interface MapProps {
   link?: string | null;
   links_views?: boolean;
   height?: number | "fill";
+}
+
+/** Images that a run has trained on: labels, steps, and their positions at each step (steps × n × dims). */
+export interface TrainPoints {
+  labels: number[];
+  steps: number[];
+  places: number[][][];
 }
 
 /** What the closer look needs of the test images. */
