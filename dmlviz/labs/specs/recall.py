@@ -158,6 +158,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="recall",
+    aliases=("CMC", "rank-1"),
     title="Recall at k",
     summary="How often one of the first k results is right: for raw pixels, an untrained net, and three trained ones.",
     reference="Jégou, Douze, Schmid: Product quantization for nearest neighbor search, PAMI 2011; Musgrave, Belongie, "
