@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import lab_figure, lab_keep, lab_run, navigation
+from app.panels import lab_activity, lab_figure, lab_keep, lab_run, navigation
 from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import NO_GUESS, LabsState, LabView, view_lab
@@ -31,6 +31,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
             url_state.write_url(ui)
 
     experiment()
+    lab_activity.lab_activity(services, view)
     if guessed and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
         st.markdown("##### What the literature found")
         lab_figure.literature(view.lab)
