@@ -1,0 +1,1 @@
+export { export as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

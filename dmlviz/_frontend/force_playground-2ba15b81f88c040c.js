@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-c726153c8e21e445.js";

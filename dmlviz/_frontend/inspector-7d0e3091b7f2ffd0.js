@@ -1,0 +1,1 @@
+export { inspector as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

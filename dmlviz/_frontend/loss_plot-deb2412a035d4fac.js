@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

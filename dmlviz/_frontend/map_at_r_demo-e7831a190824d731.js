@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-c726153c8e21e445.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-c726153c8e21e445.js";
