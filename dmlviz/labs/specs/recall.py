@@ -28,7 +28,8 @@ QUERIES = 8  # in the strip
 MOST_ROWS = 12  # pictures behind a point
 SECONDS, SECONDS_SMALL_IMAGES = 0.035, 0.012  # of a step, for images of 28 × 28 and of 8 × 8
 SCORING_SECONDS = 4.0
-FRAME, GAP, GRAY = 2, 8, 128  # of the query in a picture: pixels, pixels, level
+COLUMNS = 5  # of the nearest in a picture; ten of them make two rows
+FRAME, GRAY = 2, 128  # of the query in a picture: pixels, level
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
@@ -83,15 +84,17 @@ def _kept(result: TrialResult) -> tuple[np.ndarray, dict[str, np.ndarray]] | Non
     return None if path is None or not path.exists() or images is None else (images, read_arrays(path))
 
 
-def _ranking_picture(images: np.ndarray, labels: np.ndarray, query: int, *nearest: np.ndarray) -> np.ndarray:
-    """A query in a gray frame, and to its right a row of its nearest for each ranking."""
-    rows = np.concatenate([row_of_images(images[items], labels[items] == labels[query]) for items in nearest])
+def _ranking_picture(images: np.ndarray, labels: np.ndarray, query: int, nearest: np.ndarray) -> np.ndarray:
+    """A query in a gray frame, and below it its nearest in rows of five: as small as the page shows pictures."""
+    rows = [
+        row_of_images(images[items], labels[items] == labels[query])
+        for items in np.split(nearest, range(COLUMNS, len(nearest), COLUMNS))
+    ]
     height, width = (side + 2 * FRAME for side in images.shape[1:3])
-    left = np.full((len(rows), width + GAP, 3), 255, np.uint8)
-    top = (len(rows) - height) // 2
-    left[top : top + height, :width] = GRAY
-    left[top + FRAME : top + height - FRAME, FRAME : width - FRAME] = images[query][..., None]
-    return np.concatenate([left, rows], axis=1)
+    top = np.full_like(rows[0], 255)
+    top[:, :width] = GRAY
+    top[FRAME : height - FRAME, FRAME : width - FRAME] = images[query][..., None]
+    return np.concatenate([top, *rows])
 
 
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
@@ -108,9 +111,9 @@ def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     pictures = []
     for row in rng.choice(len(by_pixels["queries"]), QUERIES, replace=False):
         query = int(by_pixels["queries"][row])
-        both = _ranking_picture(images, labels, query, by_pixels["nearest"][row], by_net["nearest"][row])
-        caption = f"{classes[labels[query]]}, its ten nearest: by pixels (above), by {best} (below)"
-        pictures.append(PicturePair(images=(both,), caption=caption))
+        both = tuple(_ranking_picture(images, labels, query, way["nearest"][row]) for way in (by_pixels, by_net))
+        caption = f"{classes[labels[query]]}, its ten nearest: by pixels, and by {best}"
+        pictures.append(PicturePair(images=both, caption=caption))
     return pictures
 
 
