@@ -161,7 +161,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="tasks",
-            title="Accuracy from a few examples",
+            title="Accuracy",
             caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. Of several "
             "seeds (n) the mean with a 95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
             kind="bar",
@@ -170,7 +170,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="train_ways",
-            title="Train with more ways than you test",
+            title="Ways in training",
             caption="Prototypical nets by the ways of a training episode, one example each. Intervals as above.",
             kind="line",
             x_title="ways of a training episode",
@@ -179,7 +179,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="growth",
-            title="How many episodes does one need?",
+            title="Episodes",
             caption="5-way 1-shot, first seed: the mean of the first episodes (n) with its 95 % t-interval over them.",
             kind="line",
             x_title="episodes",
@@ -188,7 +188,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="ways",
-            title="More classes to choose from",
+            title="Ways in the test",
             caption="One example of each, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
             x_title="ways of a test episode",
@@ -196,7 +196,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="shots",
-            title="More examples",
+            title="Shots",
             caption="Five ways, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
             x_title="examples of each class",

@@ -145,7 +145,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="open_set",
-            title="Named rightly, against unknown ones that got a name",
+            title="Known or unknown",
             caption="375 identities enrolled with 3 pictures each, 376 unknown; none of them in training. The "
             "threshold on the distance runs along each curve. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
@@ -155,7 +155,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="newcomers",
-            title="Digits that came after the training",
+            title="New digits",
             caption="Digits 8 × 8, trained on 0 to 6; 7, 8 and 9 added by a few examples, 10 of each known digit; "
             "nearest mean, 50 draws of the examples. Mean and 95 % t-interval over the seeds (n).",
             kind="line",
@@ -164,7 +164,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="growth",
-            title="The more are known, the harder",
+            title="Gallery size",
             caption="Share of the known that got their own name at 1 % false alarms, by the number of identities "
             "enrolled. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
@@ -174,7 +174,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="rules",
-            title="Nearest picture or mean, closed world or open",
+            title="Rules",
             caption="375 identities. In the closed world everybody is known and there is no threshold. Of several "
             "seeds (n) the mean with a 95 % t-interval; one seed has none.",
             kind="bar",

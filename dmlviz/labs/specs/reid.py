@@ -176,7 +176,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="cmc",
-            title="CMC: is the right one among the first k?",
+            title="CMC",
             caption="1,502 queries of camera 0 among 4,506 pictures of cameras 1 to 3, of 751 identities that no net "
             "was trained on; none of the query's own camera. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
@@ -194,7 +194,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="gallery",
-            title="A larger gallery is harder",
+            title="Gallery size",
             caption="Rank-1 with the first 100 to 751 identities only. Of several seeds (n) the mean with a 95 % "
             "t-interval.",
             kind="line",
@@ -204,9 +204,9 @@ LAB = Lab(
         ),
         FigureSpec(
             name="table",
-            title="The table of Hermans, Beyer and Leibe: mAP by loss and margin",
-            caption="One training a cell, so there is no interval. A cell near 0 collapsed: all images lie in one "
-            'point. "soft" replaces the hinge by log(1 + e^x).',
+            title="Loss and margin",
+            caption="The table of Hermans, Beyer and Leibe: one training a cell, so no interval. A cell near 0 "
+            'collapsed: all images lie in one point. "soft" replaces the hinge by log(1 + e^x).',
             kind="cells",
             x_title="margin",
             y_title="mAP",

@@ -145,7 +145,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="roc",
-            title="ROC: how many are recognized at how many false alarms",
+            title="ROC",
             caption="Pairs of 751 test identities, none of them in training: in each of ten folds up to 2,000 pairs of "
             "one identity and 10,000 of two. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
@@ -164,7 +164,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="errors",
-            title="Equal error rate, and false positives at 95 % recall",
+            title="Error rates",
             caption="On the pairs of the ROC. Of several seeds (n) the mean with a 95 % t-interval; of one seed a 95 % "
             "bootstrap interval over the identities (n).",
             kind="bar",
@@ -173,7 +173,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="distances",
-            title="Distances of both kinds of pairs, best net",
+            title="Distances",
             caption="Share of the pairs of each kind in 40 bins, first seed. Where the curves cross, a threshold errs.",
             kind="line",
             x_title="distance",
