@@ -87,7 +87,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
-def _answers(result: TrialResult) -> list[PicturePair]:
+def _answers(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list[PicturePair]:
     """Unknown identities that got a name, then known ones that did not; each with the nearest enrolled picture."""
     path = None if result.folder is None else result.folder / "answers.npz"
     images = find_images(result.trial.dataset, result.values["images"])
@@ -98,6 +98,8 @@ def _answers(result: TrialResult) -> list[PicturePair]:
     for probe, nearest, known, distance in zip(
         kept["probe"], kept["nearest"], kept["known"], kept["distance"], strict=True
     ):
+        if bool(known) not in kinds:
+            continue
         said = "known, but called unknown" if known else "unknown, but got a name"
         caption = f"{said}: distance {distance:.2f}, threshold {kept['threshold']:.2f}"
         pairs.append(PicturePair(images=(images[probe], images[nearest]), caption=caption))
@@ -107,7 +109,7 @@ def _answers(result: TrialResult) -> list[PicturePair]:
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     first = [group[0] for group in by_net(results).values()]
     best = max(first, key=lambda result: float(result.values["at_one_percent"]["nearest"]), default=None)
-    return [] if best is None else _answers(best)
+    return [] if best is None else [pair for known in (False, True) for pair in _answers(best, (known,))[:3]]
 
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:

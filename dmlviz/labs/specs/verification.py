@@ -17,7 +17,6 @@ COMPARED = (
 QUICK = ("pixels", "softmax", "batch_hard", "nt_xent")
 MEASURING_SECONDS = 6.0  # processor seconds of one trial after its training
 ERRORS = {"eer": "equal error rate", "fpr_at_95_recall": "false positives at 95 % recall"}
-SHOWN_WORST = 12
 
 SPHEREFACE = "Liu et al.: SphereFace, CVPR 2017, table of LFW; one model, WebFace"
 COSFACE = "Wang et al.: CosFace, CVPR 2018"
@@ -108,8 +107,9 @@ _WORST = ("first", "second", "same", "distance", "pixel_distance")
 
 
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
+    """The three worst of each kind, as the best net sees them."""
     best = _best(results)
-    return [] if best is None else _worst(best)
+    return [] if best is None else [pair for same in (False, True) for pair in _worst(best, (same,))[:3]]
 
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
