@@ -24,7 +24,7 @@ KEY = "lab.shelf"
 EXAMPLES = 10  # pictures of each digit that the net was trained on
 ADDED = 3  # test pictures that one click adds
 SHOWN = 6  # pictures of each identity on the shelf
-STEPS = 400
+STEPS = 250
 REFRESH_S = 1.0
 MAX_NAME = 20  # characters
 
@@ -101,7 +101,7 @@ def _train(services: Services, config: TrainConfig) -> None:
         st.caption("The net is being trained on the digits 0 to 6 …")
         return
     st.markdown("The gallery needs a net: one that never saw a 7, an 8 or a 9.")
-    st.button("Train it (about 15 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
+    st.button("Train it (about 10 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
 
 
 def _submit(services: Services, config: TrainConfig) -> None:
@@ -212,7 +212,7 @@ def _people(services: Services, run: Run, shelf: Shelf) -> None:
     everybody = net_config(run.config.dataset, everybody=True)
     if _find(services, everybody) is None:
         st.button(
-            "The classifier's way: train again with all ten digits (about 15 s)",
+            "The classifier's way: train again with all ten digits (about 10 s)",
             key=f"{KEY}.retrain",
             type="tertiary",
             on_click=_submit,

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from dmlviz.data import available_datasets
 
 pytestmark = pytest.mark.browser
+SLOW = 60_000  # milliseconds; the net is trained on two busy cores
 
 
 @pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made pairs are of Fashion-MNIST")
@@ -26,7 +27,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.goto(f"{person.url}/labs?lab=gallery&guess=1")
     page.get_by_role("button", name="Train it").click()
     shelf = page.get_by_text("On the shelf")
-    expect(shelf).to_be_visible()
+    expect(shelf).to_be_visible(timeout=3 * SLOW)
     expect(page.get_by_text("7 (3)")).to_have_count(0)
     page.get_by_role("button", name="Add three test pictures of 7").click()
     expect(page.get_by_text("7 (3)")).to_be_visible()

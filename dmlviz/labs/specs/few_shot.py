@@ -7,7 +7,7 @@ import numpy as np
 
 from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
-from dmlviz.labs.picture_rows import row_of_images
+from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.labs.shown_images import find_images
 from dmlviz.labs.statistics import mean_row
 from dmlviz.storage.arrays import read_arrays
@@ -118,8 +118,8 @@ def _episodes(result: TrialResult) -> list[PicturePair]:
         for way in range(len(support)):
             right = answers[way] == way
             caption = f"episode {number + 1}: the one example, then {len(right)} queries, {np.sum(right)} right"
-            pictures = images[support[way, 0]], row_of_images(images[queries[way]], right)
-            pairs.append(PicturePair(images=pictures, caption=caption))
+            picture = picture_grid(images[support[way, 0]], images[queries[way]], right)
+            pairs.append(PicturePair(images=(picture,), caption=caption))
     return pairs
 
 
