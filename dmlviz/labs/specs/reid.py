@@ -160,11 +160,13 @@ def _answer(results: Sequence[TrialResult]) -> str:
         return "Too many trainings failed to tell."
     best = max(scores, key=lambda title: scores[title])
     collapsed = sum(bool(cell["collapsed"]) for cell in cells)
-    return (
-        f"{best} finds most: mAP {scores[best]:.3f}, softmax {scores['softmax']:.3f}, raw pixels "
-        f"{scores.get('raw pixels', float('nan')):.3f}. Of {len(cells)} cells of the table {collapsed} collapsed: all "
-        "images in one point. Batch hard is the strongest loss and the easiest to break."
+    words = (
+        f"{best[0].upper()}{best[1:]} finds most: mAP {scores[best]:.3f}, softmax {scores['softmax']:.3f}, raw pixels "
+        f"{scores.get('raw pixels', float('nan')):.3f}."
     )
+    if collapsed:
+        words += f" Of {len(cells)} cells of the table {collapsed} collapsed: all images lie in one point."
+    return words
 
 
 LAB = Lab(
