@@ -281,7 +281,11 @@ class JobQueue:
         elif job.attempts == MAX_ATTEMPTS:
             write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
         else:
-            job.record = self.runs.begin_again(job.key.run, event.why)
+            try:
+                job.record = self.runs.begin_again(job.key.run, event.why)
+            except UserError as error:
+                write_end(job, "failed", f"{event.why} It could not be begun again: {error}")
+                return
             self._report(
                 job,
                 "lost",
