@@ -149,6 +149,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="few-shot",
+    aliases=("one-shot", "prototypes", "episodes"),
     title="From one example",
     summary="Numbers that a net never saw, each known by one example or a few: which one is this?",
     reference="Vinyals et al.: Matching networks, 2016; Snell, Swersky, Zemel: Prototypical networks, 2017",

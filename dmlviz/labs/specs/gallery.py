@@ -134,6 +134,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="gallery",
+    aliases=("open set", "unknown", "rejection"),
     title="A gallery that grows",
     summary="Identities are added by a few pictures, without training; and a query may be somebody unknown.",
     reference="Phillips, Grother, Micheals: Evaluation methods in face recognition, in: Handbook of Face Recognition, "

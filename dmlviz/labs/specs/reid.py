@@ -171,6 +171,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="reid",
+    aliases=("Market-1501", "CMC", "camera", "query", "gallery"),
     title="Who is it?",
     summary="A picture of one camera, searched among those of three others: re-identification of unseen identities.",
     reference="Zheng et al.: Market-1501, ICCV 2015; Hermans, Beyer, Leibe: In defense of the triplet loss, 2017",

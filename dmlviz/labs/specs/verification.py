@@ -133,6 +133,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="verification",
+    aliases=("LFW", "faces", "ROC"),
     title="Same or not?",
     summary="Two pictures of identities never seen in training: one or two? A threshold on the distance decides.",
     reference="Huang, Ramesh, Berg, Learned-Miller: Labeled Faces in the Wild, 2007",
