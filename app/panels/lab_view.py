@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import lab_figure, lab_keep, lab_run, navigation
+from app.panels import lab_figure, lab_keep, lab_playground, lab_run, navigation
 from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import NO_GUESS, LabsState, LabView, view_lab
@@ -45,6 +45,8 @@ def _experiment(ui: LabsState, services: Services, view: LabView) -> None:
         lab_run.run_panel(ui, services, view)
     with middle:
         lab_figure.results(ui, view)
+    if view.lab.playground and ui.guess:
+        lab_playground.playground(view)
 
 
 def _guess(ui: LabsState, view: LabView) -> None:

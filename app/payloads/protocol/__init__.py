@@ -13,6 +13,7 @@ from app.payloads.protocol import (
     events,
     export,
     inspector,
+    labs,
     losses,
     maps,
     progress,
@@ -35,6 +36,7 @@ MODULES = (
     losses,
     batches,
     classroom,
+    labs,
 )
 
 PROPS: dict[str, type] = {
@@ -56,4 +58,6 @@ PROPS: dict[str, type] = {
     "map_at_r_demo": losses.MapAtRProps,
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
+    "lab_picture": labs.LabPictureProps,
+    "metric_playground": labs.MetricPlaygroundProps,
 }
