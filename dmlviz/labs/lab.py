@@ -111,8 +111,9 @@ class Lab(Spec):
         literature_note: What the literature found and why small data may differ.
         live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
-        playground: Name of the component with which one plays with the results, or with the idea; empty for none.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
+        activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
+            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane; "" for nothing.
     """
 
     question: str
@@ -126,6 +127,6 @@ class Lab(Spec):
     literature: tuple[PrintedRow, ...] = ()
     literature_note: str = ""
     live: bool = False
-    playground: str = ""
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
+    activity: Literal["", "pairs", "gallery", "places", "metric"] = ""

@@ -109,6 +109,7 @@ class RunRecorder:
             frame=frame,
             metrics=event.metrics,
             scored_on=self.scored_on,
+            **({"train_metrics": event.train_metrics} if event.train_metrics else {}),
             **self.centers[event.step],
         )
 
@@ -130,6 +131,7 @@ class RunRecorder:
             step=event.step,
             metrics=metrics,
             validation_metrics=validation,
+            train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
             seconds=event.seconds,

@@ -249,7 +249,20 @@ def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
     """Create a folder, atomically replacing an existing one: readers see the old or the new one, never a mixture.
 
     Old frames are kept: their URLs are hashes of their content, and a page may still request them.
+
+    Raises:
+        UserError: If nothing can be written there.
     """
+    try:
+        return _replaced_run_dir(path, name, info)
+    except OSError as error:
+        raise UserError(
+            f"The folder of runs cannot be written to ({error.strerror}): make room on its disk, or choose another "
+            "with --runs."
+        ) from None
+
+
+def _replaced_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
     new.chmod(0o755)
     ensure_dir(new / "frames")

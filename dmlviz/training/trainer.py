@@ -53,6 +53,7 @@ class Trainer:
         self.train_images = LabeledImages(data.train, split.train, data, device)
         self.validation_images = LabeledImages(data.train, split.validation, data, device)
         self.scored = np.searchsorted(split.validation, split.scored)  # of the validation images, at each snapshot
+        self.train_scored = np.searchsorted(split.train, split.train_scored)  # of the training images, now and then
         self.test_images = LabeledImages(data.test, None, data, device)
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.

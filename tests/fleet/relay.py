@@ -26,6 +26,20 @@ class Relay:
         """Pass on what was held up, and all that follows."""
         self._loop.call_soon_threadsafe(self._open.set)
 
+    def end(self):
+        """End every connection, and take no new one."""
+
+        def end():
+            self._server.close()
+            for writer in [*self._writers]:
+                writer.transport.abort()
+
+        self._loop.call_soon_threadsafe(end)
+
+    def begin(self):
+        """Take connections again after `end`."""
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(10)
+
     def close(self):
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
@@ -34,19 +48,27 @@ class Relay:
         asyncio.set_event_loop(self._loop)
         self._open = asyncio.Event()
         self._open.set()
-        self._loop.run_until_complete(asyncio.start_server(self._accept, "127.0.0.1", self.port))
+        self._writers = set()
+        self._loop.run_until_complete(self._listen())
         ready.set()
         self._loop.run_forever()
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
 
+    async def _listen(self):
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+
     async def _accept(self, reader, writer):
+        self._writers.add(writer)
         try:
             there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:
             writer.close()
             return
-        await asyncio.gather(self._pass_on(reader, there_writer), self._pass_on(there_reader, writer))
+        try:
+            await asyncio.gather(self._pass_on(reader, there_writer), self._pass_on(there_reader, writer))
+        finally:
+            self._writers.discard(writer)
 
     async def _pass_on(self, reader, writer):
         try:

@@ -181,6 +181,6 @@ LAB = Lab(
     "(siam-l2) is the weakest; with our scenes it is the other way round for siam-l2. The paper trains on half a "
     "million patches for days. We have 5,760 patches and minutes: a distance is right for patches that a net has never "
     "seen, and a decision has to be learned first.",
-    playground="lab_picture",
+    activity="places",
     pictures=_pictures,
 )

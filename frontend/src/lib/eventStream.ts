@@ -32,7 +32,7 @@ const MAX_CHANNELS = 6;
 // A browser gives a host six connections; a run that is over and a projection under way may both be followed.
 const MAX_OPEN = 2;
 const FIRST_RETRY = 500;
-const LAST_RETRY = 8000;
+const LAST_RETRY = 1000; // who comes back wants to be there at once; a proxy bears one question a second and page
 
 /** Build the page's streams; the arguments stand in for the browser's own in tests. */
 export function createStreams({

@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-535bcc7dbd84befa.js";

@@ -1,0 +1,279 @@
+"""Disks and folders that fail: `python tests/faults/disk.py --times 60`, as root: the disks are small tmpfs mounts.
+
+A disk is full, can only be read, or its folder goes in the middle of a training; data are missing; a download ends
+halfway; two servers share a folder of runs. One sentence must say it, and all that was there before stays whole.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import http.server
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kill import LONG, SHORT, _unreadable, _wait
+from table import Table, options
+
+from dmlviz.catalog.dataset_sources import DatasetSource, RemoteFile
+from dmlviz.config import TrainConfig
+from dmlviz.data.download import download_dataset
+from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
+
+OVER = ("finished", "stopped", "failed", "interrupted", "unknown")
+SECOND_SERVER = (
+    "import sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
+    "jobs = JobScheduler(sys.argv[1], slots=1); print('ready', flush=True); sys.stdin.readline()\n"
+    "for text in sys.argv[2:]: jobs.submit(TrainConfig.from_json(text))\n"
+    "while jobs.running_for(): time.sleep(0.05)\n"
+    "jobs.close()"
+)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """Mount a disk of that size at a folder, for as long as the block lasts."""
+    folder.mkdir()
+    _mount("-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def _mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True, capture_output=True)
+
+
+def can_mount() -> bool:
+    """Whether this process may mount a disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with small_disk(Path(folder) / "disk", 1):
+                return True
+        except (OSError, subprocess.CalledProcessError):
+            return False
+
+
+class Disks:
+    """Makes one fault after another, in folders of its own below `folder`."""
+
+    def __init__(self, folder: Path, draw: random.Random) -> None:
+        self.folder, self.draw, self.number = folder, draw, 0
+
+    @cached_property
+    def finished(self) -> Run:
+        """A run that was there before the fault."""
+        run = Runs(self.folder / "seed").create(SHORT.replace(seed=99))
+        for _ in train_and_record(run):
+            pass
+        return run
+
+    def full(self) -> str:
+        """The disk becomes full at some moment of a training."""
+        with small_disk(self._new(), self.draw.randint(2, 5)) as disk:
+            return self._train(disk, lambda: None, lambda: _mount("-o", "remount,size=64m", str(disk)), LONG)
+
+    def read_only(self) -> str:
+        """Nothing can be written, from the start."""
+        with small_disk(self._new(), 16) as disk:
+            return self._train(
+                disk,
+                lambda: None,
+                lambda: _mount("-o", "remount,rw", str(disk)),
+                SHORT,
+                before=lambda: _mount("-o", "remount,ro", str(disk)),
+            )
+
+    def gone(self) -> str:
+        """The folder of a run, or of all runs, is deleted in the middle of its training."""
+        folder, whole = self._new(), self.draw.random() < 0.5
+        config = LONG.replace(seed=self.number)
+        return self._train(
+            folder, lambda: _delete(folder if whole else folder / config.id), lambda: None, config, kept=not whole
+        )
+
+    def data_missing(self) -> str:
+        """The data set is not there, and its mirrors cannot be reached."""
+        config = TrainConfig(dataset="fashion_mnist", net="mlp", steps=5)
+        nowhere = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "no_proxy": ""}
+        before = dict(os.environ)
+        os.environ.update(nowhere)
+        try:
+            return self._train(self._new(), lambda: None, lambda: None, config, data=self.folder / "no data")
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def half_a_download(self) -> str:
+        """A mirror sends less than it announced, once; then all of it."""
+        content = self.draw.randbytes(300_000)
+        packed = gzip.compress(content, 1)
+        cut, target = self.draw.randrange(len(packed)), self._new()
+        with mirror(packed, cut) as url:
+            remote = RemoteFile(hashlib.md5(packed).hexdigest(), len(packed))
+            source = DatasetSource("there", mirrors=(url,), files={"images": remote})
+            try:
+                download_dataset(source, target, ["images"], timeout=5)
+                return "half of a file was taken for the whole"
+            except DataUnavailableError as error:
+                broken = _no_sentence(str(error))
+            if [*target.iterdir()]:
+                broken += f"; it left {[path.name for path in target.iterdir()]}"
+            download_dataset(source, target, ["images"], timeout=5)
+            if (target / "images").read_bytes() != content:
+                broken += "; the whole file is another"
+        return broken
+
+    def two_servers(self) -> str:
+        """Two servers are asked for the same trainings in the same folder at the same time."""
+        folder = self._new()
+        shutil.copytree(self.finished.path, folder / self.finished.id)
+        configs = [SHORT.replace(seed=10 * self.number + number) for number in range(3)]
+        command = [sys.executable, "-c", SECOND_SERVER, str(folder), *(config.to_json() for config in configs)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        servers = [subprocess.Popen(command, **pipes) for _ in range(2)]  # type: ignore[call-overload]
+        for server in servers:
+            server.stdout.readline()
+        said = "".join(server.communicate("\n", timeout=120)[1] for server in servers)
+        runs = Runs(folder)
+        broken = ["a traceback"] if "Traceback" in said else []
+        for run in runs.list():
+            if not runs.is_bundled(run):
+                broken += _unreadable(run)
+                broken += [] if run.state == "finished" else [f"a run is {run.state}: {(run.end or {}).get('reason')}"]
+        if missing := [config.id for config in configs if not (folder / config.id).is_dir()]:
+            broken.append(f"{len(missing)} runs are missing")
+        return "; ".join(broken)
+
+    def _train(self, folder, fault, mend, config, before=lambda: None, kept=True, data=None) -> str:
+        """Train with a fault at a random moment, and say which promise is broken; empty for none."""
+        shutil.copytree(self.finished.path, folder / self.finished.id)
+        jobs, broken = JobScheduler(Runs(folder), slots=1, warm=False, data_root=data), ""
+        try:
+            before()
+            try:
+                run = jobs.submit(config)
+                _wait(lambda: jobs.status(run).phase != "starting")
+                time.sleep(self.draw.uniform(0, 0.5))
+                fault()
+                _wait(lambda: not jobs.running_for())
+                status = jobs.status(run)
+                if status.phase not in OVER:
+                    broken += f"; it is {status.phase}"
+                elif status.phase != "finished":
+                    broken += _no_sentence(status.reason)
+            except UserError as error:
+                broken += _no_sentence(str(error))
+            except OSError as error:
+                broken += f"; no sentence but {error!r}"
+            mend()
+            if kept:
+                broken += "; ".join(["", *_unreadable(jobs.runs.get(self.finished.id))])
+            if data is None:
+                following = jobs.submit(SHORT.replace(seed=self.number))
+                _wait(lambda: not jobs.running_for())
+                if jobs.status(following).phase != "finished":
+                    broken += f"; the next job {jobs.status(following).phase}: {jobs.status(following).reason}"
+        except RunNotFoundError as error:
+            broken += f"; {error}"
+        finally:
+            jobs.close()
+        return broken.removeprefix("; ")
+
+    def _new(self) -> Path:
+        self.number += 1
+        folder = self.folder / str(self.number)
+        return folder
+
+
+@contextlib.contextmanager
+def mirror(content: bytes, cut: int) -> Iterator[str]:
+    """A server on loopback that sends the beginning of a file to the first who asks, and all of it to the next."""
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[:cut] if len(asked) == 1 else content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder into which a worker writes meanwhile."""
+    _wait(lambda: (shutil.rmtree(folder, ignore_errors=True), not folder.exists())[1])
+
+
+def _no_sentence(text: str) -> str:
+    """What is wrong with a text that should be a sentence for a person; empty for nothing."""
+    is_sentence = 10 < len(text) < 700 and text.isprintable() and text[-1] in ".?" and "Traceback" not in text
+    return "" if is_sentence else f"; no sentence: {text[:200]!r}"
+
+
+CASES = {
+    "a disk that becomes full": Disks.full,
+    "a folder that can only be read": Disks.read_only,
+    "a folder that goes": Disks.gone,
+    "data that are missing": Disks.data_missing,
+    "half a download": Disks.half_a_download,
+    "two servers on one folder": Disks.two_servers,
+}
+NEED_MOUNT = ("a disk that becomes full", "a folder that can only be read")
+
+
+def new_table() -> Table:
+    """The table of this command."""
+    return Table(
+        "R2",
+        "disks and folders that fail",
+        "one sentence; what was there before is whole; the next job runs.",
+        "python tests/faults/disk.py --times 60",
+    )
+
+
+def run(table: Table, times: int, seed: int) -> None:
+    """Make so many faults, in turn, and count them in the table."""
+    with tempfile.TemporaryDirectory(prefix="dmlviz-disks-") as folder:
+        disks = Disks(Path(folder), random.Random(seed))
+        names = [name for name in CASES if name not in NEED_MOUNT or can_mount()]
+        for number in range(times):
+            if table.over:
+                break
+            name, began = names[number % len(names)], time.monotonic()
+            try:
+                broken = CASES[name](disks)
+            except Exception as error:
+                broken = f"{type(error).__name__}: {error}"
+            table.add(name, broken, s=time.monotonic() - began)
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__ or "", 60)
+    table = new_table()
+    table.seconds = chosen.seconds
+    run(table, chosen.times, chosen.seed)
+    sys.exit(table.finish(chosen.write))
