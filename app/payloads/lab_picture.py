@@ -9,7 +9,8 @@ import numpy as np
 from PIL import Image
 
 from app.payloads.protocol.labs import LabPicture, PlaceScores
-from dmlviz.data import load
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import available_datasets, load
 from dmlviz.data.made.patches import PATCH, PLACES, SIDE, make_scene_pair
 from dmlviz.data.made.town import TILES, build_town
 from dmlviz.errors import UserError
@@ -29,14 +30,20 @@ def lab_picture(study: Study, data: Path) -> LabPicture:
         data: The data folder.
 
     Raises:
-        UserError: If the lab has no picture, or no trial that has ended kept what it needs.
+        UserError: If the lab has no picture, no trial that has ended kept what it needs, or the data set is not here.
     """
     info = study.info
     make = _MAKERS.get(info["lab"])
     methods = [scores for result in study.results() for scores in _methods(result)]
     if make is None or not methods:
         raise UserError("There is nothing to click yet: run the lab first.")
-    return make(info["dataset"], data, methods)
+    dataset = info["dataset"]
+    if dataset not in available_datasets(data):  # a click is no reason to download it
+        raise UserError(
+            f"The picture is made of the images of {DATASETS[dataset].title}, which is not on disk: train on it once "
+            "to download it, or run this lab with another data set."
+        )
+    return make(dataset, data, methods)
 
 
 def has_picture(study: Study) -> bool:

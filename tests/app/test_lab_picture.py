@@ -75,3 +75,10 @@ def test_a_study_that_kept_nothing_has_no_picture(tmp_path: Path) -> None:
         lab_picture(study, tmp_path)
     with pytest.raises(UserError, match="no such study: run the lab first"):
         named_study("terrapattern", lambda: None, is_ready_made=False)
+
+
+def test_a_click_downloads_nothing(tmp_path: Path) -> None:
+    study = study_of("terrapattern", tmp_path / "study", {"embeddings": np.zeros((TILES**2, 4), np.int8)})
+    study.update(dataset="fashion_mnist")
+    with pytest.raises(UserError, match="Fashion-MNIST, which is not on disk: train on it once"):
+        lab_picture(study, tmp_path)

@@ -9,6 +9,7 @@ import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
 import style from "./labPicture.css";
 
 const STRIP = 56; // pixels of a tile in the strip
+const LINE = 1 / 180; // width of an outline, as a share of the picture
 const HEAT = 0.55; // opacity of the best place
 
 export default function ({ parentElement, data }: ComponentArguments<LabPictureProps>) {
@@ -112,7 +113,7 @@ class LabPictureView {
     context2d(this.left).drawImage(this.images[0], 0, 0);
     if (picture.right) this.paintSecondView(picture, values, best[0]);
     else this.paintAlike(picture, best);
-    outline(this.left, picture, this.place, "#e4572e", 4);
+    outline(this.left, picture, this.place, "#e4572e");
     setData(this.root, { ready: true, place: this.place, best: best[0], method: scores.title });
   }
 
@@ -125,7 +126,7 @@ class LabPictureView {
       const [x, y] = corner(picture, place);
       context.drawImage(this.images[0], x, y, picture.cell, picture.cell, x, y, picture.cell, picture.cell);
     }
-    for (const place of best) outline(this.left, picture, place, "#2f9ee4", 4);
+    for (const place of best) outline(this.left, picture, place, "#2f9ee4");
     this.strip.replaceChildren(...[this.place, ...best].map((place, i) => this.tile(picture, place, i === 0)));
     const kind = picture.kinds?.[this.place];
     const same = best.filter((place) => picture.kinds?.[place] === kind).length;
@@ -155,12 +156,12 @@ class LabPictureView {
       context.fillStyle = `rgba(228, 87, 46, ${HEAT * share ** 3})`;
       context.fillRect(x - picture.step / 2, y - picture.step / 2, picture.step, picture.step);
     }
-    outline(this.right, picture, best, "#e4572e", 2);
+    outline(this.right, picture, best, "#e4572e");
     const truth = picture.truth?.[this.place];
     if (!truth) return;
     const [x, y] = truth;
     context.strokeStyle = "#2f9ee4";
-    context.lineWidth = 2;
+    context.lineWidth = picture.side * LINE;
     context.beginPath();
     context.arc(x, y, picture.cell / 3, 0, 2 * Math.PI);
     context.stroke();
@@ -191,11 +192,11 @@ const corner = (picture: LabPicture, place: number): [number, number] => {
   return [x - picture.cell / 2, y - picture.cell / 2];
 };
 
-function outline(view: HTMLCanvasElement, picture: LabPicture, place: number, color: string, width: number): void {
+function outline(view: HTMLCanvasElement, picture: LabPicture, place: number, color: string): void {
   const context = context2d(view);
   const [x, y] = corner(picture, place);
   context.strokeStyle = color;
-  context.lineWidth = width;
+  context.lineWidth = picture.side * LINE;
   context.strokeRect(x, y, picture.cell, picture.cell);
 }
 
