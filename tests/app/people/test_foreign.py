@@ -51,6 +51,8 @@ def addresses(run, dataset, content_hash, frame):
         "item": "3",
         "sheet": "0",
         "loss": "triplet",
+        "lab": "patches",
+        "source": "quick",
         "picture": "curve",
         "code": "ABC234",
         "rest": "nothing",
