@@ -86,7 +86,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
 def _warm_up(settings: Settings) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
-    for part in ("curves", "export", "settings", "inspector", "map_panel", "toolbar"):
+    for part in ("curves", "lab_view", "export", "settings", "inspector", "map_panel", "toolbar"):
         importlib.import_module(f"app.panels.{part}")
     services.services().studies.runner.resume_interrupted()
     for name in data.available_datasets(settings.data):

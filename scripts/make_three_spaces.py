@@ -12,7 +12,7 @@ import numpy as np
 from dmlviz.metrics import evaluate
 
 FILE = Path(__file__).resolve().parents[1] / "app" / "content" / "three_spaces.json"
-SCORES = ("nmi", "pairwise_f1", "precision_at_1", "map_at_r")
+SCORES = ("nmi", "pairwise_f1", "precision_at_1", "r_precision", "map_at_r")
 SPACES = {"Side by side": 1.0, "A gap": 0.78, "Far apart": 0.25}  # side of a tile; their centers are 1 apart
 GRID = 4  # twins in a tile: GRID × GRID
 TWIN = 0.03

@@ -16,6 +16,8 @@ from app.payloads.neighbor_history import neighbor_history
 from app.payloads.per_query import per_query_bytes
 from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
+from app.payloads.train_points import train_points
+from app.runtime.services import services
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
@@ -32,7 +34,9 @@ def routes() -> list[Route]:
         Route("/runs/{run}/pixels.json", baseline),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/runs/{run}/train-points/{view}.json", trained_on),
         Route("/agreement/{a}/{b}.json", agreement),
     ]
 
@@ -88,6 +92,14 @@ async def history(request: Request) -> Response:
 
 
 @access(Rule.RUN_READER)
+async def logits(request: Request) -> Response:
+    """The scores of a test image with each class, before and after the margin of the loss."""
+    question = {"run": str(_run(request).path), "logits": request.path_params["item"]}
+    answer = await asyncio.to_thread(services().scheduler.inference_worker.call, question)
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
 async def thumbnail(request: Request) -> Response:
     """A run's map as a small picture; its address has the stamp of what was drawn."""
     run, theme = _run(request), request.path_params["theme"]
@@ -103,6 +115,16 @@ async def values(request: Request) -> Response:
     run, view = _run(request), request.path_params["view"]
     drawing = None if view == LIVE else run.drawing(view)
     return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
+
+
+@access(Rule.RUN_READER)
+async def trained_on(request: Request) -> Response:
+    """Images that a run has trained on, with their positions on a map."""
+    run, view = _run(request), request.path_params["view"]
+    if view != LIVE:
+        run.drawing(view)  # raises for a view that is not there
+    points = await asyncio.to_thread(train_points, run, view, personal(request))
+    return JSONResponse(points, headers=PRIVATE_IMMUTABLE)
 
 
 @access(Rule.RUN_READER)

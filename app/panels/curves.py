@@ -84,12 +84,12 @@ def _drawer(now: PageContext) -> None:
 
 def _figure(was_live: bool, was_pending: bool) -> None:
     with error_boundary():
-        context = page_context()
+        # A rerun by the clock brings the address of a moment ago: a choice made since would be taken back.
+        context = page_context(explore.saved_state())
         ui, run_view = context.ui, context.run_view
-        if run_view is None or ui.curves is None or (was_live and not run_view.live):
-            st.rerun()
-        if st.session_state.pop(CLICKED, False):
-            st.rerun()  # the map shows what is selected
+        clicked = st.session_state.pop(CLICKED, False)  # then the map shows what is selected
+        if run_view is None or ui.curves is None or (was_live and not run_view.live) or clicked:
+            explore.rerun(ui)
         step = step_of(run_view, ui.step)
         try:
             if ui.curves == SCORES:
@@ -101,7 +101,7 @@ def _figure(was_live: bool, was_pending: bool) -> None:
             return
         beside = _beside(context)
         if was_pending and not beside.pending:
-            st.rerun()
+            explore.rerun(ui)
         others = [
             Measured(baseline.curves[ui.curves], (), "", baseline.name)
             for baseline in beside.baselines

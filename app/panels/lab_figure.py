@@ -56,8 +56,6 @@ def results(ui: LabsState, view: LabView) -> None:
 
 def literature(lab: Lab) -> None:
     """Render the printed values, in figures of their own, and the note."""
-    from dmlviz.labs.drawing import draw
-
     if not lab.literature:
         st.markdown(lab.literature_note)
         return
@@ -70,7 +68,7 @@ def literature(lab: Lab) -> None:
         specs = {figure.name: figure for figure in lab.figures}
         for name in dict.fromkeys(row.figure for row in lab.literature):
             rows = [row for row in lab.literature if row.figure == name]
-            _show(draw(specs[name], rows, _is_dark()), f"lab.literature.{name}", f"Printed values: {specs[name].title}")
+            _show(_draw(specs[name], rows), f"lab.literature.{name}", f"Printed values: {specs[name].title}")
 
 
 def _source(ui: LabsState, view: LabView) -> None:
@@ -96,13 +94,16 @@ def _choose_figure(ui: LabsState, name: str) -> None:
     ui.figure, ui.point = name, None
 
 
-def _is_dark() -> bool:
-    return bool(st.context.theme.type == "dark")
+def _draw(spec: FigureSpec, rows: Sequence[FigureRow]) -> "go.Figure":
+    # Plotly looks for pandas among the loaded modules, and fails on one that another thread is loading: wait for it.
+    import pandas  # noqa: F401
+
+    from dmlviz.labs.drawing import draw
+
+    return draw(spec, rows, dark=st.context.theme.type == "dark")
 
 
 def _chart(ui: LabsState, spec: FigureSpec, rows: Sequence[FigureRow], selectable: bool) -> None:
-    from dmlviz.labs.drawing import draw
-
     key = f"lab.chart.{spec.name}"
 
     def on_select() -> None:
@@ -112,7 +113,7 @@ def _chart(ui: LabsState, spec: FigureSpec, rows: Sequence[FigureRow], selectabl
             ui.point = str(series), str(x)
 
     options: dict[str, Any] = {"on_select": on_select, "selection_mode": "points"} if selectable else {}
-    _show(draw(spec, rows, _is_dark()), key, spec.title, **options)
+    _show(_draw(spec, rows), key, spec.title, **options)
 
 
 def _show(figure: "go.Figure", key: str, title: str, **options: Any) -> None:

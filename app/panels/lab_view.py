@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import lab_figure, lab_keep, lab_run, navigation
+from app.panels import lab_activity, lab_figure, lab_keep, lab_run, navigation
 from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import NO_GUESS, LabsState, LabView, view_lab
@@ -17,20 +17,22 @@ def lab_view(ui: LabsState, services: Services) -> None:
     view = view_lab(ui, services)
     navigation.link("labs", "All labs", {}, icon=":material/arrow_back:")
     st.markdown(f"### {view.lab.title}\n{view.lab.question}")
-    running = view.own is not None and view.own.state == "running"
+    running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
 
     @st.fragment(run_every=REFRESH_S if running else None)
     def experiment() -> None:
         """The part that changes while the study runs, and when a point is clicked."""
         with error_boundary():
             now = view_lab(ui, session_services())
-            if (now.own is not None and now.own.state == "running") != running:
+            is_running = now.own is not None and now.own.state == "running"
+            if (is_running, bool(ui.guess)) != (running, guessed):
                 st.rerun()
             _experiment(ui, session_services(), now)
             url_state.write_url(ui)
 
     experiment()
-    if view.lab.literature or view.lab.literature_note:
+    lab_activity.lab_activity(services, view)
+    if guessed and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
         st.markdown("##### What the literature found")
         lab_figure.literature(view.lab)
     lab_keep.keep(ui, view)

@@ -17,7 +17,7 @@ from app.panels import navigation
 from app.state import explore
 from app.widgets.components import mount
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.metrics import MetricSpec
+from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -26,6 +26,12 @@ from dmlviz.config import TrainConfig
 NO_PLOT = (
     "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
     "See the pages of both losses."
+)
+
+RANKING_FAMILY = "retrieval"  # metrics of one ranking of the gallery for each query
+RANKING_HINT = (
+    "Click a result to make it right or wrong, drag it to another rank. Under a right one is its precision: how many "
+    "of the results up to it are right."
 )
 
 
@@ -49,9 +55,18 @@ def render_entry(kind: Kind, name: str) -> None:
         _facts(kind, spec)
     if isinstance(spec, LossSpec):
         _illustration(spec)
+    if isinstance(spec, MetricSpec) and spec.family == RANKING_FAMILY:
+        _ranking_toy(spec)
     _parameters(spec)
     if isinstance(spec, ProjectionSpec) and name in REFERENCES:
         _reference_engine(REFERENCES[name])
+
+
+def _ranking_toy(metric: MetricSpec) -> None:
+    st.markdown("##### A ranking to change")
+    st.caption(RANKING_HINT)
+    titles = {name: spec.title for name, spec in METRICS.items() if spec.family == RANKING_FAMILY}
+    mount("ranking_toy", key="ranking_toy", data={"metric": metric.name, "titles": titles})
 
 
 def _facts(kind: Kind, spec: Spec) -> None:

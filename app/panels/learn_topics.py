@@ -33,8 +33,8 @@ each right one how many up to there were right. It is 1 only where every class k
 """
 
 SPACES_AFTER = """
-The scores are the library's, of exactly these points. After figure 3 of Musgrave, Belongie, Lim: A metric learning
-reality check, ECCV 2020.
+Drag a point and the scores follow: they are the library's, of exactly these points. After figure 3 of Musgrave,
+Belongie, Lim: A metric learning reality check, ECCV 2020.
 """
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, toolbar
+from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, templates, toolbar
 from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
@@ -63,5 +63,6 @@ else:
         map_panel.scores_panel(context.run_view)
         batch_explorer.batch_explorer(context.run_view)
         curves.curves(context)
+        templates.templates_panel(context.run_view)
 
 explore.publish(context.ui)

@@ -58,9 +58,9 @@ class PageContext:
     run_view: RunView | None
 
 
-def page_context() -> PageContext:
-    """Resolve what this session shows now."""
-    ui, app_services = current(), session_services()
+def page_context(state: UIState | None = None) -> PageContext:
+    """Resolve what this session shows now, by its address, or by this state."""
+    ui, app_services = state or current(), session_services()
     run_view = resolve_view(ui, app_services)
     app_services.audience.mark_viewing("explore", [run_view.run.id] if run_view is not None else [])
     return PageContext(ui, app_services, run_view)

@@ -15,9 +15,10 @@ from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.neighbor_search import Neighbor
-from dmlviz.runs.run import LIVE, Run
+from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 
 _NO_SPRITES = {"urls": [], "tile": 28}
 
@@ -94,13 +95,26 @@ def pinned_data(run_view: RunView, ui: UIState, item: int, neighbors: list[Neigh
     """Props of the inspector for a pinned test image."""
     labels = run_view.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
-    return _tiles(run_view, neighbors, label) | {
-        "subject": {"item": item, "label": label},
-        "near": _neighbor_props(neighbors),
-        "metric": ui.metric,
-        "history": True,
-        "among": _num_test_images(run_view.run) if run_view.complete else None,
-    }
+    logits = _has_class_scores(run_view)
+    return (
+        _tiles(run_view, neighbors, label)
+        | {
+            "subject": {"item": item, "label": label},
+            "near": _neighbor_props(neighbors),
+            "metric": ui.metric,
+            "history": True,
+            "among": _num_test_images(run_view.run) if run_view.complete else None,
+        }
+        | ({"logits": list(DATASETS[run_view.run.config.dataset].classes)} if logits else {})
+    )
+
+
+def _has_class_scores(run_view: RunView) -> bool:
+    """Whether the loss scores classes by weights of its own, which the run keeps."""
+    config = run_view.run.config
+    specs = [LOSSES[name] for name, _ in LOSSES[config.loss].parts(config.loss_params).values()]
+    has_weights = any(spec.needs_classes for spec in specs or [LOSSES[config.loss]])
+    return has_weights and run_view.complete and (run_view.run.path / LOSS_WEIGHTS).exists()
 
 
 def answer_data(run_view: RunView, answer: QueryResult) -> dict[str, Any]:

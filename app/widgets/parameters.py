@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.state.explore import UIState
+from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 
@@ -64,8 +65,14 @@ def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> 
 
 
 def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> None:
-    """Render every parameter, two per row; `role` is "loss", "miner" or "view". Input takes effect at once."""
-    for column, parameter in _columns(choice.parameters):
+    """Render every parameter, two per row; `role` is "loss", "miner" or "view". Input takes effect at once.
+
+    A loss within a sum takes a row, followed by the parameters of its own.
+    """
+    for part in choice.parameters:
+        if isinstance(part, LossChoice):
+            _summand(part, _key(role, choice, part), values[part.name], partial(_store, ui, role, choice, part))
+    for column, parameter in _columns([part for part in choice.parameters if not isinstance(part, LossChoice)]):
         with column:
             _widget(
                 parameter,
@@ -73,6 +80,32 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
                 values[parameter.name],
                 partial(_store, ui, role, choice, parameter),
             )
+
+
+def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
+    """Render the menu of losses, and the parameters of the one that is chosen."""
+    name, given = parameter.split(value)
+    spec = parameter.losses[name]
+    bound_widget(
+        st.selectbox,
+        f"Loss {parameter.name}",
+        key,
+        name,
+        store,
+        options=list(parameter.choices),
+        format_func=lambda loss: parameter.losses[loss].title,
+        help=parameter.help,
+    )
+    own = spec.with_defaults(given)
+    for column, part in _columns(spec.parameters):
+        with column:
+            _widget(
+                part, f"{key}.{name}.{part.name}", own[part.name], partial(_store_in_summand, store, name, own, part)
+            )
+
+
+def _store_in_summand(store: Store, name: str, own: dict[str, Any], part: Parameter, value: Any) -> None:
+    store({"name": name, **own, part.name: value})
 
 
 def form_values(ui: UIState, role: str, choice: Spec) -> None:
@@ -114,9 +147,7 @@ def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> 
     if parameter.kind is bool:
         bound_widget(st.checkbox, label, key, value, store, help=parameter.help)
     elif parameter.kind is str:
-        # A loss within a sum may come with parameters of its own, as no choice does.
-        options = list(parameter.choices) if value in parameter.choices else [value, *parameter.choices]
-        bound_widget(st.selectbox, label, key, value, store, options=options, format_func=_name, help=parameter.help)
+        bound_widget(st.selectbox, label, key, value, store, options=list(parameter.choices), help=parameter.help)
     elif isinstance(parameter, VectorParameter):
         for place, number in enumerate(value):
             part = None if store is None else partial(_store_component, store, value, place)
@@ -125,10 +156,6 @@ def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> 
         _number_or_special(parameter, label, key, value, store)
     else:
         _number(parameter, label, key, value, store)
-
-
-def _name(choice: Any) -> str:
-    return str(choice["name"]) if isinstance(choice, dict) else str(choice)
 
 
 def _store_component(store: Store, value: list[float], place: int, component: float) -> None:

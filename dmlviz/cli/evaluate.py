@@ -1,5 +1,6 @@
 """`dmlviz evaluate`: compute all metrics of a run, or of files of queries and a gallery."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,10 @@ from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import format_score
-from dmlviz.cli import RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.data import data_root
 from dmlviz.errors import UserError
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
@@ -22,6 +25,13 @@ def evaluate(
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")] = None,
     runs: RunsFolder = None,
     confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
+    crops: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="also embed each test image in N shifted copies (9 or 25), and print the scores beside"
+        ),
+    ] = None,
+    data: DataFolder = None,
     query: Annotated[
         Path | None, typer.Option(metavar="FILE", help="embeddings of queries with labels, in place of a run")
     ] = None,
@@ -44,12 +54,14 @@ def evaluate(
     if (run is None) == (query is None):
         given = "neither" if run is None else "both"
         raise UserError(f"evaluate takes a run, or files by --query FILE [--gallery FILE]; got {given}: give one.")
+    if crops is not None and query is not None:
+        raise UserError("--crops goes with a run, whose net embeds the crops; got --query: leave one of them out.")
     if query is not None:
         _evaluate_files(query, gallery, camera, confusion)
     elif gallery is not None or camera is not None:
         raise UserError("--gallery and --camera go with --query FILE; got a run: leave them out, or give files only.")
     else:
-        _evaluate_run(str(run), runs, confusion)
+        _evaluate_run(str(run), runs, confusion, crops, data)
 
 
 def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confusion: bool) -> None:
@@ -80,7 +92,7 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
         console.print(_confusion_table([files.classes[name] for name in names], counts))
 
 
-def _evaluate_run(run: str, runs: Path | None, confusion: bool) -> None:
+def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None) -> None:
     from dmlviz import metrics
 
     selected = Runs(runs_folder(runs)).get(run)
@@ -92,9 +104,32 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool) -> None:
     scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)
     # What needs the weights of the loss was computed at the end of the training.
     console.print(_score_table(scores | {key: value for key, value in selected.metrics.items() if key not in scores}))
+    if crops is not None:
+        console.print(_crops_table(selected, crops, scores, data))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         console.print(_confusion_table([DATASETS[selected.config.dataset].classes[name] for name in names], counts))
+
+
+def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | None) -> Table:
+    """Return the scores of one image, of the mean of its crops, and of their concatenation."""
+    from dmlviz import metrics
+    from dmlviz.data import load
+    from dmlviz.runs.crops import COMBINATIONS, combine, embed_crops
+
+    dataset = load(run.config.dataset, data_root(root))
+    embedded = embed_crops(run, dataset.test.images, crops)
+    fitted = embed_crops(run, dataset.train.images[: max(1000, 4 * run.config.embedding_dim)], crops)
+    columns = {"one image": single} | {
+        f"{crops} crops, {name}": metrics.evaluate(combine(embedded, name, run.config, fitted), dataset.test.labels)
+        for name in COMBINATIONS
+    }
+    table = Table(box=None, pad_edge=False, title=f"each test image in {crops} copies, shifted by a pixel")
+    for name in ("", *columns):
+        table.add_column(name, justify="right" if name else "left")
+    for key in (key for key in single if "/" not in key):
+        table.add_row(key, *(format_score(key, scores[key]) for scores in columns.values()))
+    return table
 
 
 def _score_table(scores: dict[str, float]) -> Table:
@@ -106,7 +141,8 @@ def _score_table(scores: dict[str, float]) -> Table:
         table.add_column(name, justify="right")
     for key in (key for key in scores if "/" not in key):
         table.add_row(
-            key, *(format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups)))
+            key,
+            *(format_score(key, scores.get(name, math.nan)) for name in (key, *(f"{group}/{key}" for group in groups))),
         )
     return table
 

@@ -36,5 +36,7 @@ def curve_beside(x: np.ndarray, y: np.ndarray, name: str, label: str, theme: The
         **rest: other Plotly options.
     """
     is_baseline = name in BASELINES
+    if is_baseline:  # where it meets the curve, a click means the curve
+        rest = {"hoverinfo": "skip"}
     line = {"color": MUTED[theme] if is_baseline else PALETTE[theme][1], "width": 1.5 if is_baseline else 2}
     return go.Scatter(x=x, y=y, name=label, mode="lines", line=line | {"dash": BASELINES.get(name, "solid")}, **rest)

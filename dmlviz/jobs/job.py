@@ -66,3 +66,16 @@ class Job:
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`
     on_end: Callable[[], object] = lambda: None
+
+    def schedule(self, seconds: float, do: Callable[[], object]) -> None:
+        """Call `do` after so many seconds, unless `cancel_timers` is called before."""
+        timer = threading.Timer(seconds, do)
+        timer.daemon = True
+        self.timers.append(timer)
+        timer.start()
+
+    def cancel_timers(self) -> None:
+        """Forget what was scheduled."""
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()

@@ -1,9 +1,9 @@
 """A process that does one job and writes its events into the job's folder: `python -m dmlviz.jobs.worker FOLDER`.
 
 With --wait it imports everything first, prints {"ready":true}, and reads its job as one line of JSON from standard
-input. With --serve it stays and answers one question after another: {"job":"embed",…}, {"loss":"curve",…} or
-{"batch":STEP,…}. It has a low priority and one thread, stops after the current batch on SIGTERM, and ends with the
-process that holds the other end of its standard input.
+input. With --serve it stays and answers one question after another: {"job":"embed",…}, {"loss":"curve",…},
+{"batch":STEP,…} or {"logits":ITEM,…}. It has a low priority and one thread, stops after the current batch on SIGTERM,
+and ends with the process that holds the other end of its standard input.
 """
 
 import argparse
@@ -141,6 +141,7 @@ def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets:
 def _serve(parent: ParentChannel) -> None:
     from dmlviz.losses import sampling
     from dmlviz.runs.embed import handle_request
+    from dmlviz.runs.logits import logits
     from dmlviz.runs.record_writer import error_message
     from dmlviz.training.batch_terms import batch_terms
 
@@ -150,6 +151,8 @@ def _serve(parent: ParentChannel) -> None:
         if "batch" in order:
             run = Run(order["run"])
             return asdict(batch_terms(run.config, run.batch(order["batch"])))
+        if "logits" in order:
+            return logits(Run(order["run"]), order["logits"])
         return handle_request(order)
 
     limit_to_one_thread()

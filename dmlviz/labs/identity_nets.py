@@ -10,6 +10,7 @@ COMMON: Mapping[str, Any] = {
     "images_per_class": 2,
     "batch_size": 80,
     "learning_rate": 1e-3,
+    "validation_fraction": 0,  # nothing is chosen by it
 }
 FOUR_VIEWS = {"classes_per_batch": 20, "images_per_class": 4}
 MARGIN_ON_THE_SPHERE = {"learning_rate": 2e-3, "loss_params": {"scale": 16, "margin": 0.2}}

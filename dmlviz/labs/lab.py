@@ -112,6 +112,8 @@ class Lab(Spec):
         live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
+        activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
+            "gallery", or nothing.
     """
 
     question: str
@@ -127,3 +129,4 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
+    activity: Literal["", "pairs", "gallery"] = ""

@@ -38,10 +38,11 @@ def episodes(labels: np.ndarray, ways: int, shots: int, queries: int, count: int
         UserError: If there are not enough classes, or too few images in one of them.
     """
     names, sizes = np.unique(labels, return_counts=True)
-    if len(names) < ways or sizes.min(initial=0) < shots + queries:
+    fewest = min(sizes.tolist(), default=0)
+    if len(names) < ways or fewest < shots + queries:
         raise UserError(
             f"Episodes of {ways} ways with {shots} shots and {queries} queries need {ways} classes of "
-            f"{shots + queries} images; got {len(names)} classes, the smallest of {sizes.min(initial=0)} images: "
+            f"{shots + queries} images; got {len(names)} classes, the smallest of {fewest} images: "
             "use fewer ways, shots or queries."
         )
     members = {name: np.flatnonzero(labels == name) for name in names}

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
-from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
+from dmlviz.runs.run import LOSS_WEIGHTS, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
@@ -26,6 +26,7 @@ _DEPENDENTS = {
     "tracked.npy": ("map", "neighbors", "earlier epochs", "batches"),
     "embeddings.npy": ("neighbors",),
     "weights.safetensors": ("net",),
+    "loss.safetensors": ("net",),
     "snapshots/": ("earlier epochs",),
     "nets/": ("earlier epochs",),
     "basis.npz": ("net", "batches"),
@@ -101,6 +102,8 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     for name in expected:
         if parts[name] is None or (name == "metrics" and parts[name] == {}):
             yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
+    if (run.path / LOSS_WEIGHTS).exists():
+        yield from _damage_of(_check_safetensors, run.path / LOSS_WEIGHTS)
     weights = run.path / "weights.safetensors"
     if weights.exists():
         yield from _damage_of(_check_safetensors, weights)

@@ -17,7 +17,7 @@ from dmlviz.storage.files import read_json, write_json
 # Whatever writes a run changes the size or the time of one of these.
 _WRITTEN = (
     *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "scored.npy", "embeddings.npy", "metrics.json"),
-    *("basis.npz", "weights.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
+    *("basis.npz", "weights.safetensors", "loss.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
 )
 _checking = threading.Lock()
 

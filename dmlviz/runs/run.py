@@ -36,6 +36,7 @@ __all__ = [
     "UnreadableRunError",
 ]
 
+LOSS_WEIGHTS = "loss.safetensors"  # what the loss has learned, if anything
 LIVE = "live"  # the run's own view, beside the IDs of its projections
 VALIDATION = "validation/"  # in metrics.json, before the names of scores of validation images
 

@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
-from dmlviz.runs.run import VALIDATION, Run
+from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
@@ -109,6 +109,7 @@ class RunRecorder:
             frame=frame,
             metrics=event.metrics,
             scored_on=self.scored_on,
+            **({"train_metrics": event.train_metrics} if event.train_metrics else {}),
             **self.centers[event.step],
         )
 
@@ -117,6 +118,8 @@ class RunRecorder:
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
         if event.net_weights:
             write_weights(path / "weights.safetensors", event.net_weights)
+        if event.loss_weights:
+            write_weights(path / LOSS_WEIGHTS, event.loss_weights)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         kept = metrics | {VALIDATION + name: value for name, value in validation.items()}
@@ -128,6 +131,7 @@ class RunRecorder:
             step=event.step,
             metrics=metrics,
             validation_metrics=validation,
+            train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
             seconds=event.seconds,

@@ -58,6 +58,8 @@ class Snapshot:
         embeddings: embeddings of the tracked images (n × d, float32).
         metrics: scores of the validation images `Started.scored_indices`, or of the tracked test images if there are
             none; with held-out classes also as `seen/…` and `unseen/…`.
+        train_metrics: in every fifth snapshot, scores of as many training images of each class as are scored of the
+            validation images.
         net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large.
         class_centers: centers that the loss learns (k × d; of class weights the directions), if any.
     """
@@ -67,13 +69,15 @@ class Snapshot:
     metrics: dict[str, float]
     net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
     class_centers: np.ndarray | None = None
+    train_metrics: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The end: embeddings of all test images (n × d), their scores, and the net's weights.
+    """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
 
-    `validation_metrics` are the scores of all validation images, to choose by; empty without any.
+    `validation_metrics` are the scores of all validation images, to choose by; `train_metrics` are those of training
+    images, as in snapshots. Both are empty without validation images.
     """
 
     step: int
@@ -85,6 +89,8 @@ class Finished:
     class_centers: np.ndarray | None = None
     reason: str = ""
     validation_metrics: dict[str, float] = field(default_factory=dict)
+    train_metrics: dict[str, float] = field(default_factory=dict)
+    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

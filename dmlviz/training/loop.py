@@ -12,9 +12,11 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
 STOPPED_BY_USER = "stopped by hand"
+TRAIN_SCORES_EVERY = 5  # snapshots: what training images score tells little that is new from one to the next
 QUICK = {"clustering": False, "full_ranking": False, "verification": False}  # without the slow metrics
 
 
@@ -58,6 +60,7 @@ def train(
     trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
+    with_train_scores = set(sorted(snapshots)[::TRAIN_SCORES_EVERY])
     checkpoints = checkpoint_steps(sorted(snapshots), sum(parameter.numel() for parameter in trainer.net.parameters()))
     yield Started(
         steps=config.steps,
@@ -76,12 +79,22 @@ def train(
             if not np.isfinite(embeddings).all():
                 yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
                 return
-            scores = _validation_scores(trainer, trainer.scored)
-            if scores is None:
+            scores = _scores_of(trainer, trainer.validation_images, trainer.scored)
+            if not scores:
                 scores = trainer.scores(embeddings, data.test.labels[tracked], **QUICK)
             weights = trainer.weights() if step in checkpoints else None
             centers = trainer.centers()
-            yield Snapshot(step=step, embeddings=embeddings, metrics=scores, class_centers=centers, net_weights=weights)
+            train_scores = {}
+            if step in with_train_scores:
+                train_scores = _scores_of(trainer, trainer.train_images, trainer.train_scored)
+            yield Snapshot(
+                step=step,
+                embeddings=embeddings,
+                metrics=scores,
+                train_metrics=train_scores,
+                class_centers=centers,
+                net_weights=weights,
+            )
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -123,8 +136,10 @@ def train(
         metrics=trainer.scores(
             embeddings, data.test.labels, full_ranking=not stopped_by_user, verification=not stopped_by_user
         ),
-        validation_metrics=_validation_scores(trainer) or {},
+        validation_metrics=_scores_of(trainer, trainer.validation_images),
+        train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
         net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         class_centers=trainer.centers(),
@@ -132,13 +147,10 @@ def train(
     )
 
 
-def _validation_scores(trainer: Trainer, indices: np.ndarray | None = None) -> dict[str, float] | None:
-    """Return the scores of the validation images at `indices`, or of all; None without validation images."""
-    images = trainer.validation_images
-    if not len(images):
-        return None
+def _scores_of(trainer: Trainer, images: LabeledImages, indices: np.ndarray | None = None) -> dict[str, float]:
+    """Return the scores of the images at `indices`, or of all; empty without images."""
     labels = images.labels if indices is None else images.labels[indices]
-    return trainer.scores(trainer.embed(images, indices), labels, **QUICK)
+    return trainer.scores(trainer.embed(images, indices), labels, **QUICK) if len(labels) else {}
 
 
 def snapshot_steps(steps: int, snapshots: int) -> list[int]:

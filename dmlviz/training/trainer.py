@@ -53,6 +53,7 @@ class Trainer:
         self.train_images = LabeledImages(data.train, split.train, data, device)
         self.validation_images = LabeledImages(data.train, split.validation, data, device)
         self.scored = np.searchsorted(split.validation, split.scored)  # of the validation images, at each snapshot
+        self.train_scored = np.searchsorted(split.train, split.train_scored)  # of the training images, now and then
         self.test_images = LabeledImages(data.test, None, data, device)
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
@@ -143,6 +144,10 @@ class Trainer:
         parts = [self._embed_images(images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)]
         return torch.cat(parts).numpy()
 
+    def loss_weights(self) -> dict[str, np.ndarray]:
+        """Return a copy of the loss's learned weights by name; empty for most losses."""
+        return {name: value.detach().float().cpu().numpy().copy() for name, value in self.loss.named_parameters()}
+
     def centers(self) -> np.ndarray | None:
         """Return the class centers that the loss learns (k × d), if it has any."""
         centers = self.loss.class_centers()
@@ -163,9 +168,12 @@ class Trainer:
             **parts: options of `metrics.evaluate` that leave out slow parts.
         """
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
-        weights = {name: value.detach().float().cpu().numpy() for name, value in self.loss.named_parameters()}
-        accuracy = head_accuracy(self.config, embeddings, labels, weights)
-        return scores if accuracy is None else scores | {HEAD_ACCURACY: accuracy}
+        accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
+        if accuracy is not None:
+            scores[HEAD_ACCURACY] = accuracy
+            if self.config.held_out_classes:
+                scores[f"seen/{HEAD_ACCURACY}"] = accuracy
+        return scores
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""

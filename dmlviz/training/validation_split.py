@@ -9,7 +9,7 @@ from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 
-MAX_SCORED = 1000  # validation images scored at a snapshot: the cost grows with their square
+MAX_SCORED = 600  # validation images scored at a snapshot: what they cost may not slow a training down
 MIN_PER_CLASS = 2  # fewer have no neighbor of their class
 
 
@@ -21,11 +21,13 @@ class TrainingSplit:
         train: images that batches are made of.
         validation: images held out of training; empty where a config asks for none, or batches need all images.
         scored: those of the validation images that every snapshot scores.
+        train_scored: as many images to train on of each class, whose scores tell what the net has learned by heart.
     """
 
     train: np.ndarray = field(repr=False)
     validation: np.ndarray = field(repr=False)
     scored: np.ndarray = field(repr=False)
+    train_scored: np.ndarray = field(repr=False)
 
 
 def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSplit:
@@ -53,12 +55,18 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     seen = _held_out(config, labels, usable)
     if len(np.unique(labels[seen])) < 2:
         none = np.zeros(0, np.int64)
-        return TrainingSplit(usable, none, none)
+        return TrainingSplit(usable, none, none, none)
     of_unseen_classes = np.flatnonzero(np.isin(labels[: usable[-1] + 1], config.held_out_classes))
-    unseen = _take(labels, of_unseen_classes, lambda count: _share(config, count))
+    unseen = _take(labels, of_unseen_classes, lambda label, count: _share(config, count))
     validation = np.sort(np.concatenate([seen, unseen]))
     train = np.setdiff1d(usable, seen, assume_unique=True)
-    return TrainingSplit(train, validation, _scored(config, labels, validation))
+    scored = _scored(config, labels, validation)
+    classes, counts = np.unique(labels[scored], return_counts=True)
+    like_scored = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+    learned = train[np.isin(labels[train], classes)]
+    return TrainingSplit(
+        train, validation, scored, _take(labels, learned, lambda label, count: min(count, like_scored[label]))
+    )
 
 
 def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:
@@ -68,7 +76,7 @@ def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np
         return np.zeros(0, np.int64)
     kept = max(MIN_PER_CLASS, config.images_per_class if sampler.by_class else 0)
 
-    def share(count: int) -> int:
+    def share(label: int, count: int) -> int:
         most = min(_share(config, count), count - kept)
         return most if most >= MIN_PER_CLASS else 0
 
@@ -81,12 +89,12 @@ def _share(config: TrainConfig, count: int) -> int:
     return max(MIN_PER_CLASS, round(config.validation_fraction * count))
 
 
-def _take(labels: np.ndarray, rows: np.ndarray, share: Callable[[int], int]) -> np.ndarray:
-    """Draw `share(count)` of the `count` rows of each class; what one class gives does not depend on the others."""
+def _take(labels: np.ndarray, rows: np.ndarray, share: Callable[[int, int], int]) -> np.ndarray:
+    """Draw `share(label, count)` of the `count` rows of each class, whatever the other classes give."""
     drawn = [np.zeros(0, np.int64)]
     for label in np.unique(labels[rows]):
         members = rows[labels[rows] == label]
-        drawn.append(np.random.default_rng(int(label)).permutation(members)[: share(len(members))])
+        drawn.append(np.random.default_rng(int(label)).permutation(members)[: share(int(label), len(members))])
     return np.sort(np.concatenate(drawn))
 
 

@@ -15,5 +15,6 @@ export { default as batch_explorer } from "./batch_explorer/batchExplorer.ts";
 export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";
 export { default as force_playground } from "./learn/force_playground/forcePlayground.ts";
 export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.ts";
+export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.ts";
 export { default as classroom_bar } from "./panels/classroom/bar.ts";
 export { default as classroom_board } from "./panels/classroom/board.ts";

@@ -93,6 +93,7 @@ export interface SnapshotEvent {
   frame: FrameMeta;
   metrics?: Record<string, number>;
   scored_on?: "validation" | "test";
+  train_metrics?: Record<string, number>;
   centers?: number[][];
 }
 
@@ -176,6 +177,7 @@ export interface EndedEvent {
   step?: number;
   metrics?: Record<string, number>;
   validation_metrics?: Record<string, number>;
+  train_metrics?: Record<string, number>;
   test_images?: number;
   usual_distance?: number | null;
   seconds?: number | null;
@@ -277,6 +279,13 @@ export interface MapProps {
   height?: number | "fill";
 }
 
+/** Images that a run has trained on: labels, steps, and their positions at each step (steps × n × dims). */
+export interface TrainPoints {
+  labels: number[];
+  steps: number[];
+  places: number[][][];
+}
+
 /** What the closer look needs of the test images. */
 export interface DetailProps {
   run: string;
@@ -328,6 +337,15 @@ export interface Vote {
   label: number;
 }
 
+/** dmlviz/runs/RUN/logits/ITEM.json: see dmlviz/runs/logits.py. */
+export interface Logits {
+  classes: number[];
+  own: number | null;
+  before: number[];
+  after: number[];
+  norm: number;
+}
+
 /** The image in question with its nearest, or the words that stand where there is none. */
 export interface InspectorProps {
   placeholder?: string;
@@ -345,6 +363,7 @@ export interface InspectorProps {
   far?: string | null;
   way?: number;
   below?: string;
+  logits?: string[];
   sheet?: boolean;
 }
 
@@ -600,9 +619,20 @@ export interface SmallSpace {
   scores: Record<string, number>;
 }
 
+/** Ten results to turn over: the metric whose page it is on, and the titles of all. */
+export interface RankingToyProps {
+  metric: string;
+  titles: Record<string, string>;
+}
+
 /** Small spaces side by side. */
 export interface MapAtRProps {
   spaces: SmallSpace[];
+}
+
+/** dmlviz/scores.json: the scores of a few points, by the metric's name; null where one is not defined. */
+export interface SpaceScores {
+  scores: Record<string, number | null>;
 }
 
 /** What moves in the plot of a loss: a value is written divided by `unit`, followed by `suffix`. */
@@ -858,6 +888,7 @@ export interface Props {
   loss_plot: LossPlotProps;
   force_playground: ForcePlaygroundProps;
   map_at_r_demo: MapAtRProps;
+  ranking_toy: RankingToyProps;
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
 }

@@ -241,6 +241,25 @@ def test_widgets_follow_the_state(here, run):
     assert page.ui.config("digits").steps == 78
 
 
+def test_each_loss_of_a_sum_has_its_own_parameters(here):
+    page = Page(dataset="digits", loss="weighted_sum")
+    assert page.number_input(key="loss.weighted_sum.a.contrastive.margin").value == 1
+    page.number_input(key="loss.weighted_sum.a.contrastive.margin").set_value(0.5)
+    page.run()
+    assert page.ui.config("digits").loss_params["a"]["margin"] == 0.5
+    again = Page(**page.ui.to_query())
+    assert again.ui.messages == []
+    assert again.ui.config("digits") == page.ui.config("digits")
+    assert again.number_input(key="loss.weighted_sum.a.contrastive.margin").value == 0.5
+
+    page.selectbox(key="loss.weighted_sum.a").select("triplet")
+    page.run()
+    assert page.ui.config("digits").loss_params["a"] == "triplet"
+    assert page.number_input(key="loss.weighted_sum.a.triplet.margin").value == pytest.approx(0.2)
+    wrong = Page(loss="weighted_sum", **{"loss.a": "{'name': 'triplet', 'margin': -1}"})
+    assert "margin lies between 0 and 100" in wrong.captions
+
+
 def test_settings_under_more_are_rendered_only_when_open(here, run):
     page = Page(run=run.id)
     assert not [widget for widget in page.test.number_input if widget.key == "set.steps"]

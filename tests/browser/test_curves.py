@@ -7,6 +7,13 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
+# Where the page shows the point of a k on the first curve.
+PLACE_OF_K = """(chart, k) => {
+  const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[0], box = chart.getBoundingClientRect();
+  const left = box.left + xaxis._offset + xaxis.l2p(Math.log10(k));
+  return [left, box.top + yaxis._offset + yaxis.l2p(y[[...x].indexOf(k)])];
+}"""
+
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_curves_are_opened_the_roc_is_seen_and_then_recall(visit, digits_run, theme):
@@ -40,6 +47,21 @@ def test_the_curves_are_opened_the_roc_is_seen_and_then_recall(visit, digits_run
     ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 27)"}[other]
     expect(chart.locator(".main-svg").first).to_have_css("background-color", ground)
     page.emulate_media(color_scheme=theme)
+
+    expect(drawer).to_contain_text("raw pixels: R@1")
+    expect(drawer).to_contain_text("untrained net: R@1")
+    place = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_K, 2)
+    page.mouse.move(*place)
+    expect(chart.locator(".hoverlayer .hovertext")).to_contain_text("among their 2 nearest")
+    page.mouse.click(*place)
+    expect(drawer).to_contain_text("first neighbor of their class is the 2nd")
+    expect(page).to_have_url(re.compile("select=digits"))
+    expect(page.get_by_text("Selected by a link or a curve")).to_be_visible()
+
+    person.choose("All scores")
+    expect(drawer.locator("tr", has_text="ROC area")).to_contain_text(f"{area:.4f}")
+    person.choose("Recall@k")
+    expect(page).to_have_url(re.compile("curves=recall_at_k"))
 
     person.page.reload()
     person.map_has("ready", "true")

@@ -73,3 +73,34 @@ def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):
     expect(panel).not_to_contain_text("You guessed")
     person.press("Exit lesson")
     expect(person.page.get_by_role("button", name="Train", exact=True)).to_be_visible()
+
+
+def test_a_ranking_is_changed_and_a_point_of_a_space_is_dragged(person):
+    page = person.page
+    page.goto(f"{person.url}/learn?metric=map_at_r")
+    toy = page.locator(".ranking-toy")
+    score = toy.locator('[data-score="map_at_r"] dd')
+    expect(score).to_have_text("0.12")
+    tiles = toy.locator(".tiles button")
+    last, second = tiles.nth(9).bounding_box(), tiles.nth(1).bounding_box()
+    page.mouse.move(last["x"] + 9, last["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(second["x"] + 9, second["y"] + 9, steps=8)
+    page.mouse.up()
+    expect(score).to_have_text("0.20")
+    tiles.nth(1).click()
+    expect(score).to_have_text("0.10")
+    toy.get_by_role("button", name=re.compile("^Four queries")).click()
+    expect(toy).to_have_attribute("data-cmc", re.compile(r"^\[0\.25,0\.5,0\.75,1,"))
+
+    page.goto(f"{person.url}/learn?topic=three-spaces")
+    space = page.locator(".map-at-r-demo figure").last
+    expect(space.locator(".nmi dd")).to_have_text("1.00")
+    chart = space.locator("svg").bounding_box()
+    point = space.locator("svg > circle").first.bounding_box()
+    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(chart["x"] + chart["width"] * 0.73, chart["y"] + chart["height"] * 0.27, steps=4)
+    page.mouse.up()
+    for name in ("nmi", "r_precision", "map_at_r"):
+        expect(space.locator(f".{name} dd")).to_have_text(re.compile(r"^0\.9"))

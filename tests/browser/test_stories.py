@@ -34,7 +34,7 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
     until(lambda: int(person.of_map("frame")) > first, what="the run does not play")
     assert "run=" not in person.page.url
     until(lambda: person.score("precision_at_1") != "–")
-    assert "test images" in person.page.locator(".scores p").inner_text()
+    expect(person.page.locator(".scores p")).to_contain_text("validation images (each vs. the others), after")
 
 
 def test_training_moves_the_map_without_a_jump(visit, runs, dataset):
@@ -49,7 +49,11 @@ def test_training_moves_the_map_without_a_jump(visit, runs, dataset):
     config = Runs(runs).get(run).config
     assert config == TrainConfig(dataset=dataset, steps=80, seed=3)
     until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
-    until(lambda: "all" in person.page.locator(".scores p").inner_text())
+    caption = person.page.locator(".scores p")
+    expect(caption).to_contain_text(
+        re.compile(r"On all [\d,]+ test images, after 80 steps; “validation”: [\d,]+ training")
+    )
+    expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
     assert int(person.page.locator(".loss-curve").get_attribute("data-points") or 0) == 80

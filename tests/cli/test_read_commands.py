@@ -202,3 +202,16 @@ def test_a_missing_run_is_one_sentence(run_cli, tmp_path, command):
     code, _, error = run_cli(*command, "--runs", tmp_path)
     assert code == 2
     assert "There is no run" in error
+
+
+def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, run_cli):
+    folder, _ = trained
+    run = Runs(folder).list()[0]
+    code, output, _ = run_cli("evaluate", run.id, "--crops", "9", "--runs", folder)
+    assert code == 0
+    row = next(line.split() for line in output.splitlines() if line.startswith("map_at_r") and len(line.split()) == 4)
+    assert row[1] == f"{run.metrics['map_at_r']:.4f}"
+    assert len({*row[1:]}) == 3
+    code, _, error = run_cli("evaluate", run.id, "--crops", "4", "--runs", folder)
+    assert code != 0
+    assert "1, 9 or 25; got 4" in error

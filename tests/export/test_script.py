@@ -68,7 +68,15 @@ def test_only_settings_that_differ_from_defaults_are_written():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_written_settings_give_the_whole_config_for_every_loss(loss):
-    config = TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, held_out_classes=(2, 7))
+    _assert_restored(TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, held_out_classes=(2, 7)))
+
+
+def test_the_written_settings_give_the_parameters_of_a_sums_losses():
+    a, b = {"name": "margin", "per_class": True}, {"name": "triplet", "margin": 0.3}
+    _assert_restored(TrainConfig(loss="weighted_sum", loss_params={"a": a, "b": b}, dataset="digits", steps=7))
+
+
+def _assert_restored(config):
     assert TrainConfig(**minimal_overrides(config)) == config
     words = shlex.split(as_command_of(config).replace("\\\n", " "))
     with pytest.MonkeyPatch.context() as patch:

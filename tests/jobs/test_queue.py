@@ -8,7 +8,8 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.scheduler import MAX_QUEUED_PER_OWNER, JobScheduler
+from dmlviz.jobs.job_queue import MAX_QUEUED_PER_OWNER
+from dmlviz.jobs.scheduler import JobScheduler
 
 
 def worker_of(jobs, run):

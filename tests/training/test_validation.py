@@ -16,7 +16,7 @@ from dmlviz.errors import UserError
 from dmlviz.nets import build
 from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.events import Snapshot, Started
+from dmlviz.training.events import Snapshot
 from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
 from dmlviz.training.validation_split import split_training_images
@@ -105,12 +105,17 @@ def test_scores_are_those_of_evaluate_on_the_held_out_images(digits: Dataset, qu
     split = split_training_images(config, digits.train.labels)
     assert np.array_equal(started.scored_indices, split.scored)
     assert started.validation_images == len(split.validation)
+    seen = split.scored[~np.isin(digits.train.labels[split.scored], held_out_classes)]
+    same_size = [np.bincount(digits.train.labels[rows], minlength=10).tolist() for rows in (seen, split.train_scored)]
+    assert same_size[0] == same_size[1]
+    assert np.isin(split.train_scored, split.train).all()
     assert set(held_out_classes) <= set(digits.train.labels[split.validation].tolist())
     for images, weights, scores in (
         (split.scored, snapshot.net_weights, snapshot.metrics),
         (split.validation, end.net_weights, end.validation_metrics),
+        (split.train_scored, end.net_weights, end.train_metrics),
     ):
-        net = build("small", embedding_dim=8, size=8).eval()
+        net = build("mlp", embedding_dim=8, size=8).eval()
         net.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
         pixels = torch.from_numpy(digits.train.images[images]).float()[:, None] / 255
         with torch.no_grad():
@@ -132,17 +137,12 @@ def test_test_images_are_scored_once_unless_there_are_no_validation_images(
         Trainer, "scores", lambda self, x, labels, **parts: (scored.append(labels), scores(self, x, labels, **parts))[1]
     )
     events = list(train(quick(validation_fraction=fraction), data=digits))
-    held_out = [digits.train.labels[events[0].scored_indices], digits.train.labels[_validation(events, digits)]]
+    split = split_training_images(quick(), digits.train.labels)
+    held_out = [digits.train.labels[rows] for rows in (split.scored, split.validation, split.train_scored)]
     of_test = [labels for labels in scored if not any(np.array_equal(labels, other) for other in held_out)]
     assert len(of_test) == expected
     assert np.array_equal(of_test[-1], digits.test.labels)
-    assert bool(events[-1].validation_metrics) == (fraction > 0)
-
-
-def _validation(events, digits: Dataset) -> np.ndarray:
-    assert isinstance(events[0], Started)
-    config = TrainConfig(dataset="digits", steps=12, num_snapshots=4, eval_subset_size=100)
-    return split_training_images(config, digits.train.labels).validation
+    assert bool(events[-1].validation_metrics) == bool(events[-1].train_metrics) == (fraction > 0)
 
 
 def test_the_head_accuracy_is_that_of_the_class_with_the_highest_score(digits: Dataset, quick) -> None:

@@ -54,6 +54,7 @@ PROPS: dict[str, type] = {
     "loss_plot": losses.LossPlotProps,
     "force_playground": losses.ForcePlaygroundProps,
     "map_at_r_demo": losses.MapAtRProps,
+    "ranking_toy": losses.RankingToyProps,
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
 }

@@ -75,6 +75,7 @@ class SnapshotEvent(TypedDict):
     frame: FrameMeta
     metrics: NotRequired[dict[str, float]]
     scored_on: NotRequired[Literal["validation", "test"]]
+    train_metrics: NotRequired[dict[str, float]]
     centers: NotRequired[list[list[float]]]
 
 
@@ -166,6 +167,7 @@ class EndedEvent(TypedDict):
     step: NotRequired[int]
     metrics: NotRequired[dict[str, float]]
     validation_metrics: NotRequired[dict[str, float]]
+    train_metrics: NotRequired[dict[str, float]]
     test_images: NotRequired[int]
     usual_distance: NotRequired[float | None]
     seconds: NotRequired[float | None]

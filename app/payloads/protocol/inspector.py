@@ -38,6 +38,16 @@ class Vote(TypedDict):
     label: int
 
 
+class Logits(TypedDict):
+    """dmlviz/runs/RUN/logits/ITEM.json: see dmlviz/runs/logits.py."""
+
+    classes: list[int]
+    own: int | None
+    before: list[float]
+    after: list[float]
+    norm: float
+
+
 class InspectorProps(TypedDict, total=False):
     """The image in question with its nearest, or the words that stand where there is none."""
 
@@ -56,4 +66,5 @@ class InspectorProps(TypedDict, total=False):
     far: str | None
     way: int
     below: str
+    logits: list[str]
     sheet: bool

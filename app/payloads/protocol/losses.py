@@ -53,10 +53,23 @@ class SmallSpace(TypedDict):
     scores: dict[str, float]
 
 
+class RankingToyProps(TypedDict):
+    """Ten results to turn over: the metric whose page it is on, and the titles of all."""
+
+    metric: str
+    titles: dict[str, str]
+
+
 class MapAtRProps(TypedDict):
     """Small spaces side by side."""
 
     spaces: list[SmallSpace]
+
+
+class SpaceScores(TypedDict):
+    """dmlviz/scores.json: the scores of a few points, by the metric's name; null where one is not defined."""
+
+    scores: dict[str, float | None]
 
 
 class CurveAxis(TypedDict):

@@ -67,6 +67,14 @@ class MapProps(Source):
     height: NotRequired[int | Literal["fill"]]
 
 
+class TrainPoints(TypedDict):
+    """Images that a run has trained on: labels, steps, and their positions at each step (steps × n × dims)."""
+
+    labels: list[int]
+    steps: list[int]
+    places: list[list[list[float]]]
+
+
 class DetailProps(Source):
     """What the closer look needs of the test images."""
 

@@ -23,6 +23,7 @@ from dmlviz.studies.trial import Trial, TrialContext
 LFW_PAIRS = 300  # of each kind in a fold, as in LFW
 ROC_SAME, ROC_DIFFERENT = 2000, 10_000  # in a fold: enough for a false positive rate of 1 in 10,000
 RESAMPLES = 100  # of the bootstrap over identities
+GUESSED_PAIRS = 3  # of each kind in a fold, from which a visitor is asked about some
 WORST = 12
 BINS = 40
 
@@ -53,6 +54,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         distance=distances[worst].astype(np.float32),
         pixel_distance=pixels[worst].astype(np.float32),
     )
+    _keep_guessed_pairs(embeddings, labels, context)
     scores = _scores(*operating_points(distances, pairs.same)[:2])
     low, high = _bootstrap(distances, pairs, labels)
     accuracy = float(folds.accuracy.mean())
@@ -69,6 +71,18 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         "images": images_id(data),
         "made_from": data.note,
     }
+
+
+def _keep_guessed_pairs(embeddings: np.ndarray, labels: np.ndarray, context: TrialContext) -> None:
+    """Keep the distances of the pairs that visitors are asked about; they are the same for every net."""
+    pairs = fold_pairs(labels, GUESSED_PAIRS, GUESSED_PAIRS, seed=2)
+    np.savez_compressed(
+        context.folder / "guessed.npz",
+        first=pairs.first.astype(np.int32),
+        second=pairs.second.astype(np.int32),
+        same=pairs.same,
+        distance=_distances(embeddings, pairs).astype(np.float32),
+    )
 
 
 def _distances(embeddings: np.ndarray, pairs: FoldPairs) -> np.ndarray:

@@ -13,7 +13,7 @@ from dmlviz.labs.statistics import mean_row
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
-COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3}
+COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
 
 
 def _prototypical(ways: int) -> dict[str, Any]:

@@ -21,7 +21,9 @@ MEASURING_SECONDS = 3.0  # processor seconds of one trial after its training
 
 TABLE = ("random_triplets", "batch_hard_free", "batch_hard", "batch_all", "batch_all_nonzero")
 TABLE_QUICK = ("batch_hard_free", "batch_hard")
-MARGINS: tuple[float | str, ...] = (0.1, 0.2, 0.5, 1.0, "soft")
+SOFT = "soft"
+SOFT_TRIPLETS = ("random_triplets", "batch_all")  # whose loss has no margin of that name: it is another loss
+MARGINS: tuple[float | str, ...] = (0.1, 0.2, 0.5, 1.0, SOFT)
 FREE = "batch_hard_free"
 FREE_TITLE = "batch hard, free space"
 
@@ -44,6 +46,12 @@ def _cell_fields(net: str, margin: float | str, steps: int) -> dict[str, Any]:
     changes: dict[str, Any] = {"loss_params": {"margin": margin}, "steps": steps, "seed": 0}
     if net == FREE:
         return fields_of("batch_hard", **changes, normalize=False, classes_per_batch=20, images_per_class=4)
+    if margin == SOFT and net in SOFT_TRIPLETS:
+        fields = fields_of(net, steps=steps, seed=0, loss="triplet_soft")
+        fields["loss_params"] = {
+            name: value for name, value in fields.get("loss_params", {}).items() if name != "margin"
+        }
+        return fields
     return fields_of(net, **changes)
 
 
@@ -69,7 +77,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         )
         for net in table
         for margin in MARGINS
-        if not (net == "batch_all_nonzero" and margin == "soft")  # no term of it is ever 0
+        if not (net == "batch_all_nonzero" and margin == SOFT)  # no term of it is ever 0
     ]
     return [*compared, *cells]
 

@@ -205,4 +205,5 @@ LAB = Lab(
     "pairs directly gain more than margins on the angle.",
     strip=_strip,
     pictures=_pictures,
+    activity="pairs",
 )

@@ -76,6 +76,7 @@ class Snapshot(TypedDict):
     frame: Frame
     metrics: Scores
     scored_on: Literal["validation", "test"]
+    train_metrics: NotRequired[Scores]
     centers: NotRequired[Centers]
     time: Time
 
@@ -106,6 +107,7 @@ class _RunEnd(TypedDict):
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
     validation_metrics: NotRequired[Scores]
+    train_metrics: NotRequired[Scores]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
     seconds: NotRequired[Number]

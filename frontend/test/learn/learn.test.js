@@ -21,6 +21,7 @@ import {
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/ranking.ts";
+import { limited, reordered, rightAt, toggled } from "../../src/learn/ranking_toy/presets.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const CURVE = {
@@ -159,11 +160,31 @@ test("what a person points at adds up to the scores of the library", () => {
       1e-4,
     );
     near(
+      mean(({ precision }) => precision),
+      space.scores.r_precision,
+      1e-4,
+    );
+    near(
       mean(({ first }) => Number(first)),
       space.scores.precision_at_1,
       1e-4,
     );
   }
+});
+
+test("a result that is turned over or moved keeps the others in order, and R holds all that are right", () => {
+  const start = rightAt([1, 10], 2);
+  assert.deepEqual(toggled(start, 4), { hits: rightAt([1, 5, 10], 2).hits, relevant: 3 });
+  assert.deepEqual(toggled(start, 0).relevant, 2);
+  assert.deepEqual(reordered(start, 9, 1), { hits: rightAt([1, 2], 2).hits, relevant: 2 });
+  assert.deepEqual(reordered(start, 0, 3).hits, rightAt([4, 10], 2).hits);
+  for (const [asked, given] of [
+    [0, 2],
+    [7.4, 7],
+    [NaN, 2],
+    [999, 50],
+  ])
+    assert.equal(limited(start.hits, asked).relevant, given);
 });
 
 test("sliders stay where values are usual, and numbers are short", () => {

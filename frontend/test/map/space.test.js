@@ -5,6 +5,7 @@ import { Frames } from "../../src/map/data/frames.ts";
 import { Orbit, place3d, rotated } from "../../src/map/math/orbit.ts";
 import { mapRanks } from "../../src/map/data/mapRanks.ts";
 import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
+import { drawUnitArrow, unitVector } from "../../src/map/render/unitArrow.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";
 
 const close = (a, b, by = 1e-4) => assert.ok(Math.abs(a - b) < by, `${a} is not ${b}`);
@@ -100,6 +101,33 @@ test("CosFace's wedge ends where its own cosine less the margin is the other's",
 test("SphereFace's wedge is where the multiplied angle is still the smaller", () => {
   const [[, to]] = wedges([0, 2.5], [4, 0, 0]);
   close(4 * to, 2.5 - to, 1e-3);
+});
+
+test("the arrow of the pinned image ends on the unit circle", () => {
+  assert.deepEqual(unitVector([3, -4]), [0.6, -0.8]);
+  assert.equal(unitVector([0, 0]), null);
+  const did = [];
+  const context = new Proxy(
+    {},
+    {
+      get:
+        (_, name) =>
+        (...args) =>
+          did.push([name, ...args]),
+      set: () => true,
+    },
+  );
+  const theme = { muted: [0, 0, 0], primary: [0, 0, 0], background: [0, 0, 0], text: [0, 0, 0], font: "serif" };
+  drawUnitArrow(context, [0, 2], ([x, y]) => [100 + 50 * x, 100 - 50 * y], theme);
+  const moves = did.filter(([name]) => name === "moveTo").map(([, x, y]) => [x, y]);
+  assert.deepEqual(moves, [
+    [100, 0],
+    [100, 50],
+  ]);
+  assert.deepEqual(did.find(([name]) => name === "arc").slice(1, 4), [100, 100, 50]);
+  did.length = 0;
+  drawUnitArrow(context, [0, 0], (point) => point, theme);
+  assert.deepEqual(did, []);
 });
 
 test("class centers go straight from frame to frame, and stay where the next has none", () => {

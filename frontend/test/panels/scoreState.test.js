@@ -77,6 +77,19 @@ test("at the end the score of the validation images stands beside that of the te
   );
 });
 
+test("the gap between training and validation images is told, of the last step that has both", () => {
+  const shot = (step, value, train) => ({
+    event: "snapshot",
+    step,
+    metrics: { map_at_r: value },
+    ...(train === undefined ? {} : { train_metrics: { map_at_r: train } }),
+  });
+  const readings = run(started, shot(0, 0.25, 0.3), shot(10, 0.5), shot(20, 0.75, 0.95), shot(30, 0.8));
+  assert.match(captionAt(readings, 10), /; MAP@R of training images 0\.300, \+0\.050 vs\. validation$/);
+  assert.match(captionAt(readings), /; MAP@R of training images 0\.950, \+0\.200 vs\. validation$/);
+  assert.doesNotMatch(captionAt(run(started, shot(0, 0.25))), /training images/);
+});
+
 test("only a run whose loss has class scores has a head accuracy", () => {
   const head = (readings) => scoresAt(readings).find(({ key }) => key === "head_accuracy");
   assert.equal(head(run(started, snapshot(0, 0.5))).absent, true);

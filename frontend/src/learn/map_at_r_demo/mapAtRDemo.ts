@@ -1,18 +1,28 @@
-// Small spaces side by side with their scores; the point under the pointer shows whom its scores come from.
+// Small spaces side by side with their scores; the point under the pointer shows whom its scores come from. Points can
+// be dragged, or moved with Shift and the arrow keys: the library scores them anew.
 import { setAttributes, svg } from "../../charts/svg.ts";
-import type { MapAtRProps, SmallSpace } from "../../protocol.ts";
+import { ROUTES, type MapAtRProps, type SmallSpace, type SpaceScores } from "../../protocol.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
 import { h } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
+import { NewestQuestion } from "../newestQuestion.ts";
 import { scoreQuery } from "./ranking.ts";
 import style from "./mapAtRDemo.css";
 
 const EXTENT = 1.1;
 const RADIUS = 0.028;
-const TITLES: Record<string, string> = { nmi: "NMI", pairwise_f1: "F1", precision_at_1: "R@1", map_at_r: "MAP@R" };
+const STEP = 0.02;
+const TITLES: Record<string, string> = {
+  nmi: "NMI",
+  pairwise_f1: "F1",
+  precision_at_1: "R@1",
+  r_precision: "R-prec.",
+  map_at_r: "MAP@R",
+};
 const HINT =
-  "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed out.";
+  "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed " +
+  "out. Drag it, or use Shift and the arrow keys, and all scores follow.";
 
 export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>): (() => void) | undefined {
   if (parentElement.querySelector(".map-at-r-demo")) return undefined;
@@ -40,6 +50,12 @@ class SpaceView {
   private dots: SVGElement[];
   private chart: SVGSVGElement;
   private watcher = new ResizeObserver(() => this.paint());
+  private dragged: number | null = null;
+  private values = h("dl", { "aria-live": "polite" });
+  private questions = new NewestQuestion<Pick<SmallSpace, "points" | "classes">, SpaceScores>(
+    ({ scores }) => this.showScores(scores),
+    (why) => (this.status.textContent = why),
+  );
 
   constructor(
     private space: SmallSpace,
@@ -52,20 +68,40 @@ class SpaceView {
         viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
         tabindex: 0,
         role: "img",
-        "aria-label": `${space.title}: ${space.points.length} images of 4 classes; arrow keys go from image to image`,
+        "aria-label":
+          `${space.title}: ${space.points.length} images of 4 classes; arrow keys go from image to image, ` +
+          "with Shift they move it",
       },
       ...this.dots,
       this.marks,
     );
-    this.root = h("figure", null, h("figcaption", null, space.title), this.chart, scores(space.scores));
+    this.root = h("figure", null, h("figcaption", null, space.title), this.chart, this.values);
+    this.showScores(space.scores);
     this.watcher.observe(this.chart);
-    this.chart.addEventListener("pointermove", (event) => this.setQuery(this.pointAt(event)));
-    this.chart.addEventListener("pointerleave", () => this.setQuery(null));
+    this.chart.addEventListener("pointermove", (event) => {
+      if (this.dragged === null) this.setQuery(this.pointAt(event));
+      else this.move(this.dragged, this.placeOf(event));
+    });
+    this.chart.addEventListener("pointerdown", (event) => {
+      this.dragged = event.button === 0 ? this.pointAt(event) : null;
+      if (this.dragged !== null) this.chart.setPointerCapture(event.pointerId);
+    });
+    for (const name of ["pointerup", "pointercancel"] as const)
+      this.chart.addEventListener(name, () => (this.dragged = null));
+    this.chart.addEventListener("pointerleave", () => {
+      if (this.dragged === null) this.setQuery(null);
+    });
     this.chart.addEventListener("blur", () => this.setQuery(null));
     this.chart.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
       if (!by) return;
       event.preventDefault();
+      if (event.shiftKey && this.query !== null) {
+        const [x, y] = this.space.points[this.query];
+        const across = event.key === "ArrowLeft" || event.key === "ArrowRight";
+        this.move(this.query, across ? [x + by * STEP, y] : [x, y + by * STEP]);
+        return;
+      }
       const count = space.points.length;
       this.setQuery(((this.query ?? -1) + by + count) % count);
     });
@@ -77,9 +113,7 @@ class SpaceView {
   }
 
   private pointAt(event: MouseEvent): number | null {
-    const box = this.chart.getBoundingClientRect();
-    const x = (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT;
-    const y = (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT;
+    const [x, y] = this.placeOf(event);
     let best: number | null = null;
     let near = 0.12;
     this.space.points.forEach(([px, py], i) => {
@@ -87,6 +121,32 @@ class SpaceView {
       if (d < near) [best, near] = [i, d];
     });
     return best;
+  }
+
+  private placeOf(event: MouseEvent): [number, number] {
+    const box = this.chart.getBoundingClientRect();
+    return [
+      (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT,
+      (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT,
+    ];
+  }
+
+  private move(index: number, place: [number, number]): void {
+    const [x, y] = place.map((value) => Math.max(-EXTENT, Math.min(EXTENT, value)));
+    const { classes, points } = this.space;
+    this.space = { ...this.space, points: points.map((old, i) => (i === index ? [x, y] : old)) };
+    setAttributes(this.dots[index], { cx: x, cy: -y });
+    this.query = null;
+    this.setQuery(index);
+    this.questions.ask(`${ROUTES}/scores.json`, { points: this.space.points, classes });
+  }
+
+  private showScores(scores: SpaceScores["scores"]): void {
+    this.values.replaceChildren(
+      ...Object.entries(TITLES).map(([name, title]) =>
+        h("div", name, h("dt", null, title), h("dd", null, scores[name]?.toFixed(2) ?? "–")),
+      ),
+    );
   }
 
   private setQuery(query: number | null): void {
@@ -121,15 +181,7 @@ class SpaceView {
   }
 
   destroy(): void {
+    this.questions.close();
     this.watcher.disconnect();
   }
 }
-
-const scores = (values: Record<string, number>): HTMLElement =>
-  h(
-    "dl",
-    null,
-    ...Object.entries(TITLES).map(([name, title]) =>
-      h("div", name, h("dt", null, title), h("dd", null, values[name].toFixed(2))),
-    ),
-  );

@@ -1,6 +1,7 @@
 // Who is near whom in a small space, and what R@1, R-precision and MAP@R make of it. Pure: no DOM.
 
 import type { SmallSpace } from "../../protocol.ts";
+import { countRight, scoreRanking } from "../ranking_toy/scores.ts";
 
 /** The others by distance, nearest first; at equal distance those of another class first, as the library ranks. */
 export function rankNeighbors({ points, classes }: Pick<SmallSpace, "points" | "classes">, query: number): number[] {
@@ -17,11 +18,6 @@ export function scoreQuery(space: Pick<SmallSpace, "points" | "classes">, query:
   const relevant = space.classes.filter((label) => label === space.classes[query]).length - 1;
   const found = rankNeighbors(space, query).slice(0, relevant);
   const hits = found.map((i) => space.classes[i] === space.classes[query]);
-  let [count, sum] = [0, 0];
-  hits.forEach((hit, rank) => {
-    if (!hit) return;
-    count += 1;
-    sum += count / (rank + 1);
-  });
-  return { found, hits, relevant, first: hits[0], precision: count / relevant, average: sum / relevant };
+  const scores = scoreRanking({ hits, relevant });
+  return { found, hits, relevant, first: hits[0], precision: countRight(hits) / relevant, average: scores.map_at_r };
 }

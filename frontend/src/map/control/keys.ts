@@ -9,7 +9,7 @@ export type Action =
   | ["mode", Mode]
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
   | ["walk", Direction]
-  | ["home" | "play" | "markers" | "names" | "trails" | "refit" | "speed" | "fullscreen" | "clear"];
+  | ["home" | "play" | "markers" | "names" | "trails" | "images" | "refit" | "speed" | "fullscreen" | "clear"];
 
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: [-1, 0],
@@ -53,6 +53,8 @@ export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKe
       return ["names"];
     case "t":
       return ["trails"];
+    case "i":
+      return ["images"];
     case "f":
       return ["fullscreen"];
     default:

@@ -37,6 +37,7 @@ export function layoutHooks(map: Target): LayoutHooks {
     markers: run("markers"),
     names: run("names"),
     trails: run("trails"),
+    images: run("images"),
     refit: run("refit"),
     fullscreen: run("fullscreen"),
     play: run("play"),

@@ -1,5 +1,5 @@
 // What a person can do to a map by a key, a button or the player, carried out.
-import type { MapState } from "../data/state.ts";
+import { SHOWN_IMAGES, type MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Interaction } from "./interaction.ts";
@@ -47,6 +47,11 @@ export class MapActions {
         break;
       case "trails":
         state.trails = !state.trails;
+        break;
+      case "images":
+        state.images = SHOWN_IMAGES[(SHOWN_IMAGES.indexOf(state.images) + 1) % SHOWN_IMAGES.length];
+        state.trouble = null;
+        scene.invalidate();
         break;
       case "home":
         return scene.camera.goHome();

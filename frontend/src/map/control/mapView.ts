@@ -117,6 +117,10 @@ export class MapView {
       lasso: () => selection.path,
       card: (item, place) =>
         item === null ? layout.tooltip.hide() : layout.tooltip.show(item, place, scene.port, state),
+      changed: () => {
+        scene.invalidate();
+        changed();
+      },
     });
     this.persistence = new StepPersistence(
       playback,

@@ -73,7 +73,7 @@ export class StatePublisher {
 
   private attributes(visible: number): Record<string, string | number | boolean> {
     const {
-      state: { model, data, pid, mode },
+      state: { model, data, pid, mode, images, trained },
       layout: { colorControl },
       scene,
       playback,
@@ -93,6 +93,8 @@ export class StatePublisher {
       mode,
       dims: scene.frame?.xyz ? 3 : 2,
       turned: orbit.version,
+      images,
+      trained,
       color: model.grades || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
       ready: shown !== null && scene.frame !== null && scene.port.width > 0,

@@ -6,6 +6,10 @@ import { Model } from "./model.ts";
 
 export type Mode = "pan" | "lasso" | "box";
 
+/** Which images a map shows; "train" keeps the test images as a shadow. */
+export const SHOWN_IMAGES = ["test", "both", "train"] as const;
+export type ShownImages = (typeof SHOWN_IMAGES)[number];
+
 export class MapState {
   model = new Model([], null, 0);
   theme: Theme;
@@ -18,6 +22,9 @@ export class MapState {
   /** Whether classes are named on the map. */
   names = true;
   trails = true;
+  images: ShownImages = "test";
+  /** Training images on the stage. */
+  trained = 0;
   /** What went wrong on this page, in a sentence. */
   trouble: string | null = null;
 

@@ -13,7 +13,9 @@ import { errorColor } from "./pointColors.ts";
 import type { Scene } from "./scene.ts";
 import { drawSpace } from "./spaceOverlay.ts";
 import { drawThumbnails, MIN_ZOOM, thumbnailSize } from "./thumbnails.ts";
+import { TrainPointsLoader } from "../data/trainPoints.ts";
 import { Trails } from "./trails.ts";
+import { drawTrainPoints } from "./trainOverlay.ts";
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const STAR_ANIMATION_S = 0.32;
@@ -37,6 +39,8 @@ export interface OverlayParts {
   lasso: () => readonly number[];
   /** Show the card of an item at its place, or (null) none. */
   card: (item: number | null, place: Point) => void;
+  /** Training images have come, or cannot be had. */
+  changed: () => void;
 }
 
 type Context = CanvasRenderingContext2D;
@@ -48,6 +52,7 @@ export class OverlayRenderer {
   readonly drawn = new Set<number>();
   private centers: { tween: Tween; model: unknown; all: ClassCenter[] } | null = null;
   private trails: Trails;
+  private trainPoints: TrainPointsLoader | null = null;
 
   constructor(private parts: OverlayParts) {
     this.trails = new Trails(parts.state, parts.playback);
@@ -58,6 +63,12 @@ export class OverlayRenderer {
     const { state, playback, orbit, lasso } = this.parts;
     this.trails.draw(context, scene);
     drawSpace(context, state, playback, orbit, scene);
+    this.trainPoints ??= new TrainPointsLoader(state, this.parts.changed);
+    const trained = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
+    if (trained !== state.trained) {
+      state.trained = trained;
+      queueMicrotask(this.parts.changed); // the caption tells how many there are
+    }
     this.drawPictures(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);

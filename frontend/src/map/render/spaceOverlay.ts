@@ -6,6 +6,7 @@ import type { Point } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { Replay } from "./replay.ts";
 import type { Scene } from "./scene.ts";
+import { drawUnitArrow } from "./unitArrow.ts";
 
 type Context = CanvasRenderingContext2D;
 /** Where a point of two or three coordinates is on the stage. */
@@ -14,12 +15,17 @@ type Margins = NonNullable<Space["margins"]>;
 
 const LABEL_PX = 12; // nearer to the edge than this a number is cut
 const TAU = 2 * Math.PI;
+const SEARCH_STEP = Math.PI / 360;
 const CIRCLE_STEPS = 96; // of a circle in three dimensions
 
 /**
  * The sectors in which an angular loss is content: for each class [from, to] in radians, from the angles of the class
  * centers. Between two centers an angle apart a class reaches as far as its own score, made worse by the margins,
- * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ).
+ * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ). A class without such a sector has [its angle, the same].
+ *
+ * In JavaScript, beside dmlviz/training/class_arcs.py, because the centers move between two frames, so that the sectors
+ * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the worker takes 7 ms at best.
+ * tests/training/test_class_arcs.py holds the two equal.
  */
 export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
   const order = angles.map((_, c) => c).sort((a, b) => angles[a] - angles[b]);
@@ -31,13 +37,17 @@ export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
     found[c][1] = angles[c] + reach;
     found[after][0] = angles[after] - reach;
   });
-  return found;
+  return found.map(([from, to], c) => (from < to ? [from, to] : [angles[c], angles[c]]));
 }
 
 function reachOf(gap: number, m1: number, m2: number, m3: number): number {
-  const content = (theta: number) => score(theta, m1, m2, m3) >= Math.cos(Math.min(Math.PI, gap - theta));
+  const content = (theta: number) => score(Math.abs(theta), m1, m2, m3) >= Math.cos(Math.min(Math.PI, gap - theta));
   let [low, high] = [0, Math.min(Math.PI, gap / 2)];
-  if (!content(low)) return 0;
+  // A class that is not content at its own center, so near is the other, may be so on the side away from it.
+  for (; !content(low); low -= SEARCH_STEP) {
+    if (low < -Math.PI / 2) return -Infinity;
+    high = low;
+  }
   for (let i = 0; i < 30; i++) {
     const middle = (low + high) / 2;
     if (content(middle)) low = middle;
@@ -82,6 +92,9 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
     drawWedges(context, centers, space.margins, state, seen);
   }
   if (centers) drawCenters(context, space, centers, state, seen, scene);
+  const { pinned } = state.model;
+  if (space.kind === "plane" && pinned !== null && scene.frame?.present[pinned])
+    drawUnitArrow(context, scene.worldOf(pinned), seen, state.theme);
   context.restore();
 }
 
@@ -182,7 +195,7 @@ function drawWedges(
   const [x1, y1] = seen([1, 0]);
   const radius = Math.hypot(x1 - x0, y1 - y0);
   wedges(angles, margins).forEach(([from, to], c) => {
-    if (model.hidden.has(c)) return;
+    if (model.hidden.has(c) || from === to) return;
     context.beginPath();
     context.moveTo(x0, y0);
     context.arc(x0, y0, radius * 1.06, -to, -from);

@@ -6,7 +6,7 @@ import type { Timeline } from "../data/timeline.ts";
 
 /** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
 export function statusOf(
-  { model, trouble }: MapState,
+  { model, images, trained, trouble }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -16,6 +16,9 @@ export function statusOf(
   const { count } = frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  if (images === "train") parts[0] += ", faint";
+  if (trained) parts.push(`rings: ${grouped(trained)} training images`);
+  else if (images !== "test" && timeline.refit) parts.push("training images are not placed on refitted frames");
   if (frame.xyz) parts.push("drag to rotate");
   const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;
   if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);

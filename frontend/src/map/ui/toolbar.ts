@@ -1,6 +1,6 @@
 // The tools at the map's upper edge.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
-import type { MapState, Mode } from "../data/state.ts";
+import type { MapState, Mode, ShownImages } from "../data/state.ts";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",
@@ -12,7 +12,14 @@ const ICONS = {
     "M4.6 1.8 7.2 6.4H2ZM10 2.3h4v4h-4ZM4.6 9.4a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 1 1 0-4.8M12 9l2.7 2.8L12 14.5l-2.7-2.7Z",
   trails: "M2 13.5c3.5-.5 2-6 5.5-6.5S9.5 4 11 3.4M13.8 3a1.6 1.6 0 1 1-3.2 0 1.6 1.6 0 1 1 3.2 0",
   names: "M3 4.2V2.8h10v1.4M8 2.8v10.4M6 13.2h4",
+  images: "M5.5 3.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8M11 6.2a3 3 0 1 1-1.6 5.6",
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
+};
+
+const IMAGES: Record<ShownImages, string> = {
+  test: "Test images. Click to add training images (I)",
+  both: "Test images (discs) and training images (rings). Click for training images only (I)",
+  train: "Training images (rings), test images faint. Click for test images only (I)",
 };
 
 export interface ToolbarHooks {
@@ -21,6 +28,7 @@ export interface ToolbarHooks {
   markers: () => void;
   names: () => void;
   trails: () => void;
+  images: () => void;
   fullscreen: () => void;
 }
 
@@ -30,6 +38,7 @@ export class Toolbar {
   private markers: HTMLElement;
   private names: HTMLElement;
   private trails: HTMLElement;
+  private images: HTMLElement;
 
   /** `menus` stand before the tools. */
   constructor(on: ToolbarHooks, ...menus: HTMLElement[]) {
@@ -47,6 +56,7 @@ export class Toolbar {
     this.markers = tool("markers", "Marker shape per class (M)", () => on.markers());
     this.names = tool("names", "Class names on the map (N)", () => on.names());
     this.trails = tool("trails", "Trails of pinned or selected images (T)", () => on.trails());
+    this.images = tool("images", IMAGES.test, () => on.images());
     const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
     this.node = h(
@@ -55,16 +65,20 @@ export class Toolbar {
       ...menus,
       group(...Object.values(this.modes)),
       group(tool("home", "Fit all points (Home or double-click)", () => on.home())),
-      group(this.names, this.markers, this.trails, fullscreen),
+      group(this.names, this.markers, this.trails, this.images, fullscreen),
     );
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }
 
-  update({ mode, markers, names, trails }: MapState, solid: boolean): void {
+  update({ data, mode, markers, names, trails, images }: MapState, solid: boolean): void {
     for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
     updateAttribute(this.modes.pan, "title", solid ? "Rotate the map (V)" : "Move the map (V)");
     updateAttribute(this.markers, "aria-pressed", markers);
     updateAttribute(this.names, "aria-pressed", names);
     updateAttribute(this.trails, "aria-pressed", trails);
+    updateAttribute(this.images, "aria-pressed", images !== "test");
+    this.images.hidden = !data.events_url; // a page without a server has no training images
+    updateAttribute(this.images, "title", IMAGES[images]);
+    updateAttribute(this.images, "aria-label", IMAGES[images]);
   }
 }

@@ -9,6 +9,7 @@ import type { Selection } from "../../lib/selection.ts";
 import type { Inspected, WithSubject } from "./captions.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
+import { LogitsView } from "./logits.ts";
 import { neighborList, updateMapRanks } from "./neighborList.ts";
 import { historyButton, keyOf, stepStrip, subjectHead } from "./subjectView.ts";
 
@@ -37,6 +38,7 @@ const hasSubject = (data: Inspected): data is WithSubject => data.subject !== un
 class Inspector {
   tell: (name: string, value: unknown) => void = () => {};
   private root = h("div", "inspector");
+  private logits = new LogitsView();
   private data: Inspected = { neighbors: [] };
   private selection: Selection | null = null;
   private sheet = false; // whether the selection is shown, or what is pinned
@@ -51,6 +53,7 @@ class Inspector {
     // A new pin comes before the selection it was picked from, to which a link leads back.
     if (subjectName(data) && subjectName(data) !== subjectName(this.data)) this.sheet = false;
     this.data = data;
+    this.logits.update(data);
     if (data.metric && data.metric !== shared.metric) {
       shared.metric = data.metric;
       bus.emit("metric", data.metric);
@@ -119,6 +122,7 @@ class Inspector {
       ...this.renderMetricTabs(data),
       neighborList(data, (item) => this.pin(item), this),
       keyOf(data),
+      this.logits.node,
     ];
   }
 

@@ -223,7 +223,7 @@ class LossCurve {
     const parts = [
       terms === null
         ? ""
-        : `${terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms))} terms per image`,
+        : `${terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms))} ${terms === 1 ? "term" : "terms"} per image`,
       imagesPerSecond === null ? "" : `${grouped(Math.round(imagesPerSecond))} images/s`,
     ];
     const title = "Mean over the training: loss terms of a batch divided by its images; images trained on in a second";

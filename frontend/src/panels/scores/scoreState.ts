@@ -1,5 +1,5 @@
 // The scores of a run at the step that is shown, from its events. Pure: no DOM.
-import { counted, grouped } from "../../lib/format.ts";
+import { counted, grouped, signed } from "../../lib/format.ts";
 
 import type { StreamEvent } from "../../lib/eventStream.ts";
 
@@ -9,6 +9,8 @@ export interface Reading {
   step: number;
   metrics: Metrics;
 }
+
+const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between training and validation images is told
 
 /** What a run has said of its scores. */
 export interface ScoreState {
@@ -22,6 +24,8 @@ export interface ScoreState {
   scored: number | null;
   unseen: string[];
   series: Reading[];
+  /** The scores of training images, of as many as are scored of the validation images; now and then. */
+  train: Reading[];
   /** The scores of all test images, at the end. */
   final: Reading | null;
   /** The scores of all validation images, at the end. */
@@ -86,6 +90,7 @@ export const emptyScores = (): ScoreState => ({
   scored: null,
   unseen: [],
   series: [],
+  train: [],
   final: null,
   finalValidation: {},
   pixels: null,
@@ -102,12 +107,15 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
       return true;
     case "snapshot":
       readings.series.push({ step: event.step, metrics: event.metrics ?? {} });
+      if (event.train_metrics) readings.train.push({ step: event.step, metrics: event.train_metrics });
       return true;
     case "finished":
     case "stopped":
       if (!event.metrics || !Object.keys(event.metrics).length) return false;
       readings.final = { step: event.step ?? 0, metrics: event.metrics };
       readings.finalValidation = event.validation_metrics ?? {};
+      if (Object.keys(event.train_metrics ?? {}).length)
+        readings.train.push({ step: event.step ?? 0, metrics: event.train_metrics ?? {} });
       readings.tests = event.test_images ?? readings.tests;
       return true;
     default:
@@ -174,16 +182,28 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const held = Object.keys(readings.finalValidation).length
       ? `; “validation”: ${grouped(readings.validation)} training images held out`
       : "";
-    return `On all ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}`;
+    return `On all ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";
   const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
   const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
-  return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}`;
+  return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
 }
 
 const when = ({ step }: Reading): string => (step === 0 ? "before training" : `after ${steps(step)}`);
+
+/** How much better training images score than validation images of the same classes, at the last step that tells. */
+export function gapNote(readings: ScoreState, step: number | null): string {
+  const train = readings.train.findLast((reading) => step === null || reading.step <= step);
+  if (!train || !readings.validation) return "";
+  const whole = isFinal(readings, step) && train === readings.train.at(-1);
+  const others = whole ? readings.finalValidation : readings.series.find(({ step: at }) => at === train.step)?.metrics;
+  const validation = others?.[`seen/${GAP.key}`] ?? others?.[GAP.key];
+  const own = train.metrics[`seen/${GAP.key}`] ?? train.metrics[GAP.key];
+  if (!Number.isFinite(own) || validation === undefined || !Number.isFinite(validation)) return "";
+  return `; ${GAP.label} of training images ${own.toFixed(3)}, ${signed(own - validation)} vs. validation`;
+}
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>
   unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";

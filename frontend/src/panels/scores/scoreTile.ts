@@ -50,6 +50,8 @@ export class ScoreTile {
     const { value, change, later, apart, absent, images } = score;
     this.node.hidden = absent;
     this.value.textContent = value === null ? "–" : value.toFixed(3);
+    // At the end the score is of test images, and the change of others: it would not belong to the number beside it.
+    this.change.hidden = apart.some(({ group }) => group === "validation");
     this.change.className = `change ${change === null ? "" : change < 0 ? "down" : "up"}`;
     this.change.textContent = later ? "at the end" : change === null ? "" : signed(change);
     this.change.title = change === null ? "" : `vs. the untrained net, on the ${images}`;

@@ -1,0 +1,18 @@
+"""What a visitor does in a lab with their own hands, beside the figure: a panel for each kind of activity."""
+
+from collections.abc import Callable
+
+from app.panels import gallery_shelf, pair_game
+from app.runtime.services import Services
+from app.state.labs import LabView
+
+PANELS: dict[str, Callable[[Services, LabView], None]] = {
+    "pairs": pair_game.pair_game,
+    "gallery": gallery_shelf.gallery_shelf,
+}
+
+
+def lab_activity(services: Services, view: LabView) -> None:
+    """Render the activity of a lab, if it has one."""
+    if view.lab.activity:
+        PANELS[view.lab.activity](services, view)

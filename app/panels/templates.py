@@ -1,0 +1,45 @@
+"""Below the curves: the templates of a net that is one matrix of the pixels."""
+
+import numpy as np
+import streamlit as st
+
+from app.payloads.templates import colored, templates
+from app.state.current_view import RunView
+from dmlviz.catalog.datasets import DATASETS
+
+WIDTH = 84  # pixels of a picture
+MOST = 40  # pictures of a kind
+GAP = 6  # pixels between two
+
+
+def templates_panel(run_view: RunView) -> None:
+    """Render an expander with the templates; nothing for a run whose net has none."""
+    found = templates(run_view.run) if run_view.complete else None
+    if found is None:
+        return
+    expander = st.expander("Templates", key="templates", on_change="rerun")
+    if not expander.open:
+        return
+    config = run_view.run.config
+    names = DATASETS[config.dataset].classes
+    with expander:
+        if found.classes is not None:
+            per_class = max(1, len(found.classes) // len(config.train_classes))
+            captions = [names[config.train_classes[row // per_class]] for row in range(len(found.classes))]
+            st.markdown("**Classes.** The score of a class is the sum of its template times the image (and a bias).")
+            _pictures(found.classes, captions)
+        st.markdown("**Rows of W.** Each is what one dimension of the embedding looks for.")
+        _pictures(found.rows, [str(row + 1) for row in range(len(found.rows))])
+        st.caption("Red: ink there raises the value. Blue: ink there lowers it. Each picture has its own scale.")
+
+
+def _pictures(pictures: np.ndarray, captions: list[str]) -> None:
+    st.image([_with_gap(colored(picture)) for picture in pictures[:MOST]], caption=captions[:MOST], width=WIDTH + GAP)
+    if len(pictures) > MOST:
+        st.caption(f"The first {MOST} of {len(pictures)}.")
+
+
+def _with_gap(picture: np.ndarray) -> np.ndarray:
+    """Return the picture with a transparent strip on its right, which keeps it apart from the next one."""
+    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, np.uint8)])
+    return np.pad(opaque, ((0, 0), (0, GAP), (0, 0)))

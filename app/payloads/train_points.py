@@ -1,0 +1,61 @@
+"""Training images beside the test images on a map: where the nets of a finished run put them."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.payloads.protocol.maps import TrainPoints
+from app.runtime.services import Services
+from dmlviz import data
+from dmlviz.config import TrainConfig
+from dmlviz.data import stratified_subset
+from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE, Run
+from dmlviz.training.validation_split import split_training_images
+
+MAX_POINTS = 500
+
+
+def train_points(run: Run, view: str, services: Services) -> TrainPoints:
+    """Place up to 500 images that a run has trained on, by its last net and, on its own view, by its checkpoints.
+
+    Args:
+        run: A run with weights.
+        view: "live", or the ID of a finished projection of the end.
+        services: Where the inference worker is.
+
+    Returns:
+        Their labels, the steps, and the positions at each step (steps × n × dims); held-out classes have none.
+
+    Raises:
+        UserError: If the run has no net, its data set is not on disk, or the view has no place for new points.
+    """
+    end = run.end
+    if run.embeddings is None or end is None:
+        raise UserError("Training images are shown when the run has finished.")
+    if not (run.path / "weights.safetensors").exists():
+        raise UserError(f"{run.title} has no net, so there is nothing to place training images with.")
+    images, labels = _trained_on(run.config, services.data)
+    answer = services.jobs.embed(run.id, images, views=[view], way=view == LIVE)
+    if view not in answer["places"]:
+        raise UserError("Training images are shown on maps of the end of a run only.")
+    way: dict[str, Any] = answer.get("way") or {"steps": [], "places": []}
+    places = [*way["places"], answer["places"][view]]
+    return {
+        "labels": labels.tolist(),
+        "steps": [*way["steps"][: len(way["places"])], end["step"]],
+        "places": [np.asarray(at, np.float64).round(4).tolist() for at in places],
+    }
+
+
+@lru_cache(maxsize=4)
+def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return some images that a config trains on, of each class in proportion, and their labels."""
+    if config.dataset not in data.available_datasets(root):
+        raise UserError(f"{config.dataset} is not on disk here, so there are no pictures of it: train on it once.")
+    train = data.load(config.dataset, root).train
+    rows = split_training_images(config, train.labels).train
+    chosen = rows[stratified_subset(train.labels[rows], MAX_POINTS)]
+    return train.images[chosen].copy(), train.labels[chosen]

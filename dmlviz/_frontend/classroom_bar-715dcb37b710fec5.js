@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

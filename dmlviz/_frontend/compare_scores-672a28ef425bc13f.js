@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.map/page-23239f7aa573cbc3.js";

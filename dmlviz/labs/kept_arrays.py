@@ -1,0 +1,15 @@
+"""The arrays that a trial kept. Results that come with the program hold no pictures of other people's data sets."""
+
+import numpy as np
+
+from dmlviz.storage.arrays import read_arrays
+from dmlviz.studies.trial import TrialResult
+
+PICTURES = "pictures.npz"  # whatever shows images of a data set
+MAP = "map.npz"  # places of points
+
+
+def kept_arrays(result: TrialResult, name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of a file that a trial wrote; empty where it wrote none, or it is not kept."""
+    path = None if result.folder is None else result.folder / name
+    return dict(read_arrays(path)) if path is not None and path.is_file() else {}

@@ -1,0 +1,90 @@
+"""Measures how many of the most alike tiles of a large picture show the same kind of thing (the lab *terrapattern*)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, load
+from dmlviz.data.dataset import Split
+from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.town import build_town
+from dmlviz.labs.kept_arrays import PICTURES
+from dmlviz.labs.measures.pair_training import in_chunks, normalized
+from dmlviz.labs.measures.training import train_to_the_end
+from dmlviz.nets import build
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.studies.trial import Trial, TrialContext
+
+KS = (1, 2, 5, 10, 20, 50, 100, 200)
+DIMENSIONS = 32
+SHOWN = 8  # clicks that are kept as pictures
+
+
+def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
+    """Embed the tiles, and look at the most alike ones of every tile.
+
+    The trial's settings: `method` ("pixels", "untrained" or "trained"), `steps`, `seed`.
+    """
+    settings = trial.settings
+    source = load(trial.dataset, context.data_root)
+    town = build_town(source)
+    if settings["method"] == "pixels":
+        embedded = town.tiles.reshape(len(town.tiles), -1) / np.float32(255)
+    else:
+        net = build("small", embedding_dim=DIMENSIONS, size=town.tiles.shape[1], seed=settings["seed"])
+        if settings["steps"]:
+            train, test = enlarged(source)
+            few = Split(test.images[:500], test.labels[:500])  # the scores of this training are not shown
+            data = Dataset(source.name, source.classes, train, few, source.mean, source.std)
+            config = TrainConfig(
+                dataset=trial.dataset,
+                net="small",
+                embedding_dim=DIMENSIONS,
+                steps=settings["steps"],
+                seed=settings["seed"],
+                num_snapshots=10,
+                eval_subset_size=200,
+            )
+            end = train_to_the_end(config, data, context, share=(0.0, 0.8))
+            net.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in end.net_weights.items()})
+        net.eval()
+        embedded = in_chunks(net, normalized(town.tiles, source.mean, source.std))
+    neighbors = others_of_another_image(embedded, town.image, max(KS))
+    right = town.labels[neighbors] == town.labels[:, None]
+    _keep(context, town.tiles, town.labels, neighbors)
+    names = source.classes
+    return {
+        "precision": [[k, float(right[:, :k].mean())] for k in KS],
+        "by_class": [
+            [names[label], float(right[town.labels == label, :50].mean())] for label in np.unique(town.labels)
+        ],
+        "tiles": len(town.tiles),
+    }
+
+
+def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> np.ndarray:
+    """Return the k nearest tiles of each tile, n × k, without those that show the very same image.
+
+    Args:
+        embedded: Embeddings of the tiles, n × d.
+        image: Which image each tile is, n; in a small data set one comes several times.
+        k: Number of neighbors.
+    """
+    repeats = int(np.bincount(image).max()) - 1
+    neighbors = NearestNeighbors(embedded).others(k + repeats)[1]
+    same = image[neighbors] == image[:, None]
+    return np.take_along_axis(neighbors, same.argsort(axis=1, kind="stable")[:, :k], axis=1)
+
+
+def _keep(context: TrialContext, tiles: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> None:
+    """Keep what a few clicks find."""
+    clicked = np.linspace(0, len(tiles) - 1, SHOWN).astype(int)
+    np.savez_compressed(
+        context.folder / PICTURES,
+        clicked=tiles[clicked],
+        alike=tiles[neighbors[clicked, :49]],
+        right=(labels[neighbors[clicked, :50]] == labels[clicked, None]).mean(1),
+    )

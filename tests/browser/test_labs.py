@@ -1,0 +1,65 @@
+"""The page Labs: all labs with their ready-made results, and one that is run to its figure."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.registry import LABS
+
+pytestmark = pytest.mark.browser
+COUNTING = Path(__file__).parents[1] / "studies" / "counting_lab.py"
+
+
+@pytest.fixture(scope="module")
+def lab_server(serve: Callable, tmp_path_factory: pytest.TempPathFactory):
+    """A server with one more lab, whose trials take no time."""
+    return serve("--plugin", COUNTING, "--runs", tmp_path_factory.mktemp("lab-runs"))
+
+
+@pytest.fixture
+def visitor(lab_server, visit):
+    return visit(at=lab_server)
+
+
+def test_every_lab_with_ready_made_results_is_full_at_first_sight(visitor):
+    page = visitor.page
+    page.goto(f"{visitor.url}/labs")
+    for lab in LABS.values():
+        expect(page.get_by_role("link", name=lab.title, exact=True)).to_be_visible()
+    for lab in LABS.values():
+        if ready_made(lab.name) is None:
+            continue
+        page.goto(f"{visitor.url}/labs?lab={lab.name}")
+        expect(page.get_by_role("heading", name=lab.title)).to_be_visible()
+        expect(page.get_by_text(lab.guess.question)).to_be_visible()
+        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
+        page.get_by_role("button", name=lab.guess.options[0], exact=True).click()
+        expect(page.get_by_text(f"You guessed: {lab.guess.options[0]}")).to_be_visible()
+        expect(page.get_by_text(re.compile("^Ready-made results: "))).to_be_visible()
+        expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
+        if lab.literature or lab.literature_note:
+            expect(page.get_by_role("heading", name="What the literature found")).to_be_visible()
+        expect(page.get_by_text("Something went wrong")).to_have_count(0)
+
+
+def test_a_lab_is_run_to_its_figure_and_kept(visitor):
+    page = visitor.page
+    page.goto(f"{visitor.url}/labs")
+    page.get_by_role("link", name="Counting", exact=True).click()
+    expect(page).to_have_url(re.compile("lab=counting"))
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("Done: 3 trials.")).to_be_visible()
+    page.get_by_role("button", name="no", exact=True).click()
+    expect(page.get_by_text("It is.", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
+    expect(page.locator(".st-key-lab-open .points path.point")).to_have_count(3)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Numbers (CSV)").click()
+    lines = sorted(Path(download.value.path()).read_text().splitlines())
+    assert lines[-1] == "squares,measured,2,4.0,,,1"
+    page.reload()
+    expect(page.get_by_text("You guessed: no.")).to_be_visible()

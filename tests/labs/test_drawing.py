@@ -1,0 +1,85 @@
+"""Figures of any lab: what is drawn, kept, and shown small."""
+
+import csv
+import io
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from dmlviz.labs.drawing import draw
+from dmlviz.labs.keep import as_command, as_csv, as_page, as_script
+from dmlviz.labs.lab import FigureRow, FigureSpec, PrintedRow
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.thumbnail import thumbnail
+
+ROWS = [
+    FigureRow(figure="f", series="a", x=1, y=0.5, low=0.4, high=0.7, n=3),
+    FigureRow(figure="f", series="a", x=10, y=0.6),
+    FigureRow(figure="f", series="b", x=1, y=0.2),
+    FigureRow(figure="other", series="c", x=1, y=9),
+]
+
+
+def spec(kind, **options):
+    return FigureSpec(name="f", title="T", caption="C.", kind=kind, x_title="x", y_title="y", **options)
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "points"])
+def test_rows_of_the_figure_are_drawn_with_their_intervals(kind):
+    figure = draw(spec(kind, log_x=True), ROWS)
+    assert [trace.name for trace in figure.data] == ["a", "b"]
+    first = figure.data[0]
+    assert (tuple(first.x), tuple(first.y)) == ((1, 10), (0.5, 0.6))
+    assert tuple(first.error_y.array) == pytest.approx((0.2, 0))
+    assert tuple(first.error_y.arrayminus) == pytest.approx((0.1, 0))
+    assert list(first.customdata[1]) == ["a", 10]
+    assert figure.layout.xaxis.type == "log"
+    assert "n = 3" in first.text[0]
+
+
+def test_printed_values_are_hollow_and_dashed():
+    printed = [PrintedRow(figure="f", series="p", x=x, y=x, source="A paper, 1999") for x in (1, 2)]
+    line, bar = draw(spec("line"), printed).data[0], draw(spec("bar"), printed).data[0]
+    assert line.line.dash == "dash"
+    assert line.marker.symbol.endswith("-open")
+    assert bar.marker.color == "rgba(0,0,0,0)"
+    assert "A paper, 1999" in line.text[0]
+
+
+def test_cells_have_a_hole_where_nothing_was_measured():
+    cells = draw(spec("cells"), ROWS).data[0]
+    assert [list(line) for line in cells.z] == [[0.5, 0.6], [0.2, None]]
+    assert list(cells.y) == ["a", "b"]
+
+
+def test_a_figure_without_rows_is_empty():
+    assert not draw(spec("line"), []).data
+    assert not draw(spec("cells"), []).data
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "points", "cells"])
+def test_the_small_picture_is_valid_and_stays_in_its_frame(kind):
+    svg = ElementTree.fromstring(thumbnail(spec(kind), ROWS))
+    shapes = {"line": "circle", "points": "circle", "bar": "rect", "cells": "rect"}
+    assert len(svg.findall(shapes[kind])) == 3
+    for rect in svg.findall("rect"):
+        assert 0 <= float(rect.get("x")) <= float(rect.get("x")) + float(rect.get("width")) <= 320
+    assert ElementTree.fromstring(thumbnail(spec(kind), [])).get("aria-label") == "T"
+
+
+def test_what_is_kept_can_be_read_and_run_again():
+    lines = list(csv.DictReader(io.StringIO(as_csv(ROWS))))
+    assert lines[0] == {"figure": "f", "series": "a", "x": "1", "y": "0.5", "low": "0.4", "high": "0.7", "n": "3"}
+    assert lines[1]["low"] == ""
+    assert as_command("margins", "quick", "digits") == "dmlviz lab margins --quick --dataset digits --json margins.json"
+    compile(as_script("margins", "full", "mnist"), "script", "exec")
+    page = as_page(spec("line"), ROWS)
+    assert page.startswith("<!doctype html>")
+    assert "cdn" not in page.split("</script>")[-1]
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_every_figure_of_every_lab_is_drawn_before_anything_is_measured(lab):
+    for figure in LABS[lab].figures:
+        draw(figure, LABS[lab].rows([]), dark=True)
+        draw(figure, LABS[lab].literature)

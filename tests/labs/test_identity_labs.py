@@ -1,0 +1,147 @@
+"""The labs verification, reid, gallery and few-shot on data made from the digits of the program."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.labs import shown_images
+from dmlviz.labs.lab_study import check_dataset
+from dmlviz.labs.measures import few_shot, gallery, reid, verification
+from dmlviz.labs.measures.embedding import embed, train_net
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.trial_worker import measurement
+from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError
+
+OURS = ("verification", "reid", "gallery", "few-shot")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    """Fewer pairs, episodes and draws; pictures from the same data folder."""
+    monkeypatch.setenv("DMLVIZ_DATA", str(root))
+    monkeypatch.setattr(verification, "ROC_SAME", 300)
+    monkeypatch.setattr(verification, "ROC_DIFFERENT", 500)
+    monkeypatch.setattr(verification, "RESAMPLES", 10)
+    monkeypatch.setattr(few_shot, "EPISODES", 600)
+    monkeypatch.setattr(few_shot, "FEWER_EPISODES", 10)
+    monkeypatch.setattr(gallery, "DRAWS", 2)
+    shown_images.find_images.cache_clear()
+
+
+def results_of(name: str, root: Path, folder: Path, most: int = 1) -> list[TrialResult]:
+    """The results of the first trials of a lab, in the quick size."""
+    results = []
+    for trial in LABS[name].plan("quick", LABS[name].datasets[0], [])[:most]:
+        place = folder / trial.name
+        place.mkdir()
+        values = measurement(name)(trial, TrialContext(folder=place, data_root=root))
+        results.append(TrialResult(trial=trial, values=values, folder=place))
+    return results
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None:
+    lab = LABS[name]
+    for size in ("quick", "full"):
+        trials = lab.plan(size, lab.datasets[0], [])
+        assert len({trial.name for trial in trials}) == len(trials)
+        assert lab.total(size, lab.datasets[0]) == (len(trials), sum(trial.seconds for trial in trials))
+        for trial in trials:
+            if trial.settings["fields"]:
+                TrainConfig(dataset=trial.dataset, **trial.settings["fields"])
+    assert lab.total("quick", lab.datasets[0])[1] < 240, "two minutes on two cores"
+    assert {row.figure for row in lab.literature} <= {figure.name for figure in lab.figures}
+    with pytest.raises(UserError, match="uses"):
+        check_dataset(lab, "mnist")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_figure_grows_from_the_first_result_and_its_pictures_are_there(name: str, root: Path, tmp_path: Path) -> None:
+    lab = LABS[name]
+    results = results_of(name, root, tmp_path)
+    rows = lab.rows(results)
+    assert lab.rows([]) == []
+    assert {row.figure for row in rows} <= {figure.name for figure in lab.figures}
+    for row in rows:
+        assert 0 <= row.y <= 1
+        assert row.low is None or (row.low <= row.y <= row.high and row.n > 1)
+    assert isinstance(lab.guess.answer(results), str)
+    row = next(row for row in rows if row.figure == lab.figures[0].name)
+    pictures = lab.pictures(results, row.figure, row.series, row.x)
+    assert pictures
+    assert all(image.dtype == np.uint8 for pair in pictures for image in pair.images)
+    (tmp_path / "raw").mkdir()
+    other = [TrialResult(trial=results[0].trial, values={**results[0].values, "images": "0" * 16}, folder=tmp_path)]
+    assert not lab.pictures(other, row.figure, row.series, row.x), "pictures of other images are not shown"
+
+
+def test_the_search_leaves_out_the_querys_own_camera(root: Path) -> None:
+    """The scores are those of a loop over queries, with the rule of Market-1501."""
+    test = load("identities", root).test.first(40 * 8)
+    rng = np.random.default_rng(0)
+    embeddings = rng.normal(size=(len(test), 5)) + 0.7 * rng.normal(size=(2000, 5))[test.labels]
+    scores = reid.search(embeddings, test)
+    first, average = [], []
+    for query in np.flatnonzero(test.roles["query"]):
+        others = np.flatnonzero(test.roles["query"] == 0)
+        same = (test.labels[others] == test.labels[query]) & (
+            test.roles["camera"][others] == test.roles["camera"][query]
+        )
+        others = others[~same]
+        ranked = others[np.argsort(((embeddings[others] - embeddings[query]) ** 2).sum(axis=1))]
+        hits = test.labels[ranked] == test.labels[query]
+        first.append(hits.argmax() + 1)
+        average.append(np.mean((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits]))
+    assert scores["map"] == pytest.approx(np.mean(average))
+    for rank in (1, 5, 10):
+        assert scores[f"cmc_at_{rank}"] == pytest.approx(np.mean(np.array(first) <= rank))
+    few = reid.search(embeddings, test, 10)
+    assert few["queries"] == 20
+    assert few["cmc_at_1"] >= scores["cmc_at_1"]
+
+
+def test_few_shot_intervals_are_those_of_scipy(root: Path, tmp_path: Path) -> None:
+    (result,) = results_of("few-shot", root, tmp_path)
+    mean, half = few_shot._interval(np.array([0.2, 0.4, 0.9, 0.5]))
+    low, high = stats.t.interval(0.95, 3, loc=0.5, scale=stats.sem([0.2, 0.4, 0.9, 0.5]))
+    assert (mean - half, mean + half) == pytest.approx((low, high))
+    test_classes = set(DATASETS["numbers"].class_split.parts["test"])  # type: ignore[union-attr]
+    kept = np.load(tmp_path / result.trial.name / "episodes.npz")
+    assert set(load("numbers", root).test.labels[kept["support"]].ravel()) <= test_classes
+
+
+def test_newcomers_are_named_by_the_gallery_and_never_by_the_classifier(root: Path, tmp_path: Path) -> None:
+    trials = LABS["gallery"].plan("quick", "identities", [])
+    trial = next(trial for trial in trials if trial.settings["part"] == "newcomers")
+    settings = {**trial.settings, "fields": {**trial.settings["fields"], "steps": 60}}
+    few = Trial(name=trial.name, settings=settings, dataset=trial.dataset, seconds=1)
+    values = gallery.measure(few, TrialContext(folder=tmp_path, data_root=root))
+    assert values["classifier"] == 0
+    assert values["newcomers"][0] < values["newcomers"][-1] > 0.5
+
+
+def test_a_net_is_trained_and_embeds_until_it_is_asked_to_stop(root: Path, tmp_path: Path) -> None:
+    data, shares = load("digits", root), []
+    config = TrainConfig(dataset="digits", net="mlp", steps=40, embedding_dim=8)
+    context = TrialContext(folder=tmp_path, report=lambda share, **values: shares.append(share))
+    embeddings = embed(train_net(config, data, context, share=(0.5, 1.0)), data.test.images, data)
+    assert embeddings.shape == (len(data.test), 8)
+    assert shares == [0.75, 1.0]
+    with pytest.raises(TrialStoppedError):
+        train_net(config, data, TrialContext(folder=tmp_path, stop=lambda: True))
+    broken = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 2))
+    torch.nn.init.constant_(broken[1].weight, float("nan"))
+    with pytest.raises(UserError, match="diverged"):
+        embed(broken, data.test.images, data)

@@ -1,0 +1,72 @@
+"""The lab The margin strip: angles and gaps of points placed by hand."""
+
+import numpy as np
+import pytest
+
+from dmlviz.labs.measures.margins import angles
+from dmlviz.labs.pictures import SIDE, circle_picture, plane_picture
+from dmlviz.labs.registry import LABS
+from dmlviz.studies.trial import TrialResult
+
+
+def directions(*degrees, length=1.0):
+    radians = np.radians(degrees)
+    return length * np.stack([np.cos(radians), np.sin(radians)], axis=1)
+
+
+def test_angles_and_gaps_are_those_drawn_by_hand():
+    centers = directions(0, 90, 200, length=3.0)
+    points = directions(10, -20, 90, 130, 200, 240, length=0.5)
+    values = angles(points, np.array([0, 0, 1, 1, 2, 2]), centers)
+    own = [10, 20, 0, 40, 0, 40]
+    assert values["median_angle"] == pytest.approx(np.median(own), abs=1e-4)
+    assert values["wide_angle"] == pytest.approx(np.percentile(own, 90), abs=1e-4)
+    assert values["smallest_gap"] == pytest.approx(90)
+    assert values["accuracy"] == 1
+    wrong = angles(points, np.array([0, 0, 1, 1, 2, 1]), centers)
+    assert wrong["accuracy"] == pytest.approx(5 / 6)
+
+
+def test_the_gap_over_the_zero_direction_counts():
+    assert angles(directions(0), np.array([0]), directions(5, 355, 180))["smallest_gap"] == pytest.approx(10)
+
+
+def made_up(size):
+    lab = LABS["margins"]
+    return [
+        TrialResult(
+            trial=trial,
+            values={
+                "median_angle": 10 - 10 * trial.settings["loss_params"]["margin"] + trial.settings["seed"],
+                "wide_angle": 72 - 200 * trial.settings["loss_params"]["margin"],
+                "smallest_gap": 30.0,
+                "accuracy": 0.9,
+                "precision_at_1": 0.9,
+                "loss": 1.0,
+            },
+        )
+        for trial in lab.plan(size, "digits", [])
+    ]
+
+
+def test_rows_are_means_over_seeds_and_come_from_any_part():
+    lab, results = LABS["margins"], made_up("full")
+    for count in range(len(results)):
+        lab.rows(results[:count])
+    row = next(row for row in lab.rows(results) if row.figure == "angles" and row.x == 0.1)
+    assert (row.y, row.n) == (pytest.approx(10), 3)
+    assert row.low < row.y < row.high
+    answer = lab.guess.answer(results)
+    assert "within 72°" in answer
+    assert "within 32°" in answer
+
+
+def test_pictures_have_a_clear_ground_and_points():
+    for image in (
+        circle_picture(directions(0, 10, 90), np.array([0, 0, 1]), directions(0, 90)),
+        plane_picture(directions(0, 10, 90), np.array([0, 0, 1])),
+    ):
+        assert image.shape == (SIDE, SIDE, 4)
+        assert image.dtype == np.uint8
+        assert image[30, 30, 3] == 0
+        assert (image[..., 3] > 0).any()

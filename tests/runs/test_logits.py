@@ -1,0 +1,74 @@
+"""The class scores of a test image, before and after the margin, from the weights that a run keeps of its loss."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.archive import is_run_file
+from dmlviz.runs.damage import check
+from dmlviz.runs.logits import logits
+from dmlviz.runs.run import LOSS_WEIGHTS
+from dmlviz.training.events import Finished
+
+WEIGHT = np.random.default_rng(1).normal(size=(10, 4)).astype(np.float32)
+
+
+@pytest.fixture
+def of_loss(runs, told, write):
+    """A run with a loss's weights."""
+
+    def written(loss, params=None, weights=None, **fields):
+        config = TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=4, eval_subset_size=20, loss=loss,
+                             loss_params=params or {}, **fields)  # fmt: skip
+        weights = {"weight": WEIGHT} if weights is None else weights
+        events = (
+            replace(event, loss_weights=weights) if isinstance(event, Finished) else event for event in told(config)
+        )
+        return write(runs, config, events)
+
+    return written
+
+
+@pytest.mark.parametrize("item", [0, 7, 20])
+def test_the_own_class_bears_the_margin_of_arcface(of_loss, labels, item):
+    run = of_loss("arcface", {"margin": 0.5, "scale": 8})
+    answer, x = logits(run, item), run.embeddings[item]
+    cosine = (WEIGHT @ x) / np.linalg.norm(WEIGHT, axis=1) / np.linalg.norm(x)
+    assert answer["before"] == pytest.approx(8 * cosine, rel=1e-4)
+    expected = 8 * cosine
+    expected[labels[item]] = 8 * math.cos(math.acos(cosine[labels[item]]) + 0.5)
+    assert answer["after"] == pytest.approx(expected, rel=1e-4)
+    assert (answer["own"], answer["classes"]) == (labels[item], list(range(10)))
+    assert answer["norm"] == pytest.approx(np.linalg.norm(x), rel=1e-5)
+
+
+def test_softmax_has_no_margin_and_a_held_out_class_no_score_of_its_own(of_loss, labels):
+    weights = {"weight": WEIGHT[:9], "bias": np.arange(9, dtype=np.float32)}
+    run = of_loss("softmax", weights=weights, held_out_classes=(3,))
+    answer = logits(run, 3)
+    assert answer["own"] is None
+    assert answer["before"] == answer["after"] == pytest.approx(WEIGHT[:9] @ run.embeddings[3] + np.arange(9), rel=1e-4)
+    assert logits(run, 4)["own"] == 3
+
+
+def test_a_sum_shows_the_part_that_scores_classes(of_loss):
+    run = of_loss("weighted_sum", {"a": "contrastive", "b": "cosface"}, {"b.weight": WEIGHT})
+    answer = logits(run, 5)
+    assert answer["before"][5] - answer["after"][5] == pytest.approx(64 * 0.35, rel=1e-4)
+
+
+def test_wrong_questions_and_damaged_weights_get_a_sentence(of_loss, runs, write):
+    run = of_loss("arcface")
+    with pytest.raises(UserError, match="from 0 to 49; got 50"):
+        logits(run, 50)
+    with pytest.raises(UserError, match="keeps no class weights"):
+        logits(write(runs), 0)
+    (run.path / LOSS_WEIGHTS).write_bytes(b"nothing")
+    with pytest.raises(UserError, match=r"loss\.safetensors"):
+        logits(run, 0)
+    assert LOSS_WEIGHTS in [error.file for error in check(run)]
+    assert is_run_file(LOSS_WEIGHTS)
