@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,21 @@ def page_script() -> Callable[..., Any]:
         return json.loads(done.stdout)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def counting() -> Iterator[Any]:
+    """A lab of plain numbers, for this process and for the workers that it starts."""
+    from dmlviz import plugins
+    from dmlviz.labs.registry import LABS
+
+    file = Path(__file__).parent / "studies" / "counting_lab.py"
+    before = os.environ.get(plugins.ENVIRONMENT)
+    plugins.load_plugins([file])
+    yield LABS["counting"]
+    LABS.remove("counting")
+    plugins._loaded.discard(str(file.resolve()))
+    os.environ.pop(plugins.ENVIRONMENT) if before is None else os.environ.update({plugins.ENVIRONMENT: before})
 
 
 class OneBrowser(LoadFileScheduling):

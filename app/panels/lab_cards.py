@@ -29,8 +29,10 @@ def lab_cards(services: Services) -> None:
 
 def _card(lab: Lab, services: Services) -> None:
     with st.container(border=True, gap="small", height="stretch"):
-        study = ready_made(lab.name) or services.studies.get(lab.name, "quick", default_dataset(lab, services))
-        st.html(thumbnail(lab.figures[0], [] if study is None else study_rows(study)))
         navigation.link("labs", lab.title, {"lab": lab.name}, icon=":material/experiment:")
         st.markdown(lab.question)
+        study = ready_made(lab.name) or services.studies.get(lab.name, "quick", default_dataset(lab, services))
+        if study is not None:
+            dark = st.context.theme.type == "dark"
+            st.image(thumbnail(lab.figures[0], study_rows(study), dark), width="stretch")
         st.caption(f"On this machine: {cost_in_words(lab, 'quick', default_dataset(lab, services))} for the quick run.")

@@ -4,35 +4,37 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from dmlviz.figures.palette import class_colors
+from dmlviz.figures.palette import Theme, class_colors
 from dmlviz.labs.lab import FigureRow, FigureSpec
 
-WIDTH, HEIGHT, BORDER = 320, 120, 10
+WIDTH, HEIGHT, BORDER = 320, 110, 10
+NAMESPACE = "http://www.w3.org/2000/svg"
 
 
-def thumbnail(spec: FigureSpec, rows: Sequence[FigureRow]) -> str:
-    """Return an SVG picture of a figure without words; its colors follow the page's theme.
+def thumbnail(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> str:
+    """Return an SVG picture of a figure without words.
 
     Args:
         spec: How the figure is drawn.
         rows: Its rows; those of other figures are left out.
+        dark: Use the dark theme.
     """
     own = [row for row in rows if row.figure == spec.name and math.isfinite(row.y)]
     series = list(dict.fromkeys(row.series for row in own))
     columns = list(dict.fromkeys(row.x for row in own))
-    light, dark = class_colors(len(series), "light"), class_colors(len(series), "dark")
-    colors = {name: f"light-dark({light[i]}, {dark[i]})" for i, name in enumerate(series)}
+    theme: Theme = "dark" if dark else "light"
+    colors = dict(zip(series, class_colors(len(series), theme), strict=True))
     if not own:
         shapes = ""
     elif spec.kind == "cells":
-        shapes = _cells(own, series, columns)
+        shapes = _cells(own, series, columns, class_colors(1, theme)[0])
     elif spec.kind == "bar":
         shapes = _bars(own, series, columns, colors)
     else:
         shapes = _lines(spec, own, series, columns, colors)
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" role="img" aria-label="{escape(spec.title, quote=True)}">'
-        f"{shapes}</svg>"
+        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">'
+        f"<title>{escape(spec.title)}</title>{shapes}</svg>"
     )
 
 
@@ -82,7 +84,7 @@ def _bars(rows: list[FigureRow], series: list[str], columns: list[float | str], 
     return "".join(parts)
 
 
-def _cells(rows: list[FigureRow], series: list[str], columns: list[float | str]) -> str:
+def _cells(rows: list[FigureRow], series: list[str], columns: list[float | str], color: str) -> str:
     low, high = min(row.y for row in rows), max(row.y for row in rows)
     width, height = (WIDTH - 2 * BORDER) / len(columns), (HEIGHT - 2 * BORDER) / len(series)
     parts = []
@@ -90,7 +92,7 @@ def _cells(rows: list[FigureRow], series: list[str], columns: list[float | str])
         x, y = BORDER + columns.index(row.x) * width, BORDER + series.index(row.series) * height
         parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 1:.1f}" height="{height - 1:.1f}" '
-            f'style="fill:light-dark(#4c56c0, #8791ea);opacity:{_fit(row.y, low, high, 0.08, 1):.2f}"/>'
+            f'style="fill:{color};opacity:{_fit(row.y, low, high, 0.08, 1):.2f}"/>'
         )
     return "".join(parts)
 

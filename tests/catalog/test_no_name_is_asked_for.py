@@ -15,8 +15,9 @@ from dmlviz.catalog.projections import PROJECTIONS
 
 # Words of other meanings too: a key of a frame, a parameter, a kind of space, an alarm, a picture, a module, a term's.
 AMBIGUOUS = {"margin", "center", "circle", "collapsed", "map", "recall_at_k", "numbers", "linear"}
-# Where the choices are implemented: a table of scores by name, the kinds of linear projections.
-HOMES = ("dmlviz/metrics/", "dmlviz/ops/linear_projection.py")
+# Where the choices are implemented: a table of scores by name, the kinds of linear projections. And the experiments,
+# each of which says what it compares.
+HOMES = ("dmlviz/metrics/", "dmlviz/ops/linear_projection.py", "dmlviz/labs/")
 NAMES = {*LOSSES, *MINERS, *NETS, *SAMPLERS, *DATASETS.builtin, *METRICS, *PROJECTIONS} - AMBIGUOUS
 
 

@@ -10,7 +10,7 @@ from dmlviz.labs.drawing import draw
 from dmlviz.labs.keep import as_command, as_csv, as_page, as_script
 from dmlviz.labs.lab import FigureRow, FigureSpec, PrintedRow
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.thumbnail import thumbnail
+from dmlviz.labs.thumbnail import NAMESPACE, thumbnail
 
 ROWS = [
     FigureRow(figure="f", series="a", x=1, y=0.5, low=0.4, high=0.7, n=3),
@@ -61,10 +61,10 @@ def test_a_figure_without_rows_is_empty():
 def test_the_small_picture_is_valid_and_stays_in_its_frame(kind):
     svg = ElementTree.fromstring(thumbnail(spec(kind), ROWS))
     shapes = {"line": "circle", "points": "circle", "bar": "rect", "cells": "rect"}
-    assert len(svg.findall(shapes[kind])) == 3
-    for rect in svg.findall("rect"):
+    assert len(svg.findall(f"{{{NAMESPACE}}}{shapes[kind]}")) == 3
+    for rect in svg.findall(f"{{{NAMESPACE}}}rect"):
         assert 0 <= float(rect.get("x")) <= float(rect.get("x")) + float(rect.get("width")) <= 320
-    assert ElementTree.fromstring(thumbnail(spec(kind), [])).get("aria-label") == "T"
+    assert ElementTree.fromstring(thumbnail(spec(kind), [])).findtext(f"{{{NAMESPACE}}}title") == "T"
 
 
 def test_what_is_kept_can_be_read_and_run_again():

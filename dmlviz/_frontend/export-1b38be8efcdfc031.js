@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.map/page-ecdfd1c2f87e287d.js";

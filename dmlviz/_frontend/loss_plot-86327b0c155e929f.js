@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";

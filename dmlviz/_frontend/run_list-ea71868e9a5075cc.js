@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";
