@@ -12,10 +12,10 @@ const forbid = (from, to) => ({
 export default {
   forbidden: [
     { name: "no circle", severity: "error", from: {}, to: { circular: true } },
-    forbid("lib", "charts|widgets|map|panels|batch_explorer|learn|standalone"),
-    forbid("(charts|widgets)", "map|panels|batch_explorer|learn|standalone"),
-    forbid("map", "panels|batch_explorer|learn|standalone"),
-    forbid("(panels|batch_explorer|learn)", "map/(render|playback|ui|control)|standalone"),
+    forbid("lib", "charts|widgets|map|panels|batch_explorer|learn|labs|standalone"),
+    forbid("(charts|widgets)", "map|panels|batch_explorer|learn|labs|standalone"),
+    forbid("map", "panels|batch_explorer|learn|labs|standalone"),
+    forbid("(panels|batch_explorer|learn|labs)", "map/(render|playback|ui|control)|standalone"),
     ...MAP.slice(0, -1).map((part, i) => forbid(`map/${part}`, `map/(${MAP.slice(i + 1).join("|")})`)),
   ],
   options: {

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from app.api import batches, classrooms, downloads, events, images, losses, monitoring, runs, spaces
+from app.api import batches, classrooms, downloads, events, images, labs, losses, monitoring, runs, spaces
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.payloads.projection_info import projection_infos
@@ -30,6 +30,7 @@ def routes(base_path: str = "") -> list[Mount]:
         *runs.routes(),
         *batches.routes(),
         *losses.routes(),
+        *labs.routes(),
         *spaces.routes(),
         *images.routes(),
         *classrooms.routes(),

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
-from app.panels import gallery_shelf, pair_game
+from app.panels import gallery_shelf, lab_playground, pair_game
 from app.runtime.services import Services
 from app.state.labs import LabView
 
 PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
     "gallery": gallery_shelf.gallery_shelf,
+    "places": lab_playground.places,
+    "metric": lab_playground.metric_playground,
 }
 
 

@@ -7,6 +7,7 @@ from dmlviz.studies.trial import TrialResult
 
 PICTURES = "pictures.npz"  # whatever shows images of a data set
 MAP = "map.npz"  # places of points
+PLAYGROUND = "playground.npz"  # what the page's playground needs, without pictures
 
 
 def kept_arrays(result: TrialResult, name: str) -> dict[str, np.ndarray]:

@@ -18,3 +18,5 @@ export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.ts";
 export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.ts";
 export { default as classroom_bar } from "./panels/classroom/bar.ts";
 export { default as classroom_board } from "./panels/classroom/board.ts";
+export { default as lab_picture } from "./labs/lab_picture/labPicture.ts";
+export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";

@@ -870,6 +870,41 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
+// ---- labs: What one plays with in a lab: a picture of places that look alike, and a metric in the plane.
+
+/** Where the picture of a lab is; `version` changes with the results. */
+export interface LabPictureProps {
+  url: string;
+  version: string;
+}
+
+/** How alike the places of a picture are, by one method. Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for each place on the left and each place on the right, row after row, in base64. */
+export interface PlaceScores {
+  title: string;
+  embeddings: string | null;
+  scores: string | null;
+  dimensions: number;
+}
+
+/** A picture with places in a square grid; `right` is what the places are looked for in, if it is another one. `first` is the middle of the first place, `step` the distance to the next, `cell` the side of a place, in pixels. `truth` is where each place lies on the right (x, y); `kinds` the class of each place by its number in `names`. */
+export interface LabPicture {
+  left: string;
+  right: string | null;
+  side: number;
+  columns: number;
+  first: number;
+  step: number;
+  cell: number;
+  most: number;
+  methods: PlaceScores[];
+  truth: number[][] | null;
+  kinds: number[] | null;
+  names: string[];
+}
+
+/** A metric in the plane takes nothing from the server. */
+export type MetricPlaygroundProps = Record<string, never>;
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -891,4 +926,6 @@ export interface Props {
   ranking_toy: RankingToyProps;
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
+  lab_picture: LabPictureProps;
+  metric_playground: MetricPlaygroundProps;
 }

@@ -36,12 +36,12 @@ def test_a_plan_names_each_trial_once_and_tells_its_cost(name: str, size: str) -
         assert not lab.rows([])
 
 
-def tiny_results(lab: Lab, folder: Path, *, most: int) -> list[TrialResult]:
+def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **changes: object) -> list[TrialResult]:
     module, _, function = lab.measure.partition(":")
     results = []
-    for trial in lab.plan("quick", "digits", []):
+    for trial in lab.plan("quick", "digits", [])[trials]:
         steps = min(most, trial.settings["steps"])
-        trial = dataclasses.replace(trial, settings={**trial.settings, "steps": steps})
+        trial = dataclasses.replace(trial, settings={**trial.settings, "steps": steps, **changes})
         own = folder / trial.name
         own.mkdir()
         values = getattr(import_module(module), function)(trial, TrialContext(folder=own, data_root=folder))
@@ -52,7 +52,7 @@ def tiny_results(lab: Lab, folder: Path, *, most: int) -> list[TrialResult]:
 @pytest.mark.parametrize("name", ["two-domains", "metric"])
 def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, tmp_path: Path) -> None:
     lab = LABS[name]
-    results = tiny_results(lab, tmp_path, most=3)
+    results = tiny_results(lab, tmp_path, slice(4))
     rows = lab.rows(results)
     assert {row.figure for row in rows} == {figure.name for figure in lab.figures}
     assert np.isfinite([row.y for row in rows]).all()
@@ -65,6 +65,24 @@ def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, tmp_path: P
         assert all(image.dtype == np.uint8 for pair in pictures for image in pair.images)
     without = [dataclasses.replace(result, folder=None) for result in results]
     assert lab.pictures(without, row.figure, row.series, row.x) == [] or name == "metric"
+
+
+@pytest.mark.parametrize(
+    ("name", "trials", "changes"),
+    [
+        ("patches", slice(1, 2), {}),
+        ("tracking", slice(1), {"distractors": [0, 1]}),
+        ("terrapattern", slice(1, 2), {}),
+    ],
+)
+def test_one_trial_gives_rows_and_pictures(name: str, trials: slice, changes: dict, tmp_path: Path) -> None:
+    lab = LABS[name]
+    results = tiny_results(lab, tmp_path, trials, **changes)
+    rows = lab.rows(results)
+    assert np.isfinite([row.y for row in rows]).all()
+    assert lab.pictures is not None
+    assert lab.pictures(results, rows[0].figure, rows[0].series, rows[0].x)
+    assert lab.guess.answer(results)
 
 
 def test_a_query_finds_its_partner_by_distance_and_ties_count_against_it() -> None:

@@ -13,6 +13,7 @@ from app.payloads.protocol import (
     events,
     export,
     inspector,
+    labs,
     losses,
     maps,
     progress,
@@ -35,6 +36,7 @@ MODULES = (
     losses,
     batches,
     classroom,
+    labs,
 )
 
 PROPS: dict[str, type] = {
@@ -57,4 +59,6 @@ PROPS: dict[str, type] = {
     "ranking_toy": losses.RankingToyProps,
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
+    "lab_picture": labs.LabPictureProps,
+    "metric_playground": labs.MetricPlaygroundProps,
 }

@@ -16,6 +16,7 @@ POINTS = 120  # things in a scene, and points in it
 SIDE = 240  # of a scene, in pixels
 PATCH = 32  # side of a patch, in pixels
 VIEWS = 4
+PLACES = 16  # a side of the grid of places in a pair of scenes
 
 # How two views differ: between the first views of a lesson, which every net matches, and those that none does.
 TURN = 20.0  # degrees, either way
@@ -96,6 +97,42 @@ def see_points(
     contrast = 1 + rng.uniform(-CONTRAST, CONTRAST, (n, 1, 1)) * warp
     brightness = rng.uniform(-BRIGHTNESS, BRIGHTNESS, (n, 1, 1)) * warp
     return to_bytes(patches * contrast + brightness + noise(patches.shape, NOISE * warp, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePair:
+    """A scene seen twice, and a grid of places in it.
+
+    Attributes:
+        left: The scene, uint8, SIDE × SIDE.
+        right: The same turned, larger, in another light.
+        places: Row and column of the places, the same on both sides, PLACES² × 2.
+        truth: Where each place of the left lies on the right, PLACES² × 2.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    places: np.ndarray
+    truth: np.ndarray
+
+    def cut(self, scene: np.ndarray) -> np.ndarray:
+        """Return the patch around each place of a scene, uint8, PLACES² × PATCH × PATCH."""
+        still = affine_matrices(np.zeros(len(self.places)), np.ones(len(self.places)))
+        return to_bytes(sample(scene[None], np.zeros(len(self.places), int), self.places, still, PATCH, outside=40))
+
+
+def make_scene_pair(source: Dataset) -> ScenePair:
+    """Make a scene of test images and a second view of it: turned by 12°, 1.1 times as large, darker, with noise."""
+    rng = np.random.default_rng(SEED + 1)
+    left = make_scenes(enlarged(source)[1], 1, rng).images[0]
+    matrix = affine_matrices(np.array([12.0]), np.array([1 / 1.1]))  # from the right to the left
+    middle = np.full((1, 2), (SIDE - 1) / 2)
+    right = sample(left[None], np.zeros(1, int), middle, matrix, SIDE, outside=40)[0]
+    right = to_bytes(0.85 * right + 10 + noise(right.shape, NOISE, rng))
+    along = np.linspace(PATCH / 2, SIDE - 1 - PATCH / 2, PLACES)
+    places = np.stack([grid.ravel() for grid in np.meshgrid(along, along, indexing="ij")], 1)
+    truth = middle + (places - middle) @ np.linalg.inv(matrix[0]).T
+    return ScenePair(left, right, places, truth)
 
 
 def _scattered(rng: np.random.Generator) -> np.ndarray:

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import made
+from dmlviz.data import load, made
 from dmlviz.data.dataset import Split
-from dmlviz.labs.kept_arrays import PICTURES
+from dmlviz.data.made.patches import make_scene_pair
+from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.measures.pair_training import in_chunks, normalized, pair_batches, train_steps
 from dmlviz.labs.measures.patch_nets import DistanceScore, build_patch_net, num_weights
 from dmlviz.metrics.verification import operating_points, verify_pairs
@@ -45,6 +46,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         kinds[kind] = _summary(scores, match)
         if kind == settings["test"][-1]:
             _keep_worst(context, test.images, scores, match, pairs)
+    if settings["train"] == trial.dataset and not settings["seed"]:
+        _keep_for_playground(net, trial.dataset, context)
     return {
         "tests": kinds,
         "weights": num_weights(net),
@@ -121,6 +124,18 @@ def _keep_worst(
     false_rejects = np.flatnonzero(match)[np.argsort(scores[match], kind="stable")[:WORST]]
     chosen = np.concatenate([false_accepts, false_rejects])
     np.savez_compressed(context.folder / PICTURES, images=images[pairs[chosen]], scores=scores[chosen])
+
+
+def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) -> None:
+    """Keep the score of every place of a scene with every place of its second view, as bytes, row after row."""
+    pair = make_scene_pair(load(dataset, context.data_root))
+    left, right = (normalized(pair.cut(scene), *_statistics()) for scene in (pair.left, pair.right))
+    with torch.inference_mode():
+        compare = compare_with(net, right)
+        scores = torch.stack([compare(patch[None]) for patch in left]).numpy()
+    low, high = scores.min(1, keepdims=True), scores.max(1, keepdims=True)
+    scaled = np.rint(255 * (scores - low) / np.maximum(high - low, 1e-9)).astype(np.uint8)
+    np.savez_compressed(context.folder / PLAYGROUND, scores=scaled)
 
 
 def _click_ms(net: nn.Module, size: int) -> float:

@@ -11,7 +11,7 @@ from dmlviz.data import Dataset, load
 from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarged
 from dmlviz.data.made.town import build_town
-from dmlviz.labs.kept_arrays import PICTURES
+from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.measures.pair_training import in_chunks, normalized
 from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.nets import build
@@ -54,6 +54,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         embedded = in_chunks(net, normalized(town.tiles, source.mean, source.std))
     neighbors = others_of_another_image(embedded, town.image, max(KS))
     right = town.labels[neighbors] == town.labels[:, None]
+    _keep_for_playground(context, embedded)
     _keep(context, town.tiles, town.labels, neighbors)
     names = source.classes
     return {
@@ -77,6 +78,14 @@ def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> 
     neighbors = NearestNeighbors(embedded).others(k + repeats)[1]
     same = image[neighbors] == image[:, None]
     return np.take_along_axis(neighbors, same.argsort(axis=1, kind="stable")[:, :k], axis=1)
+
+
+def _keep_for_playground(context: TrialContext, embedded: np.ndarray) -> None:
+    """Keep directions as signed bytes, from which the page computes who is alike; none of the pixels themselves."""
+    if embedded.shape[1] > DIMENSIONS:
+        return
+    unit = embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-9)
+    np.savez_compressed(context.folder / PLAYGROUND, embeddings=np.rint(127 * unit).astype(np.int8))
 
 
 def _keep(context: TrialContext, tiles: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> None:

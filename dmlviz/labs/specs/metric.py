@@ -178,6 +178,7 @@ LAB = Lab(
     "more than one matrix can. LMNN pulls only the nearest of a class, for that reason. Not every “distance” of a "
     "lecture is a metric: the squared Euclidean distance breaks the triangle inequality (0, 1, 2 on a line: 4 is more "
     "than 1 + 1), and a learned distance with a singular A gives 0 for two points that differ.",
+    activity="metric",
     pictures=_pictures,
     strip=_strip,
 )

@@ -114,5 +114,6 @@ LAB = Lab(
     literature_note="Terrapattern searched satellite photographs of whole cities with the features of a net that had "
     "learned 466 kinds of places; its authors print no precision. Our picture is made of small images whose kind is "
     "known, so that the answer can be counted.",
+    activity="places",
     pictures=_pictures,
 )

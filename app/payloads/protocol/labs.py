@@ -1,0 +1,48 @@
+"""What one plays with in a lab: a picture of places that look alike, and a metric in the plane."""
+
+from typing_extensions import TypedDict
+
+
+class LabPictureProps(TypedDict):
+    """Where the picture of a lab is; `version` changes with the results."""
+
+    url: str
+    version: str
+
+
+class PlaceScores(TypedDict):
+    """How alike the places of a picture are, by one method.
+
+    Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for
+    each place on the left and each place on the right, row after row, in base64.
+    """
+
+    title: str
+    embeddings: str | None
+    scores: str | None
+    dimensions: int
+
+
+class LabPicture(TypedDict):
+    """A picture with places in a square grid; `right` is what the places are looked for in, if it is another one.
+
+    `first` is the middle of the first place, `step` the distance to the next, `cell` the side of a place, in pixels.
+    `truth` is where each place lies on the right (x, y); `kinds` the class of each place by its number in `names`.
+    """
+
+    left: str
+    right: str | None
+    side: int
+    columns: int
+    first: float
+    step: float
+    cell: int
+    most: int
+    methods: list[PlaceScores]
+    truth: list[list[float]] | None
+    kinds: list[int] | None
+    names: list[str]
+
+
+class MetricPlaygroundProps(TypedDict):
+    """A metric in the plane takes nothing from the server."""

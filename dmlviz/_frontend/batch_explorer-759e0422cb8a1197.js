@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";

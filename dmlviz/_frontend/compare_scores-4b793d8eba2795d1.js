@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";

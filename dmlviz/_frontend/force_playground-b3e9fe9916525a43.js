@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-715187643135cb53.js";

@@ -1,1 +1,0 @@
-export { map as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";

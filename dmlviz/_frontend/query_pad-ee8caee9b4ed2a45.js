@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-5b3ee675c2db516a.js";

@@ -1,0 +1,49 @@
+// Which places of a picture are alike. Pure: no DOM.
+
+/** Dot products of one row with every row; `rows` holds n × dimensions signed bytes. */
+export function similarities(rows: Int8Array, dimensions: number, place: number): Float32Array {
+  const count = rows.length / dimensions;
+  const result = new Float32Array(count);
+  const own = rows.subarray(place * dimensions, (place + 1) * dimensions);
+  for (let i = 0; i < count; i++) {
+    let sum = 0;
+    for (let j = 0; j < dimensions; j++) sum += own[j] * rows[i * dimensions + j];
+    result[i] = sum / (127 * 127);
+  }
+  return result;
+}
+
+/** The places with the highest values, best first, without `except`; of equal ones the lower number first. */
+export function highest(values: ArrayLike<number>, count: number, except = -1): number[] {
+  return Array.from(values, (_, i) => i)
+    .filter((i) => i !== except)
+    .sort((a, b) => values[b] - values[a] || a - b)
+    .slice(0, count);
+}
+
+/** The grid of places: where they are, and which is under a point of the picture. */
+export interface Grid {
+  columns: number;
+  first: number;
+  step: number;
+}
+
+/** The middle of a place, in pixels of the picture: x, y. */
+export const middleOf = ({ columns, first, step }: Grid, place: number): [number, number] => [
+  first + step * (place % columns),
+  first + step * Math.floor(place / columns),
+];
+
+/** The place nearest to a point of the picture. */
+export function placeAt({ columns, first, step }: Grid, x: number, y: number): number {
+  const along = (value: number) => Math.max(0, Math.min(columns - 1, Math.round((value - first) / step)));
+  return along(y) * columns + along(x);
+}
+
+/** The place that an arrow key leads to; null for another key. */
+export function moved({ columns }: Grid, place: number, key: string): number | null {
+  const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key];
+  if (!by) return null;
+  const within = (value: number) => Math.max(0, Math.min(columns - 1, value));
+  return within(Math.floor(place / columns) + by[1]) * columns + within((place % columns) + by[0]);
+}

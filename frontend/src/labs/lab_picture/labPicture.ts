@@ -1,0 +1,207 @@
+// A picture of a lab: click a place, and see which places are alike: in the same picture, or in a second view of it.
+import { context2d, h, setData } from "../../lib/dom.ts";
+import { decodeBase64 } from "../../lib/base64.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { refused } from "../../lib/refused.ts";
+import { fetchServer } from "../../lib/server.ts";
+import type { LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
+import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
+import style from "./labPicture.css";
+
+const STRIP = 56; // pixels of a tile in the strip
+const LINE = 1 / 180; // width of an outline, as a share of the picture
+const HEAT = 0.55; // opacity of the best place
+
+export default function ({ parentElement, data }: ComponentArguments<LabPictureProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new LabPictureView(parent),
+    (view) => void view.update(data),
+  );
+}
+
+class LabPictureView {
+  private shown = "";
+  private picture: LabPicture | null = null;
+  private images: HTMLImageElement[] = [];
+  private place = 0;
+  private method = 0;
+  private left = canvas("The picture: click a place, or move with the arrow keys");
+  private right = canvas("The second view");
+  private reading = h("p", { class: "reading", "aria-live": "polite" });
+  private methods = h("select", {
+    "aria-label": "Compared by",
+    change: () => {
+      this.method = this.methods.selectedIndex;
+      this.paint();
+    },
+  });
+  private strip = h("div", "strip");
+  private root: HTMLElement;
+
+  constructor(parent: ParentNode) {
+    this.root = h(
+      "section",
+      "lab-picture",
+      h("div", "head", h("label", null, "Compared by ", this.methods), this.reading),
+      h("div", "pictures", this.left, this.right),
+      this.strip,
+    );
+    parent.append(this.root);
+    this.left.tabIndex = 0;
+    this.left.addEventListener("pointerdown", (event) => this.onPointer(event));
+    this.left.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  async update({ url, version }: LabPictureProps): Promise<void> {
+    const wanted = `${url}?${version}`;
+    if (wanted === this.shown) return;
+    this.shown = wanted;
+    this.reading.textContent = "Loading…";
+    try {
+      const response = await fetchServer(url);
+      if (!response.ok) throw await refused(response, "The picture");
+      const picture = (await response.json()) as LabPicture;
+      const sources = picture.right ? [picture.left, picture.right] : [picture.left];
+      const images = await Promise.all(sources.map(loadImage));
+      if (wanted === this.shown) this.show(picture, images);
+    } catch (error) {
+      this.reading.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  destroy(): void {
+    this.shown = "";
+    this.root.remove();
+  }
+
+  private show(picture: LabPicture, images: HTMLImageElement[]): void {
+    this.picture = picture;
+    this.images = images;
+    this.method = Math.min(this.method, picture.methods.length - 1);
+    this.place = Math.floor(picture.columns ** 2 / 2 + picture.columns / 2);
+    this.methods.replaceChildren(...picture.methods.map(({ title }) => h("option", null, title)));
+    this.methods.selectedIndex = this.method;
+    this.right.hidden = !picture.right;
+    for (const view of [this.left, this.right]) view.width = view.height = picture.side;
+    this.paint();
+  }
+
+  private onPointer(event: PointerEvent): void {
+    if (!this.picture) return;
+    const box = this.left.getBoundingClientRect();
+    const ratio = this.picture.side / box.width;
+    this.place = placeAt(this.picture, (event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio);
+    this.paint();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const to = this.picture && moved(this.picture, this.place, event.key);
+    if (to === null) return;
+    event.preventDefault();
+    this.place = to;
+    this.paint();
+  }
+
+  private paint(): void {
+    const { picture } = this;
+    if (!picture) return;
+    const scores = picture.methods[this.method];
+    const values = valuesOf(scores, picture, this.place);
+    const best = highest(values, picture.most, picture.right ? -1 : this.place);
+    context2d(this.left).drawImage(this.images[0], 0, 0);
+    if (picture.right) this.paintSecondView(picture, values, best[0]);
+    else this.paintAlike(picture, best);
+    outline(this.left, picture, this.place, "#e4572e");
+    setData(this.root, { ready: true, place: this.place, best: best[0], method: scores.title });
+  }
+
+  /** The most alike tiles, lit on the picture and in a strip. */
+  private paintAlike(picture: LabPicture, best: number[]): void {
+    const context = context2d(this.left);
+    context.fillStyle = "rgba(0, 0, 0, 0.55)";
+    context.fillRect(0, 0, picture.side, picture.side);
+    for (const place of [this.place, ...best]) {
+      const [x, y] = corner(picture, place);
+      context.drawImage(this.images[0], x, y, picture.cell, picture.cell, x, y, picture.cell, picture.cell);
+    }
+    for (const place of best) outline(this.left, picture, place, "#2f9ee4");
+    this.strip.replaceChildren(...[this.place, ...best].map((place, i) => this.tile(picture, place, i === 0)));
+    const kind = picture.kinds?.[this.place];
+    const same = best.filter((place) => picture.kinds?.[place] === kind).length;
+    this.reading.textContent =
+      kind === undefined ? "" : `${picture.names[kind]}: ${same} of the ${best.length} most alike are of its kind.`;
+    setData(this.root, { same });
+  }
+
+  private tile(picture: LabPicture, place: number, first: boolean): HTMLCanvasElement {
+    const tile = h("canvas", { width: picture.cell, height: picture.cell, class: first ? "clicked" : "" });
+    tile.style.width = `${STRIP}px`;
+    const [x, y] = corner(picture, place);
+    const { cell } = picture;
+    context2d(tile).drawImage(this.images[0], x, y, cell, cell, 0, 0, cell, cell);
+    return tile;
+  }
+
+  /** A heat map over the second view, with the best place and the true one. */
+  private paintSecondView(picture: LabPicture, values: ArrayLike<number>, best: number): void {
+    const context = context2d(this.right);
+    context.drawImage(this.images[1], 0, 0);
+    const high = Math.max(...Array.from(values));
+    const low = Math.min(...Array.from(values));
+    for (let place = 0; place < values.length; place++) {
+      const share = (values[place] - low) / Math.max(1e-9, high - low);
+      const [x, y] = middleOf(picture, place);
+      context.fillStyle = `rgba(228, 87, 46, ${HEAT * share ** 3})`;
+      context.fillRect(x - picture.step / 2, y - picture.step / 2, picture.step, picture.step);
+    }
+    outline(this.right, picture, best, "#e4572e");
+    const truth = picture.truth?.[this.place];
+    if (!truth) return;
+    const [x, y] = truth;
+    context.strokeStyle = "#2f9ee4";
+    context.lineWidth = picture.side * LINE;
+    context.beginPath();
+    context.arc(x, y, picture.cell / 3, 0, 2 * Math.PI);
+    context.stroke();
+    const [bx, by] = middleOf(picture, best);
+    const away = Math.hypot(bx - x, by - y);
+    const inside = x > 0 && y > 0 && x < picture.side && y < picture.side;
+    this.reading.textContent = inside
+      ? `The best match (red square) lies ${away.toFixed(0)} pixels from the true place (blue circle).`
+      : "The true place lies outside the second view.";
+    setData(this.root, { away: away.toFixed(1) });
+  }
+}
+
+/** How alike every place is to one place. */
+function valuesOf(scores: PlaceScores, picture: LabPicture, place: number): ArrayLike<number> {
+  const bytes = decodeBase64(scores.embeddings ?? scores.scores ?? "");
+  if (scores.embeddings !== null) return similarities(new Int8Array(bytes.buffer), scores.dimensions, place);
+  const count = picture.columns ** 2;
+  return bytes.subarray(place * count, (place + 1) * count);
+}
+
+function canvas(label: string): HTMLCanvasElement {
+  return h("canvas", { role: "img", "aria-label": label });
+}
+
+const corner = (picture: LabPicture, place: number): [number, number] => {
+  const [x, y] = middleOf(picture, place);
+  return [x - picture.cell / 2, y - picture.cell / 2];
+};
+
+function outline(view: HTMLCanvasElement, picture: LabPicture, place: number, color: string): void {
+  const context = context2d(view);
+  const [x, y] = corner(picture, place);
+  context.strokeStyle = color;
+  context.lineWidth = picture.side * LINE;
+  context.strokeRect(x, y, picture.cell, picture.cell);
+}
+
+function loadImage(source: string): Promise<HTMLImageElement> {
+  const image = new Image();
+  image.src = source;
+  return image.decode().then(() => image);
+}

@@ -1,0 +1,112 @@
+// What one plays with in the labs: places that are alike, and a metric in the plane.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { highest, middleOf, moved, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
+import {
+  covariance,
+  descend,
+  eigen,
+  EUCLID,
+  inverse,
+  LEARNERS,
+  matrixOf,
+  nearestError,
+  normals,
+  objective,
+  pointsOf,
+  squared,
+} from "../../src/labs/metric_playground/planeMetric.ts";
+
+const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
+
+test("similarities are dot products with one row", () => {
+  const rows = new Int8Array([127, 0, 0, 127, -127, 0, 90, 90]);
+  const values = similarities(rows, 2, 0);
+  [1, 0, -1, 90 / 127].forEach((value, i) => near(values[i], value, 1e-6));
+});
+
+test("the highest come first, without the place itself, ties by number", () => {
+  assert.deepEqual(highest([5, 9, 9, 1], 3, 1), [2, 0, 3]);
+  assert.deepEqual(highest([3, 3, 3], 2), [0, 1]);
+});
+
+test("a place is found under its middle, and beyond the edge the nearest one is", () => {
+  const grid = { columns: 5, first: 14, step: 28 };
+  for (const place of [0, 4, 7, 24]) assert.equal(placeAt(grid, ...middleOf(grid, place)), place);
+  assert.equal(placeAt(grid, -50, 900), 20);
+});
+
+test("arrow keys lead to neighbors and stop at the edges", () => {
+  const grid = { columns: 3, first: 0, step: 1 };
+  assert.equal(moved(grid, 4, "ArrowRight"), 5);
+  assert.equal(moved(grid, 5, "ArrowRight"), 5);
+  assert.equal(moved(grid, 4, "ArrowUp"), 1);
+  assert.equal(moved(grid, 4, "Enter"), null);
+});
+
+test("a distance with A = WᵀW is that of the points that W maps", () => {
+  const w = [1, 0.5, -0.3, 2];
+  const [x, y] = [
+    [1, 2],
+    [-0.5, 0.25],
+  ];
+  const [dx, dy] = [x[0] - y[0], x[1] - y[1]];
+  const mapped = (w[0] * dx + w[1] * dy) ** 2 + (w[2] * dx + w[3] * dy) ** 2;
+  near(squared(matrixOf(w), x, y), mapped);
+});
+
+test("Mahalanobis' distance to the end of a long axis is 1, as to the end of a short one", () => {
+  const group = { middle: [0, 0], long: 3, wide: 0.5, tilt: 0.6 };
+  const matrix = inverse(covariance(group));
+  near(squared(matrix, [0, 0], [3 * Math.cos(0.6), 3 * Math.sin(0.6)]), 1);
+  near(squared(matrix, [0, 0], [-0.5 * Math.sin(0.6), 0.5 * Math.cos(0.6)]), 1);
+  const { large, small, angle } = eigen(covariance(group));
+  near(large, 9);
+  near(small, 0.25);
+  near(angle, 0.6);
+});
+
+test("each learner's gradient is that of its loss", () => {
+  const points = normals(8, 3);
+  const labels = points.map((_, i) => i % 2);
+  for (const learner of LEARNERS) {
+    const w = [0.9, 0.2, -0.1, 1.1];
+    const [, gradient] = objective(learner, w, points, labels);
+    for (let k = 0; k < 4; k++) {
+      const at = (by) =>
+        objective(
+          learner,
+          w.map((value, i) => value + (i === k ? by : 0)),
+          points,
+          labels,
+        )[0];
+      near(gradient[k], (at(1e-5) - at(-1e-5)) / 2e-5, 1e-4);
+    }
+  }
+});
+
+test("learning lowers the error of the nearest neighbor between two slanted groups", () => {
+  const groups = [
+    { middle: [-1, 0.4], long: 1.5, wide: 0.35, tilt: 0.75 },
+    { middle: [0.8, -0.5], long: 1.5, wide: 0.35, tilt: 0.75 },
+  ];
+  const points = groups.flatMap((group, i) => pointsOf(group, normals(30, 7 + i)));
+  const labels = points.map((_, i) => Number(i >= 30));
+  for (const learner of ["nca", "lmnn"]) {
+    let w = [1, 0, 0, 1];
+    const [before] = objective(learner, w, points, labels);
+    for (let step = 0; step < 100; step++) w = descend(w, objective(learner, w, points, labels)[1], 0.1);
+    assert.ok(objective(learner, w, points, labels)[0] < before, learner);
+    assert.ok(nearestError(matrixOf(w), points, labels) <= nearestError(EUCLID, points, labels), learner);
+    const strict = eigen(matrixOf(w)).angle;
+    near(Math.abs(Math.sin(strict - (0.75 + Math.PI / 2))), 0, 0.4); // strict across the long axis
+  }
+});
+
+test("normal numbers are the same for a seed, and about normal", () => {
+  assert.deepEqual(normals(5, 1), normals(5, 1));
+  const values = normals(2000, 2).flat();
+  near(values.reduce((sum, value) => sum + value, 0) / values.length, 0, 0.06);
+  near(values.reduce((sum, value) => sum + value * value, 0) / values.length, 1, 0.08);
+});
