@@ -12,6 +12,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
+from dmlviz.labs.registry import LABS
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,15 @@ KINDS: Mapping[str, Kind] = {
         Kind("net", "Nets", "Net", NETS),
     )
 }
+LAB_KIND = Kind("lab", "Labs", "Lab", LABS)  # on a page of their own, found by the search
 
 TOPICS: Mapping[str, tuple[str, str]] = {
     "forces": ("Forces in the plane", "Drag anchor, positive and negative; see the loss and where each is pulled."),
     "three-spaces": ("Why MAP@R", "Three spaces that tie in NMI, F1 and R@1. Only MAP@R tells them apart."),
+    "exam": (
+        "Exam questions",
+        "Seven questions on metric learning, each with its answer and where to see it.",
+    ),
 }
 
 
@@ -48,14 +54,24 @@ def entry_title(kind: str, name: str) -> str:
 
 
 def search(kind: Kind, text: str) -> list[Spec]:
-    """The entries whose name, title, family, sentence, use or reference has every word of `text`."""
+    """The entries whose name, title, aliases, family, sentence, use or reference has every word of `text`."""
     words = text.lower().split()
 
     def searchable(entry: Spec) -> str:
-        parts = (entry.name, entry.title, entry.family, entry.summary, entry.when_to_use, entry.reference)
-        return " ".join(parts).lower()
+        parts = (entry.name, entry.title, *entry.aliases, entry.family, entry.summary, entry.when_to_use)
+        return " ".join((*parts, entry.reference)).lower()
 
     return [entry for entry in kind.catalog.values() if all(word in searchable(entry) for word in words)]
+
+
+def search_topics(text: str) -> list[tuple[str, str, str]]:
+    """The topics whose title or sentence has every word of `text`: name, title, sentence."""
+    words = text.lower().split()
+    return [
+        (name, title, summary)
+        for name, (title, summary) in TOPICS.items()
+        if all(word in f"{title} {summary}".lower() for word in words)
+    ]
 
 
 def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:

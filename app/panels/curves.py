@@ -30,7 +30,6 @@ BEHIND = "curves.behind"  # the selection that a click made, with the sentence t
 CLICKED = "curves.clicked"
 HEIGHT = 380  # pixels
 REFRESH_INTERVAL_S = 5.0  # seconds between two looks at a training; a figure that has not changed stays as it is
-BASELINE_INTERVAL_S = 1.0  # seconds between two looks at baselines that are being measured
 PLOTLY_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for the words
 LOGARITHMIC = ("roc",)  # with a choice of the axis
@@ -77,12 +76,10 @@ def _drawer(now: PageContext) -> None:
             required=True,
         )
         live = now.run_view is not None and now.run_view.live
-        pending = not live and _beside(now).pending
-        interval = REFRESH_INTERVAL_S if live else BASELINE_INTERVAL_S if pending else None
-        st.fragment(_figure, run_every=interval)(live, pending)
+        st.fragment(_figure, run_every=REFRESH_INTERVAL_S if live else None)(live)
 
 
-def _figure(was_live: bool, was_pending: bool) -> None:
+def _figure(was_live: bool) -> None:
     with error_boundary():
         # A rerun by the clock brings the address of a moment ago: a choice made since would be taken back.
         context = page_context(explore.saved_state())
@@ -100,8 +97,6 @@ def _figure(was_live: bool, was_pending: bool) -> None:
             st.caption(str(error))
             return
         beside = _beside(context)
-        if was_pending and not beside.pending:
-            explore.rerun(ui)
         others = [
             Measured(baseline.curves[ui.curves], (), "", baseline.name)
             for baseline in beside.baselines
@@ -150,7 +145,9 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
         st.caption(f"{description}.")
         st.caption(FIGURES[name].summary)
         if pending:
-            st.caption("Raw pixels and the untrained net are being measured …")
+            # On a click: a rerun by the clock can swallow what is clicked at the same moment.
+            st.caption("Raw pixels and the untrained net are being measured, which takes some seconds.")
+            st.button("Look again", key="curves.again")
         if name in LOGARITHMIC:
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)

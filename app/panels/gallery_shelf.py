@@ -24,7 +24,7 @@ KEY = "lab.shelf"
 EXAMPLES = 10  # pictures of each digit that the net was trained on
 ADDED = 3  # test pictures that one click adds
 SHOWN = 6  # pictures of each identity on the shelf
-STEPS = 400
+STEPS = 250
 REFRESH_S = 1.0
 MAX_NAME = 20  # characters
 
@@ -43,15 +43,24 @@ class Shelf:
     gallery: Gallery = field(default_factory=Gallery)
     pictures: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
-    def add(self, name: str, embeddings: np.ndarray, images: list[np.ndarray]) -> None:
-        """Put pictures of somebody on the shelf."""
+    def add(self, name: str, embeddings: np.ndarray, images: list[np.ndarray], after: int | None = None) -> None:
+        """Put pictures of somebody on the shelf.
+
+        Args:
+            name: Who it is.
+            embeddings: n × d.
+            images: Their n pictures.
+            after: How many pictures there were when it was asked for: a click that comes twice counts once.
+        """
+        if after is not None and len(self.pictures.get(name, [])) != after:
+            return
         self.gallery.add(name, embeddings)
         self.pictures.setdefault(name, []).extend(images)
 
     def remove(self, name: str) -> None:
-        """Take somebody off the shelf."""
-        self.gallery.remove(name)
-        del self.pictures[name]
+        """Take somebody off the shelf; nothing happens if they are not on it."""
+        if self.pictures.pop(name, None) is not None:
+            self.gallery.remove(name)
 
 
 def net_config(dataset: str, everybody: bool = False) -> TrainConfig:
@@ -92,7 +101,7 @@ def _train(services: Services, config: TrainConfig) -> None:
         st.caption("The net is being trained on the digits 0 to 6 …")
         return
     st.markdown("The gallery needs a net: one that never saw a 7, an 8 or a 9.")
-    st.button("Train it (about 15 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
+    st.button("Train it (about 10 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
 
 
 def _submit(services: Services, config: TrainConfig) -> None:
@@ -131,19 +140,18 @@ def _new_shelf(services: Services, run: Run) -> Shelf:
     """Return a shelf with the digits that the net was trained on."""
     shelf = Shelf(run.id)
     for label in run.config.train_classes:
-        _add_test_images(services, run, shelf, label, EXAMPLES)
+        _add_test_images(services, run, shelf, label, EXAMPLES, 0)
     return shelf
 
 
-def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int) -> None:
+def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int, start: int) -> None:
     from dmlviz.data import load
 
     data = load(run.config.dataset, services.data)
     name = data.classes[label]
-    start = len(shelf.pictures.get(name, []))
     rows = np.flatnonzero(data.test.labels == label)[start : start + count]
     assert run.embeddings is not None
-    shelf.add(name, run.embeddings[rows], list(data.test.images[rows]))
+    shelf.add(name, run.embeddings[rows], list(data.test.images[rows]), after=start)
 
 
 def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, threshold: float) -> None:
@@ -172,7 +180,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
             key=f"{KEY}.add",
             disabled=not new.strip(),
             on_click=shelf.add,
-            args=(new.strip(), embedding[None], [image]),
+            args=(new.strip(), embedding[None], [image], len(shelf.pictures.get(new.strip(), []))),
         )
 
 
@@ -199,12 +207,12 @@ def _people(services: Services, run: Run, shelf: Shelf) -> None:
                 f"Add three test pictures of {label}",
                 key=f"{KEY}.test.{label}",
                 on_click=_add_test_images,
-                args=(services, run, shelf, label, ADDED),
+                args=(services, run, shelf, label, ADDED, len(shelf.pictures.get(str(label), []))),
             )
     everybody = net_config(run.config.dataset, everybody=True)
     if _find(services, everybody) is None:
         st.button(
-            "The classifier's way: train again with all ten digits (about 15 s)",
+            "The classifier's way: train again with all ten digits (about 10 s)",
             key=f"{KEY}.retrain",
             type="tertiary",
             on_click=_submit,

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.content.catalog_index import KINDS, TOPICS, by_family, search
+from app.content.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, search, search_topics
 from app.content.lessons import LESSONS
 from app.panels import navigation
 from app.state.learn import LearnState
@@ -21,7 +21,7 @@ def index(ui: LearnState) -> None:
         "learn.search",
         ui.search,
         on_search,
-        placeholder="Search losses, miners, metrics, authors …",
+        placeholder="Search losses, miners, metrics, labs, authors …",
         label_visibility="collapsed",
         width=420,
     )
@@ -51,10 +51,13 @@ def index(ui: LearnState) -> None:
 
 def _results(text: str) -> None:
     count = 0
-    for kind in KINDS.values():
+    for kind in (*KINDS.values(), LAB_KIND):
         for entry in search(kind, text):
             count += 1
             _line(kind.name, entry.name, f"{entry.title} · {kind.noun.lower()}", entry.summary)
+    for name, title, summary in search_topics(text):
+        count += 1
+        _line("topic", name, title, summary)
     if not count:
         st.caption(f"No results for “{text}”.")
 
@@ -66,4 +69,4 @@ def _line(kind: str, name: str, title: str, summary: str) -> None:
 
 
 def _link(kind: str, name: str, title: str) -> None:
-    navigation.link("learn", title, {kind: name})
+    navigation.link("labs" if kind == LAB_KIND.name else "learn", title, {kind: name})

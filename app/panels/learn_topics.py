@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.panels import navigation
 from app.panels.learn_entry import force_playground
+from app.panels.learn_exam import exam
 from app.widgets.components import mount
 from dmlviz.catalog.metrics import METRICS
 
@@ -61,4 +62,4 @@ def _spaces() -> list[dict[str, Any]]:
     return spaces
 
 
-TOPICS = {"forces": forces, "three-spaces": map_at_r_demo}
+TOPICS = {"forces": forces, "three-spaces": map_at_r_demo, "exam": exam}

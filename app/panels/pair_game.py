@@ -52,8 +52,8 @@ def _question(game: PairGame, first: np.ndarray, second: np.ndarray) -> None:
         for image in (first, second):
             st.image(np.kron(image, np.ones((ZOOM, ZOOM), np.uint8)), width=ZOOM * image.shape[1])
     with st.container(horizontal=True, gap="small"):
-        st.button("The same", key=f"{KEY}.same", on_click=game.said.append, args=(True,))
-        st.button("Two different ones", key=f"{KEY}.different", on_click=game.said.append, args=(False,))
+        st.button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.said), True))
+        st.button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.said), False))
 
 
 def _end(game: PairGame, nets: dict[str, TrialResult], view: LabView) -> None:

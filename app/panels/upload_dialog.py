@@ -21,7 +21,7 @@ COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
     f"**Images**: a zip with one folder per class; PNG, JPEG, WebP, BMP or GIF of any size, up to "
-    f"{MAX_IMAGES:,} images in {MAX_CLASSES} classes."
+    f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes."
 )
 VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "

@@ -34,6 +34,11 @@ class PairGame:
         """Number of the pair that is asked about now; None at the end."""
         return self.order[len(self.said)] if len(self.said) < len(self.order) else None
 
+    def answer(self, number: int, said: bool) -> None:
+        """Answer question `number`, from 0; an answer that comes twice counts once."""
+        if len(self.said) == number:
+            self.said.append(said)
+
     @property
     def right(self) -> int:
         """How many answers were right."""

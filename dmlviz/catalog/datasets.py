@@ -177,6 +177,7 @@ SAMPLERS = Catalog(
         ),
         SamplerSpec(
             name="episodes",
+            aliases=("few-shot", "n-way k-shot"),
             title="Episodes",
             summary="P classes with K images each, every batch drawn anew: a few images per class are the "
             "support set, the rest are queries.",
@@ -187,6 +188,7 @@ SAMPLERS = Catalog(
         ),
         SamplerSpec(
             name="random_pairs",
+            aliases=("bielski", "siamese net"),
             title="Random pairs",
             summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
             when_to_use="To see how the siamese net was trained before batches were mined: each pair is embedded for "
@@ -196,6 +198,7 @@ SAMPLERS = Catalog(
         ),
         SamplerSpec(
             name="random_triplets",
+            aliases=("bielski", "triplet net"),
             title="Random triplets",
             summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",
             when_to_use="To see how the triplet net was trained before batches were mined: three images for a single "

@@ -36,6 +36,7 @@ METRICS = Catalog(
     [
         MetricSpec(
             name="precision_at_1",
+            aliases=("rank-1", "top-1"),
             three_spaces=True,
             title="P@1",
             family="retrieval",
@@ -58,6 +59,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="cmc_at_k",
+            aliases=("rank-1", "rank-5", "Market-1501", "re-identification", "gallery", "query"),
             title="CMC@k",
             family="retrieval",
             summary="What the search for persons and faces calls R@k: the chance that the right one is among the "
@@ -69,6 +71,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="recall_at_1_percent",
+            aliases=("cross-view",),
             title="R@1 %",
             family="retrieval",
             summary="R@k where k is one hundredth of the images searched, rounded up.",
@@ -99,6 +102,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="map",
+            aliases=("Market-1501", "average precision", "re-identification"),
             title="MAP",
             family="retrieval",
             summary="Mean average precision over the ranking of all images, to the last.",
@@ -182,6 +186,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="roc_auc",
+            aliases=("AUC",),
             title="ROC area",
             family="verification",
             summary="The chance that a pair of one class is nearer than a pair of two.",
@@ -192,6 +197,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="eer",
+            aliases=("EER",),
             title="Equal error rate",
             family="verification",
             summary="The error at the threshold where as many same pairs are refused as different ones are let in.",
@@ -202,6 +208,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="fpr_at_95_recall",
+            aliases=("FPR95",),
             title="FPR at 95 %",
             family="verification",
             summary="Of different pairs, the share let in by the threshold that accepts 95 % of the same ones.",
@@ -213,6 +220,7 @@ METRICS = Catalog(
         ),
         MetricSpec(
             name="accuracy_10_fold",
+            aliases=("LFW", "verification"),
             title="Ten-fold accuracy",
             family="verification",
             summary="How often a threshold is right about a pair, chosen on nine tenths of the pairs and judged on the "

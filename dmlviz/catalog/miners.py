@@ -42,6 +42,7 @@ MINERS = Catalog(
         ),
         MinerSpec(
             name="hard_negative_pairs",
+            aliases=("bielski",),
             title="Hard negative pairs",
             family="pairs",
             tuple_kind="pairs",
@@ -103,6 +104,7 @@ MINERS = Catalog(
         ),
         MinerSpec(
             name="random_hard_negative",
+            aliases=("bielski",),
             title="Random hard negative",
             family="triplets",
             tuple_kind="triplets",
@@ -115,6 +117,7 @@ MINERS = Catalog(
         ),
         MinerSpec(
             name="semihard_nearest",
+            aliases=("FaceNet", "semi-hard"),
             title="Semi-hard, nearest",
             family="triplets",
             tuple_kind="triplets",
@@ -142,6 +145,7 @@ MINERS = Catalog(
         ),
         MinerSpec(
             name="batch_hard",
+            aliases=("Market-1501", "hard mining"),
             title="Batch hard",
             family="triplets",
             tuple_kind="triplets",

@@ -14,6 +14,7 @@ NETS = Catalog(
         ),
         Spec(
             name="lenet",
+            aliases=("bielski",),
             title="LeNet",
             summary="The classical siamese net, two convolutions with pooling: about seven times the work per step.",
             when_to_use="To compare with papers and lectures that use the siamese net on MNIST.",
@@ -21,6 +22,7 @@ NETS = Catalog(
         ),
         Spec(
             name="linear",
+            aliases=("LMNN", "Mahalanobis", "Xing"),
             title="Linear",
             summary="One matrix W of the pixels: the distance of two images is a learned Mahalanobis distance.",
             when_to_use="To learn a metric in the classical sense, and to look at it: each row of W is a picture. What "

@@ -124,7 +124,7 @@ class Spec:
 
     `name` is what settings and files call it, `title` what the page calls it. `summary` says in one sentence what it
     does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
-    from. `family` groups choices on the page.
+    from. `family` groups choices on the page; `aliases` are other words by which the search of Learn finds it.
     """
 
     name: str
@@ -135,6 +135,7 @@ class Spec:
     reference: str = ""
     family: str = ""
     parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""

@@ -125,7 +125,7 @@ def watch(runner: StudyRunner, study: Study, console: Console) -> None:
     ):
         task = progress.add_task("starting", total=1.0)
         told = -1
-        while not runner.wait(study, 0.2):
+        while not runner.wait(study, 0.5 if console.is_terminal else 2.0):
             now = study_progress(study)
             words = f"{now.done} of {now.total} trials, {format_seconds(now.seconds_left)} left"
             progress.update(task, completed=now.share, description=words)

@@ -28,7 +28,7 @@ Color = Literal["auto", "gray", "color"]
 DEFAULT_SIDE = 32
 LEAST_SIDE, MOST_SIDE = 8, 64
 MAX_IMAGES = 60_000
-MAX_CLASSES = 200
+MAX_CLASSES = 2000
 MIN_PER_CLASS = 3  # two for training, since a loss compares them, and one for testing
 TEST_SHARE = 0.2
 TRAINING = ("train", "training")
@@ -188,7 +188,7 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Pi
             f"got {classes}: put the pictures of each class into a folder.{main_reason}"
         )
     if classes > MAX_CLASSES:
-        raise UserError(f"A data set has up to {MAX_CLASSES} classes; got {classes}: leave some folders out.")
+        raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {classes}: leave some folders out.")
     large_enough = [picture for picture in pictures if picture.name not in small]
     if len(large_enough) > MAX_IMAGES:
         raise UserError(f"A data set has up to {MAX_IMAGES:,} pictures; got {len(large_enough):,}: leave some out.")

@@ -163,16 +163,19 @@ class _Sitting(threading.Thread):
     def _work(self) -> str:
         """Return how the study ended; empty when the program ends before it."""
         results = self.study.results()
+        wanted = self._wanted(results)
         while True:
             self._news.clear()
-            results += self._collect()
+            if fresh := self._collect():
+                results += fresh
+                wanted = self._wanted(results)  # not more often: a search may think for a while
             if self._leaving:
                 return ""
             if self.study.is_stop_requested:
                 self._stop_trials()
                 self._collect()
                 return "stopped"
-            missing = self._missing(results)
+            missing = [trial for trial in wanted if trial.name not in self._under_way]
             if not missing and not self._under_way:
                 return "finished"
             room = (1 if self._info["owner"] else max(1, self.scheduler.slots)) - len(self._under_way)
@@ -181,19 +184,19 @@ class _Sitting(threading.Thread):
             else:  # the owner has enough under way
                 time.sleep(STOP_CHECK_S)
 
-    def _missing(self, results: list[TrialResult]) -> list[Trial]:
-        """Return the trials that have no result and are not under way."""
+    def _wanted(self, results: list[TrialResult]) -> list[Trial]:
+        """Return the trials that have no result."""
         done = {result.trial.name: result.trial for result in results}
-        missing = []
+        wanted = []
         for trial in self.plan(self._info["lab"], self._info["size"], self._info["dataset"], results):
             if trial.name not in done:
-                missing += [] if trial.name in self._under_way else [trial]
+                wanted.append(trial)
             elif dict(done[trial.name].settings) != dict(trial.settings):
                 raise UserError(
                     f"The study {self.study.id} was begun by another version of the program: its trial {trial.name} "
                     "had other settings. Start it anew."
                 )
-        return missing
+        return wanted
 
     def _hand_out(self, trial: Trial) -> bool:
         """Give a trial to the scheduler; False when the owner may not have more under way."""

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 import app
 from app.content.catalog_index import (
     KINDS,
+    LAB_KIND,
     TOPICS,
     limits,
     recommended,
@@ -18,11 +19,14 @@ from app.content.catalog_index import (
     search,
     to_json,
 )
+from app.content.exam import QUESTIONS
+from app.content.lessons import LESSONS
 from app.state.learn import LearnState
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
+from dmlviz.labs.registry import LABS
 
 MAIN = Path(app.__file__).parent / "page.py"
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
@@ -164,3 +168,40 @@ def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(
     for name in ("nmi", "pairwise_f1", "precision_at_1"):
         assert len({space["scores"][name] for space in shown}) == 1
     assert [space["scores"]["map_at_r"] for space in shown] == sorted({space["scores"]["map_at_r"] for space in shown})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name"),
+    [
+        ("infonce", "loss", "nt_xent"),
+        ("lmnn", "loss", "triplet"),
+        ("lmnn", "net", "linear"),
+        ("mahalanobis", "net", "linear"),
+        ("gallery", "metric", "cmc_at_k"),
+        ("pseudo", "lab", "patches"),
+        ("sketch", "lab", "two-domains"),
+        ("Bielski siamese", "lab", "classical-or-mined"),
+        ("bielski", "miner", "hard_negative_pairs"),
+        ("rank-1", "metric", "precision_at_1"),
+        ("market-1501", "lab", "reid"),
+        ("NormFace", "loss", "normalized_softmax"),
+    ],
+)
+def test_the_search_knows_what_lectures_call_things(text, kind, name):
+    assert name in [entry.name for entry in search({**KINDS, "lab": LAB_KIND}[kind], text)]
+
+
+def test_the_results_of_a_search_lead_to_labs_and_topics_too(here):
+    shown = words(learn(search="sketch"))
+    assert LABS["two-domains"].summary in shown
+    assert TOPICS["exam"][1] in words(learn(search="exam"))
+
+
+def test_every_exam_question_has_an_answer_and_links_to_pages_that_exist(here):
+    assert len(QUESTIONS) == 7
+    places = {kind.name: kind.catalog for kind in (*KINDS.values(), LAB_KIND)} | {"topic": TOPICS, "lesson": LESSONS}
+    for question in QUESTIONS:
+        assert question.question.endswith("?")
+        assert question.links
+        assert all(name in places[kind] for kind, name in question.links)
+    assert QUESTIONS[0].answer in words(learn(topic="exam"))

@@ -17,10 +17,11 @@ def test_a_game_asks_half_of_each_kind_and_no_pair_twice():
 
 def test_the_cross_is_the_share_of_each_kind_called_the_same():
     game = PairGame(SAME, order=[0, 1, 30, 31, 32, 33])
-    for said in (True, False, True, False, False):
-        game.said.append(said)
+    for number, said in enumerate((True, False, True, False, False)):
+        game.answer(number, said)
+        game.answer(number, not said)  # a click that comes twice
     assert game.current == 33
-    game.said.append(False)
+    game.answer(5, False)
     assert game.current is None
     assert game.operating_point == (0.25, 0.5)
     assert game.right == 1 + 3

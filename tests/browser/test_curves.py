@@ -48,6 +48,10 @@ def test_the_curves_are_opened_the_roc_is_seen_and_then_recall(visit, digits_run
     expect(chart.locator(".main-svg").first).to_have_css("background-color", ground)
     page.emulate_media(color_scheme=theme)
 
+    again = drawer.get_by_role("button", name="Look again")
+    while again.count():
+        again.click()
+        page.wait_for_timeout(1000)
     expect(drawer).to_contain_text("raw pixels: R@1")
     expect(drawer).to_contain_text("untrained net: R@1")
     place = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_K, 2)

@@ -12,7 +12,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.labs import shown_images
-from dmlviz.labs.lab_study import check_dataset
+from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.measures import few_shot, gallery, reid, verification
 from dmlviz.labs.measures.embedding import embed, train_net
 from dmlviz.labs.registry import LABS
@@ -145,3 +145,19 @@ def test_a_net_is_trained_and_embeds_until_it_is_asked_to_stop(root: Path, tmp_p
     torch.nn.init.constant_(broken[1].weight, float("nan"))
     with pytest.raises(UserError, match="diverged"):
         embed(broken, data.test.images, data)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ready_made_results_are_those_of_the_plan_and_hold_no_pictures(name: str) -> None:
+    study = ready_made(name)
+    assert study is not None
+    info = study.info
+    planned = {trial.name: trial for trial in LABS[name].plan(info["size"], info["dataset"], study.results())}
+    kept = {result.trial.name: result.trial for result in study.results()}
+    assert {trial: dict(kept[trial].settings) for trial in kept} == {
+        trial: dict(planned[trial].settings) for trial in planned
+    }
+    for path in study.path.rglob("*.npz"):
+        with np.load(path) as arrays:
+            assert max(arrays[key].ndim for key in arrays) <= 3
+            assert all(arrays[key].size < 10_000 for key in arrays), "indices and distances, no images"

@@ -39,6 +39,7 @@ def _circle_thresholds(params: Params, weights: Weights) -> PairThresholds:
 PAIRS = [
     LossSpec(
         name="contrastive",
+        aliases=("siamese", "bielski", "DrLIM"),
         title="Contrastive",
         family="pairs",
         summary="Pulls images of a class together and pushes others apart until they are a margin away.",
@@ -134,6 +135,7 @@ PAIRS = [
     ),
     LossSpec(
         name="distance_logistic",
+        aliases=("sketch", "street to aerial", "cross-view"),
         title="Distance logistic",
         family="pairs",
         summary="Reads a distance as the probability that two images are of one class, and maximizes its likelihood.",
@@ -182,6 +184,7 @@ PAIRS = [
     ),
     LossSpec(
         name="margin",
+        aliases=("distance weighted sampling", "sampling matters"),
         title="Margin",
         family="pairs",
         summary="A learned boundary β: images of a class should lie within it, others beyond it.",
@@ -261,6 +264,7 @@ PAIRS = [
     ),
     LossSpec(
         name="logistic_pair",
+        aliases=("SiamFC", "tracking"),
         title="Logistic pairs",
         family="pairs",
         summary="Logistic regression of “same class” on the inner product, with a learned gain and bias.",
@@ -279,6 +283,7 @@ PAIRS = [
     ),
     LossSpec(
         name="hinge_pair",
+        aliases=("DeepCompare", "patches", "pseudo-siamese", "2-channel"),
         title="Hinge on a decision net",
         family="pairs",
         summary="A small second net looks at two embeddings and decides whether they are of one class.",

@@ -49,6 +49,7 @@ def _proxies(name: str, **words: Any) -> LossSpec:
 PROXIES = [
     _proxies(
         "softmax",
+        aliases=("cross-entropy", "logits", "classification"),
         title="Softmax",
         summary="Plain classification: a linear layer on the embedding, and cross-entropy. The baseline.",
         when_to_use="The baseline to beat, whenever all classes are known and there are enough images of each. It asks "
@@ -61,6 +62,7 @@ PROXIES = [
     ),
     _proxies(
         "normalized_softmax",
+        aliases=("NormFace", "cosine softmax"),
         title="Normalized softmax",
         summary="Classification by direction only: features and class weights both lie on the sphere.",
         when_to_use="The simplest proxy loss and a strong one for retrieval: start here when the classes are known. "
@@ -76,6 +78,7 @@ PROXIES = [
     ),
     _proxies(
         "large_margin_softmax",
+        aliases=("L-Softmax",),
         title="Large-margin softmax",
         summary="Softmax in which the angle to its own class counts several times.",
         when_to_use="For the history of angle margins: hard to train from the start with a large multiplier, which its "
@@ -93,6 +96,7 @@ PROXIES = [
     ),
     _proxies(
         "sphereface",
+        aliases=("A-Softmax", "angular softmax"),
         title="SphereFace",
         summary="Large-margin softmax with class weights of length 1, so that only the angle decides.",
         when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased "
@@ -108,6 +112,7 @@ PROXIES = [
     ),
     _proxies(
         "cosface",
+        aliases=("AM-Softmax", "LMCL"),
         title="CosFace",
         summary="The cosine with its own class is lowered by a margin.",
         when_to_use="With many classes, and when classes that training never saw will be compared, as faces are. The "
@@ -126,6 +131,7 @@ PROXIES = [
     ),
     _proxies(
         "arcface",
+        aliases=("additive angular margin",),
         title="ArcFace",
         summary="A margin is added to the angle to its own class: classes become arcs with gaps between them.",
         when_to_use="As CosFace: many classes, unseen ones later. The margin is an angle, the same everywhere on the "
@@ -213,6 +219,7 @@ PROXIES = [
     ),
     _proxies(
         "center",
+        aliases=("center loss",),
         title="Center loss",
         summary="Softmax, and a pull of every image towards a learned center of its class.",
         when_to_use="To tighten the classes of softmax when its embedding will be compared by distance after all.",
@@ -236,6 +243,7 @@ PROXIES = [
     ),
     LossSpec(
         name="prototypical",
+        aliases=("few-shot", "one-shot", "prototypes"),
         title="Prototypical",
         family="proxies",
         summary="In each batch some images of a class form its prototype, their mean; the others must be nearest to "

@@ -14,6 +14,7 @@ _NEIGHBOR = r"p = \frac{<\sum_P e^{-\sigma d^2}>}{<\sum_P e^{-\sigma d^2}> + <\s
 STRUCTURED = [
     LossSpec(
         name="nt_xent",
+        aliases=("InfoNCE", "SimCLR", "CPC"),
         title="NT-Xent",
         family="structured",
         summary="Each positive pair against all negatives of its anchor, as a softmax over cosines.",
@@ -97,6 +98,7 @@ STRUCTURED = [
     ),
     LossSpec(
         name="lifted",
+        aliases=("lifted structure",),
         title="Lifted structure",
         family="structured",
         summary="Each positive pair against all negatives of both its images, softly.",
@@ -146,6 +148,7 @@ STRUCTURED = [
     ),
     LossSpec(
         name="n_pairs",
+        aliases=("N-pair", "multi-class N-pair"),
         title="N-pairs",
         family="structured",
         summary="One pair per class: pick the partner among the partners of all classes, by inner product.",
@@ -174,6 +177,7 @@ STRUCTURED = [
     ),
     LossSpec(
         name="nca",
+        aliases=("neighborhood components analysis",),
         title="Neighborhood components",
         family="structured",
         summary="The chance that an image's randomly drawn neighbor, near ones likelier, is of its class.",

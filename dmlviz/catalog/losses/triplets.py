@@ -15,6 +15,7 @@ def _batch_hard_term(params: Params) -> str:
 TRIPLETS = [
     LossSpec(
         name="triplet",
+        aliases=("LMNN", "FaceNet", "bielski"),
         title="Triplet",
         family="triplets",
         summary="The positive must be nearer to the anchor than the negative, by a margin. Without a miner all "
@@ -74,6 +75,7 @@ TRIPLETS = [
     ),
     LossSpec(
         name="batch_hard",
+        aliases=("TriHard", "in defense of the triplet loss"),
         title="Batch hard",
         family="triplets",
         summary="For each anchor only the hardest triplet of the batch: farthest positive, closest negative.",

@@ -113,6 +113,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="classical-or-mined",
+    aliases=("bielski", "siamese"),
     title="Classical or mined",
     summary="Siamese and triplet nets on tuples drawn blindly, against the same losses on tuples mined in the batch.",
     reference="Bielski: Siamese and triplet learning with online pair/triplet mining, 2018; Schroff, Kalenichenko, "

@@ -7,7 +7,7 @@ import numpy as np
 
 from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
-from dmlviz.labs.picture_rows import row_of_images
+from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.labs.shown_images import find_images
 from dmlviz.labs.statistics import mean_row
 from dmlviz.storage.arrays import read_arrays
@@ -118,8 +118,8 @@ def _episodes(result: TrialResult) -> list[PicturePair]:
         for way in range(len(support)):
             right = answers[way] == way
             caption = f"episode {number + 1}: the one example, then {len(right)} queries, {np.sum(right)} right"
-            pictures = images[support[way, 0]], row_of_images(images[queries[way]], right)
-            pairs.append(PicturePair(images=pictures, caption=caption))
+            picture = picture_grid(images[support[way, 0]], images[queries[way]], right)
+            pairs.append(PicturePair(images=(picture,), caption=caption))
     return pairs
 
 
@@ -149,6 +149,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="few-shot",
+    aliases=("one-shot", "prototypes", "episodes"),
     title="From one example",
     summary="Numbers that a net never saw, each known by one example or a few: which one is this?",
     reference="Vinyals et al.: Matching networks, 2016; Snell, Swersky, Zemel: Prototypical networks, 2017",
@@ -161,7 +162,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="tasks",
-            title="Accuracy from a few examples",
+            title="Accuracy",
             caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. Of several "
             "seeds (n) the mean with a 95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
             kind="bar",
@@ -170,7 +171,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="train_ways",
-            title="Train with more ways than you test",
+            title="Ways in training",
             caption="Prototypical nets by the ways of a training episode, one example each. Intervals as above.",
             kind="line",
             x_title="ways of a training episode",
@@ -179,7 +180,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="growth",
-            title="How many episodes does one need?",
+            title="Episodes",
             caption="5-way 1-shot, first seed: the mean of the first episodes (n) with its 95 % t-interval over them.",
             kind="line",
             x_title="episodes",
@@ -188,7 +189,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="ways",
-            title="More classes to choose from",
+            title="Ways in the test",
             caption="One example of each, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
             x_title="ways of a test episode",
@@ -196,7 +197,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="shots",
-            title="More examples",
+            title="Shots",
             caption="Five ways, 200 episodes. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
             x_title="examples of each class",

@@ -133,6 +133,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="metric",
+    aliases=("Mahalanobis", "LMNN", "Xing"),
     title="What is a metric?",
     summary="A learned Mahalanobis distance on pixels, and four notions of what is the same.",
     formula=r"d_A^2(x, y) = (x - y)^\top A\,(x - y),\quad A = W^\top W",

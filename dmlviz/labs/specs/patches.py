@@ -122,6 +122,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="patches",
+    aliases=("pseudo-siamese", "siamese", "2-channel", "DeepCompare"),
     title="Do two patches match?",
     summary="Nets that compare two patches of a scene: with shared weights, without, and with both patches as two "
     "channels of one image.",

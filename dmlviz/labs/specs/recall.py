@@ -28,6 +28,7 @@ QUERIES = 8  # in the strip
 MOST_ROWS = 12  # pictures behind a point
 SECONDS, SECONDS_SMALL_IMAGES = 0.035, 0.012  # of a step, for images of 28 × 28 and of 8 × 8
 SCORING_SECONDS = 4.0
+FRAME, GAP, GRAY = 2, 8, 128  # of the query in a picture: pixels, pixels, level
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
@@ -82,8 +83,15 @@ def _kept(result: TrialResult) -> tuple[np.ndarray, dict[str, np.ndarray]] | Non
     return None if path is None or not path.exists() or images is None else (images, read_arrays(path))
 
 
-def _query_row(images: np.ndarray, labels: np.ndarray, query: int, nearest: np.ndarray) -> np.ndarray:
-    return row_of_images(images[nearest], labels[nearest] == labels[query])
+def _ranking_picture(images: np.ndarray, labels: np.ndarray, query: int, *nearest: np.ndarray) -> np.ndarray:
+    """A query in a gray frame, and to its right a row of its nearest for each ranking."""
+    rows = np.concatenate([row_of_images(images[items], labels[items] == labels[query]) for items in nearest])
+    height, width = (side + 2 * FRAME for side in images.shape[1:3])
+    left = np.full((len(rows), width + GAP, 3), 255, np.uint8)
+    top = (len(rows) - height) // 2
+    left[top : top + height, :width] = GRAY
+    left[top + FRAME : top + height - FRAME, FRAME : width - FRAME] = images[query][..., None]
+    return np.concatenate([left, rows], axis=1)
 
 
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
@@ -100,14 +108,9 @@ def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     pictures = []
     for row in rng.choice(len(by_pixels["queries"]), QUERIES, replace=False):
         query = int(by_pixels["queries"][row])
-        both = np.concatenate(
-            [
-                _query_row(images, labels, query, by_pixels["nearest"][row]),
-                _query_row(images, labels, query, by_net["nearest"][row]),
-            ]
-        )
+        both = _ranking_picture(images, labels, query, by_pixels["nearest"][row], by_net["nearest"][row])
         caption = f"{classes[labels[query]]}, its ten nearest: by pixels (above), by {best} (below)"
-        pictures.append(PicturePair(images=(images[query], both), caption=caption))
+        pictures.append(PicturePair(images=(both,), caption=caption))
     return pictures
 
 
@@ -125,8 +128,8 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
     for row in rows[:MOST_ROWS]:
         query = int(neighbors["queries"][row])
         caption = f"{classes[labels[query]]}: the first right image is number {hits[row]:,}; the ten nearest"
-        nearest = _query_row(images, labels, query, neighbors["nearest"][row])
-        pictures.append(PicturePair(images=(images[query], nearest), caption=caption))
+        picture = _ranking_picture(images, labels, query, neighbors["nearest"][row])
+        pictures.append(PicturePair(images=(picture,), caption=caption))
     return pictures
 
 
@@ -158,6 +161,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="recall",
+    aliases=("CMC", "rank-1"),
     title="Recall at k",
     summary="How often one of the first k results is right: for raw pixels, an untrained net, and three trained ones.",
     reference="Jégou, Douze, Schmid: Product quantization for nearest neighbor search, PAMI 2011; Musgrave, Belongie, "

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, fields_of
 from dmlviz.labs.identity_rows import by_net, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
-from dmlviz.labs.picture_rows import row_of_images
+from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.labs.reid_scores import GALLERY_SIZES, RANKS
 from dmlviz.labs.shown_images import find_images
 from dmlviz.storage.arrays import read_arrays
@@ -25,6 +27,7 @@ SOFT = "soft"
 SOFT_TRIPLETS = ("random_triplets", "batch_all")  # whose loss has no margin of that name: it is another loss
 MARGINS: tuple[float | str, ...] = (0.1, 0.2, 0.5, 1.0, SOFT)
 FREE = "batch_hard_free"
+SHOWN = 8  # of the ranking, beside the query
 FREE_TITLE = "batch hard, free space"
 
 HERMANS = "Hermans, Beyer, Leibe: In defense of the triplet loss, 2017, Market-1501 validation"
@@ -114,7 +117,7 @@ def _rank1(result: TrialResult) -> list[float]:
 
 
 def _ranking(result: TrialResult, most: int) -> list[PicturePair]:
-    """Queries, each with the nearest pictures of the other cameras, in a row; frames say which are right."""
+    """Queries, each with the nearest pictures of the other cameras, framed by whether they are right."""
     path = None if result.folder is None else result.folder / "ranking.npz"
     images = find_images(result.trial.dataset, result.values["images"])
     if path is None or not path.exists() or images is None:
@@ -122,8 +125,10 @@ def _ranking(result: TrialResult, most: int) -> list[PicturePair]:
     kept = read_arrays(path)
     pairs = []
     for query, found, right in zip(kept["query"][:most], kept["found"], kept["right"], strict=False):
-        caption = f"query, then the nearest: {' '.join('✓' if hit else '✗' for hit in right)}"
-        pairs.append(PicturePair(images=(images[query], row_of_images(images[found], right)), caption=caption))
+        picture = picture_grid(images[query], images[found[:SHOWN]], right[:SHOWN])
+        pairs.append(
+            PicturePair(images=(picture,), caption=f"{np.sum(right[:SHOWN])} of the nearest {SHOWN} are right")
+        )
     return pairs
 
 
@@ -155,15 +160,18 @@ def _answer(results: Sequence[TrialResult]) -> str:
         return "Too many trainings failed to tell."
     best = max(scores, key=lambda title: scores[title])
     collapsed = sum(bool(cell["collapsed"]) for cell in cells)
-    return (
-        f"{best} finds most: mAP {scores[best]:.3f}, softmax {scores['softmax']:.3f}, raw pixels "
-        f"{scores.get('raw pixels', float('nan')):.3f}. Of {len(cells)} cells of the table {collapsed} collapsed: all "
-        "images in one point. Batch hard is the strongest loss and the easiest to break."
+    words = (
+        f"{best[0].upper()}{best[1:]} finds most: mAP {scores[best]:.3f}, softmax {scores['softmax']:.3f}, raw pixels "
+        f"{scores.get('raw pixels', float('nan')):.3f}."
     )
+    if collapsed:
+        words += f" Of {len(cells)} cells of the table {collapsed} collapsed: all images lie in one point."
+    return words
 
 
 LAB = Lab(
     name="reid",
+    aliases=("Market-1501", "CMC", "camera", "query", "gallery"),
     title="Who is it?",
     summary="A picture of one camera, searched among those of three others: re-identification of unseen identities.",
     reference="Zheng et al.: Market-1501, ICCV 2015; Hermans, Beyer, Leibe: In defense of the triplet loss, 2017",
@@ -176,7 +184,7 @@ LAB = Lab(
     figures=(
         FigureSpec(
             name="cmc",
-            title="CMC: is the right one among the first k?",
+            title="CMC",
             caption="1,502 queries of camera 0 among 4,506 pictures of cameras 1 to 3, of 751 identities that no net "
             "was trained on; none of the query's own camera. Of several seeds (n) the mean with a 95 % t-interval.",
             kind="line",
@@ -194,7 +202,7 @@ LAB = Lab(
         ),
         FigureSpec(
             name="gallery",
-            title="A larger gallery is harder",
+            title="Gallery size",
             caption="Rank-1 with the first 100 to 751 identities only. Of several seeds (n) the mean with a 95 % "
             "t-interval.",
             kind="line",
@@ -204,9 +212,9 @@ LAB = Lab(
         ),
         FigureSpec(
             name="table",
-            title="The table of Hermans, Beyer and Leibe: mAP by loss and margin",
-            caption="One training a cell, so there is no interval. A cell near 0 collapsed: all images lie in one "
-            'point. "soft" replaces the hinge by log(1 + e^x).',
+            title="Loss and margin",
+            caption="The table of Hermans, Beyer and Leibe: one training a cell, so no interval. A cell near 0 "
+            'collapsed: all images lie in one point. "soft" replaces the hinge by log(1 + e^x).',
             kind="cells",
             x_title="margin",
             y_title="mAP",

@@ -86,6 +86,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="tracking",
+    aliases=("SiamFC", "SINT"),
     title="Follow it",
     summary="A net learns from videos of some things when two pictures show the same one, and follows others.",
     reference="Bertinetto, Valmadre, Henriques, Vedaldi, Torr: Fully-convolutional siamese networks for object "

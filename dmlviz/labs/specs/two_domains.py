@@ -103,6 +103,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
 
 LAB = Lab(
     name="two-domains",
+    aliases=("sketch", "photograph", "cross-modal"),
     title="Sketch and photograph",
     summary="One tower for photographs, one for sketches: what should they share, and what should they learn?",
     reference="Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015; Vo, Hays: Localizing and "

@@ -97,7 +97,16 @@ def test_what_is_not_of_a_run_or_a_data_set_is_known_by_name():
         for route in OURS
         if "code" not in route.param_convertors and route.endpoint.access_rule in (Rule.ANYONE, Rule.VISITOR)
     }
-    assert free == {"health", "ready", "methods.json", "metrics", "import", "{picture}.json", "{rest:path}"}
+    assert free == {
+        "health",
+        "ready",
+        "methods.json",
+        "metrics",
+        "import",
+        "scores.json",
+        "{picture}.json",
+        "{rest:path}",
+    }
 
 
 def test_the_owner_is_answered(asked, ada):

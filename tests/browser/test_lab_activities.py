@@ -1,0 +1,52 @@
+"""What a visitor does with their own hands in a lab: guess ten pairs, fill a gallery."""
+
+import pytest
+from playwright.sync_api import expect
+
+from dmlviz.data import available_datasets
+
+pytestmark = pytest.mark.browser
+SLOW = 60_000  # milliseconds; the net is trained on two busy cores
+
+
+@pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made pairs are of Fashion-MNIST")
+def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=verification&guess=1")
+    for number in range(1, 11):
+        expect(page.get_by_text(f"Pair {number} of 10")).to_be_visible()
+        page.get_by_role("button", name="The same", exact=True).click()
+    expect(page.get_by_text("You were right for 5 of 10 pairs")).to_be_visible()
+    expect(page.get_by_text("you, 10 pairs")).to_be_visible()
+    page.get_by_role("button", name="Ten other pairs").click()
+    expect(page.get_by_text("Pair 1 of 10")).to_be_visible()
+
+
+def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=gallery&guess=1")
+    page.get_by_role("button", name="Train it").click()
+    shelf = page.get_by_text("On the shelf")
+    expect(shelf).to_be_visible(timeout=3 * SLOW)
+    expect(page.get_by_text("7 (3)")).to_have_count(0)
+    page.get_by_role("button", name="Add three test pictures of 7").click()
+    expect(page.get_by_text("7 (3)")).to_be_visible()
+
+    pad = page.locator("canvas").last
+    pad.scroll_into_view_if_needed()
+    box = pad.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    for x, y in ((0.7, 0.2), (0.45, 0.85)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
+    page.mouse.up()
+    answer = page.get_by_text("the nearest, ")
+    expect(answer).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("my sign")
+    page.get_by_label("Name", exact=True).press("Enter")
+    page.get_by_role("button", name="Add this drawing").click()
+    expect(page.get_by_text("my sign (1)")).to_be_visible()
+    expect(answer).to_contain_text("This is my sign: the nearest, my sign, is 0.00 away")
+    page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("my sign (1)")).to_have_count(0)
+    expect(answer).not_to_contain_text("my sign")
