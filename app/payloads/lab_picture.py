@@ -30,12 +30,11 @@ def lab_picture(study: Study, data: Path) -> LabPicture:
         data: The data folder.
 
     Raises:
-        UserError: If the lab has no picture, no trial that has ended kept what it needs, or the data set is not here.
+        UserError: If no trial that has ended kept what the picture needs, or the data set is not on disk.
     """
     info = study.info
-    make = _MAKERS.get(info["lab"])
     methods = [scores for result in study.results() for scores in _methods(result)]
-    if make is None or not methods:
+    if not methods:
         raise UserError("There is nothing to click yet: run the lab first.")
     dataset = info["dataset"]
     if dataset not in available_datasets(data):  # a click is no reason to download it
@@ -43,6 +42,7 @@ def lab_picture(study: Study, data: Path) -> LabPicture:
             f"The picture is made of the images of {DATASETS[dataset].title}, which is not on disk: train on it once "
             "to download it, or run this lab with another data set."
         )
+    make = _scene if methods[0]["embeddings"] is None else _town
     return make(dataset, data, methods)
 
 
@@ -113,12 +113,6 @@ def _scene(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPictu
         "kinds": None,
         "names": [],
     }
-
-
-_MAKERS: dict[str, Callable[[str, Path, Sequence[PlaceScores]], LabPicture]] = {
-    "terrapattern": _town,
-    "patches": _scene,
-}
 
 
 def _png(image: np.ndarray) -> str:
